@@ -1,0 +1,48 @@
+package evm
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core"
+)
+
+// historyBlocks stand before the first live block: deep enough for rules that ask for 64 blocks, and a multiple of the
+// simulated beacon's epoch of 32, so that the first finalized block never moves backwards.
+const historyBlocks = 128
+
+// generatedSpacing is the distance in seconds that the chain maker puts between blocks.
+const generatedSpacing = 10
+
+// blockSeconds is the block time as a whole number of seconds, at least one.
+func blockSeconds(blockTime time.Duration) time.Duration {
+	return max(blockTime.Truncate(time.Second), time.Second)
+}
+
+// writeHistory puts the first blocks behind the genesis: a deployment, then a transfer or a log in every other block, dated
+// so that the last one ends now.
+func (n *Node) writeHistory(genesis *core.Genesis) error {
+	spacing := int64(blockSeconds(n.cfg.BlockTime)/time.Second) - generatedSpacing
+	var failed error
+	_, blocks, _ := core.GenerateChainWithGenesis(genesis, n.eth.Engine(), historyBlocks, func(i int, b *core.BlockGen) {
+		b.OffsetTime(spacing)
+		b.SetCoinbase(coinbase)
+		b.SetExtra([]byte("sandbox"))
+		if failed != nil || i%2 == 1 {
+			return
+		}
+		tx, err := n.traffic.next(b.TxNonce(n.traffic.from), b.BaseFee())
+		if err != nil {
+			failed = err
+			return
+		}
+		b.AddTx(tx)
+	})
+	if failed != nil {
+		return failed
+	}
+	if at, err := n.eth.BlockChain().InsertChain(blocks); err != nil {
+		return fmt.Errorf("insert block %d: %w", at+1, err)
+	}
+	return nil
+}
