@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// NewKey is what a key begins with. Digest is 32 bytes; the key itself is stored nowhere.
+type NewKey struct {
+	ID      account.KeyID
+	Account account.ID
+	Digest  []byte
+	Prefix  string // what may be shown of the key
+	Name    string
+	Door    account.Door
+	Daily   plan.Units // allowance of a UTC day; account.Unlimited for none
+}
+
+// Key is a key as recorded. Version grows with every change of a fence. RevokedAt and LastUsedAt are zero when it never happened.
+type Key struct {
+	ID         account.KeyID
+	Account    account.ID
+	Prefix     string
+	Name       string
+	Door       account.Door
+	Status     account.Status
+	Daily      plan.Units // allowance of a UTC day; account.Unlimited for none
+	Version    int64
+	CreatedAt  time.Time
+	RevokedAt  time.Time
+	LastUsedAt time.Time
+}
+
+// CreateKey records a key of an account that exists, active, at version 1. ErrKeyExists when id or digest are taken,
+// ErrAccountMissing when there is no such account.
+func (s *Store) CreateKey(ctx context.Context, k NewKey) (Key, error) {
+	row, err := s.queries().InsertKey(ctx, insertKey(k))
+	if err != nil {
+		return Key{}, fmt.Errorf("create key %s: %w", k.ID, conflict(err))
+	}
+	return keyOf(row), nil
+}
+
+// FindIdentity says what a key's digest stands for, or ErrNotFound. A revoked key is found too: whether it may call is the meter's
+// to say, which learns of a revocation at once.
+func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identity, error) {
+	row, err := s.queries().GetIdentity(ctx, digest)
+	if err != nil {
+		return account.Identity{}, fmt.Errorf("find identity: %w", found(err))
+	}
+	return account.Identity{
+		Key: account.KeyID{UUID: row.KeyID}, Account: account.ID{UUID: row.AccountID},
+		Door: account.Door(row.Door), Plan: row.Plan, Supply: supplyOf(row.Plan),
+	}, nil
+}
+
+// LoadKey reads a key, or ErrNotFound.
+func (s *Store) LoadKey(ctx context.Context, id account.KeyID) (Key, error) {
+	row, err := s.queries().GetKey(ctx, id.UUID)
+	if err != nil {
+		return Key{}, fmt.Errorf("load key %s: %w", id, found(err))
+	}
+	return keyOf(row), nil
+}
+
+// ListKeys reads the keys of an account, revoked ones too, oldest first.
+func (s *Store) ListKeys(ctx context.Context, id account.ID) ([]Key, error) {
+	rows, err := s.queries().ListKeys(ctx, id.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list keys of account %s: %w", id, err)
+	}
+	keys := make([]Key, len(rows))
+	for i, row := range rows {
+		keys[i] = keyOf(row)
+	}
+	return keys, nil
+}
+
+// RevokeKey revokes a key and returns it with its new version; the fence is in force once the meter has that version. Revoking
+// again changes nothing and returns the key as it is. ErrNotFound when there is no such key.
+func (s *Store) RevokeKey(ctx context.Context, id account.KeyID) (Key, error) {
+	row, err := s.queries().RevokeKey(ctx, id.UUID)
+	switch {
+	case err == nil:
+		return keyOf(row), nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return s.LoadKey(ctx, id)
+	}
+	return Key{}, fmt.Errorf("revoke key %s: %w", id, err)
+}
+
+func insertKey(k NewKey) db.InsertKeyParams {
+	p := db.InsertKeyParams{
+		ID: k.ID.UUID, AccountID: k.Account.UUID, Digest: k.Digest, Prefix: k.Prefix, Name: k.Name, Door: string(k.Door),
+	}
+	if k.Daily != account.Unlimited {
+		daily := int64(k.Daily)
+		p.DailyUnits = &daily
+	}
+	return p
+}
+
+func keyOf(row db.Key) Key {
+	k := Key{
+		ID: account.KeyID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Prefix: row.Prefix, Name: row.Name,
+		Door: account.Door(row.Door), Status: account.Status(row.Status), Daily: account.Unlimited, Version: row.Version,
+		CreatedAt: row.CreatedAt.UTC(),
+	}
+	if row.DailyUnits != nil {
+		k.Daily = plan.Units(*row.DailyUnits)
+	}
+	if row.RevokedAt != nil {
+		k.RevokedAt = row.RevokedAt.UTC()
+	}
+	if row.LastUsedAt != nil {
+		k.LastUsedAt = row.LastUsedAt.UTC()
+	}
+	return k
+}

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// LeaseClass separates the kinds of work that are shared by leases.
+type LeaseClass int32
+
+// LeaseUsageFlush shares the ranges of shards among the flushers.
+const LeaseUsageFlush LeaseClass = 0x75736c31
+
+// leaseMember is the number under which every holder of a class is counted; the work itself is numbered from 0.
+const leaseMember = -1
+
+// Leases are session locks on numbered pieces of work, held on a connection of their own: who loses the connection loses the leases,
+// and another may take them. They only spare work done twice; what must happen once is guarded by constraints. They need a session, so
+// the database URL must not lead through a pooler in transaction mode. Not for concurrent use.
+type Leases struct {
+	conn  *pgx.Conn
+	class LeaseClass
+}
+
+// OpenLeases opens the connection and counts the caller among the members of the class.
+func (s *Store) OpenLeases(ctx context.Context, class LeaseClass) (*Leases, error) {
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, fmt.Errorf("connect for leases: %w", err)
+	}
+	l := &Leases{conn: conn, class: class}
+	if err := db.New(conn).JoinLeases(ctx, db.JoinLeasesParams{Class: int32(class), Number: leaseMember}); err != nil {
+		return nil, fmt.Errorf("join the leases: %w", closeAfter(conn, err))
+	}
+	return l, nil
+}
+
+// Members counts who shares the class, the caller included.
+func (l *Leases) Members(ctx context.Context) (int, error) {
+	// Catalog views are unknown to sqlc. The numbers of a lock are unsigned in the view.
+	const query = `SELECT count(*) FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 2
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND classid::bigint = $1 AND objid::bigint = $2`
+	var n int
+	number := int32(leaseMember)
+	err := l.conn.QueryRow(ctx, query, int64(uint32(l.class)), int64(uint32(number))).Scan(&n) //nolint:gosec // the same bits
+	if err != nil {
+		return 0, fmt.Errorf("count lease members: %w", err)
+	}
+	return n, nil
+}
+
+// Take tries to get the lease on a piece of work and says whether the caller holds it now. A lease that is held must not be taken again.
+func (l *Leases) Take(ctx context.Context, number int) (bool, error) {
+	held, err := db.New(l.conn).TryLease(ctx, db.TryLeaseParams{Class: int32(l.class), Number: int32(number)}) //nolint:gosec // small
+	if err != nil {
+		return false, fmt.Errorf("take lease %d: %w", number, err)
+	}
+	return held, nil
+}
+
+// Release gives a lease back.
+func (l *Leases) Release(ctx context.Context, number int) error {
+	_, err := db.New(l.conn).ReleaseLease(ctx, db.ReleaseLeaseParams{Class: int32(l.class), Number: int32(number)}) //nolint:gosec // small
+	if err != nil {
+		return fmt.Errorf("release lease %d: %w", number, err)
+	}
+	return nil
+}
+
+// Close gives every lease back.
+func (l *Leases) Close(ctx context.Context) error {
+	if err := l.conn.Close(ctx); err != nil {
+		return fmt.Errorf("close leases: %w", err)
+	}
+	return nil
+}
+
+// closeAfter closes a connection that failed with err, and returns err. The caller's context may be over, so it has its own deadline.
+func closeAfter(conn *pgx.Conn, err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+	return err
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/store/db"
+)
+
+const (
+	// partitionPrefix begins the name of a day's partition of calls; the day follows as 20061102.
+	partitionPrefix = "calls_p"
+	partitionLayout = "20060102"
+	day             = 24 * time.Hour
+	// partitionLock serialises the upkeep of partitions among workers.
+	partitionLock = 0x63616c6c
+	// lockPatience is how long the upkeep waits for a table lock before it gives way: behind a waiting exclusive lock every insert queues.
+	lockPatience = "3s"
+)
+
+// EnsurePartitions makes the partitions of calls for the UTC day of from and the days after it that do not exist yet, and returns how
+// many it made. Records that landed in the default partition meanwhile move into theirs.
+func (s *Store) EnsurePartitions(ctx context.Context, from time.Time, days int) (int, error) {
+	existing, err := s.callPartitions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	made := 0
+	first := from.UTC().Truncate(day)
+	for i := range days + 1 {
+		start := first.Add(time.Duration(i) * day)
+		if _, ok := existing[partitionName(start)]; ok {
+			continue
+		}
+		created, err := s.createPartition(ctx, start)
+		if err != nil {
+			return made, fmt.Errorf("make partition %s: %w", partitionName(start), err)
+		}
+		if created {
+			made++
+		}
+	}
+	return made, nil
+}
+
+// DropPartitionsBefore drops the call records of all UTC days before the day of cutoff, and returns how many partitions went.
+func (s *Store) DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error) {
+	existing, err := s.callPartitions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	limit := cutoff.UTC().Truncate(day)
+	dropped := 0
+	for name, start := range existing {
+		if !start.Before(limit) {
+			continue
+		}
+		err := s.partitionTx(ctx, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, "DROP TABLE IF EXISTS "+pgx.Identifier{name}.Sanitize())
+			return err
+		})
+		if err != nil {
+			return dropped, fmt.Errorf("drop partition %s: %w", name, err)
+		}
+		dropped++
+	}
+	if _, err := s.queries().DeleteDefaultCallsBefore(ctx, limit); err != nil {
+		return dropped, fmt.Errorf("delete old records of the default partition: %w", err)
+	}
+	return dropped, nil
+}
+
+// createPartition builds the table aside and attaches it, which locks calls less than making it in place would.
+func (s *Store) createPartition(ctx context.Context, start time.Time) (created bool, err error) {
+	name := pgx.Identifier{partitionName(start)}.Sanitize()
+	end := start.Add(day)
+	bounds := fmt.Sprintf("FROM ('%s') TO ('%s')", start.Format(time.RFC3339), end.Format(time.RFC3339))
+	err = s.partitionTx(ctx, func(tx pgx.Tx) error {
+		var exists bool
+		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", partitionName(start)).Scan(&exists); err != nil || exists {
+			return err
+		}
+		// Nothing may land in the default partition between the move and the attachment.
+		if _, err := tx.Exec(ctx, "LOCK TABLE calls_default IN ACCESS EXCLUSIVE MODE"); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "CREATE TABLE "+name+" (LIKE calls INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"); err != nil {
+			return err
+		}
+		move := "WITH moved AS (DELETE FROM calls_default WHERE started_at >= $1 AND started_at < $2 RETURNING *) INSERT INTO " +
+			name + " SELECT * FROM moved"
+		if _, err := tx.Exec(ctx, move, start, end); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "ALTER TABLE calls ATTACH PARTITION "+name+" FOR VALUES "+bounds); err != nil {
+			return err
+		}
+		created = true
+		return nil
+	})
+	return created, err
+}
+
+// partitionTx runs do in a transaction that excludes other upkeep and waits for table locks only briefly.
+func (s *Store) partitionTx(ctx context.Context, do func(pgx.Tx) error) error {
+	return s.tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx, _ *db.Queries) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(partitionLock)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "SET LOCAL lock_timeout = '"+lockPatience+"'"); err != nil {
+			return err
+		}
+		return do(tx)
+	})
+}
+
+// callPartitions lists the partitions of calls by name with their day; the default partition is not among them.
+func (s *Store) callPartitions(ctx context.Context) (map[string]time.Time, error) {
+	// Catalog tables are unknown to sqlc.
+	rows, err := s.pool.Query(ctx, `SELECT child.relname::text FROM pg_inherits
+JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid WHERE pg_inherits.inhparent = 'calls'::regclass`)
+	if err != nil {
+		return nil, fmt.Errorf("list partitions of calls: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list partitions of calls: %w", err)
+	}
+	partitions := make(map[string]time.Time, len(names))
+	for _, name := range names {
+		date, ok := strings.CutPrefix(name, partitionPrefix)
+		if !ok {
+			continue
+		}
+		if start, err := time.Parse(partitionLayout, date); err == nil {
+			partitions[name] = start
+		}
+	}
+	return partitions, nil
+}
+
+func partitionName(start time.Time) string { return partitionPrefix + start.Format(partitionLayout) }

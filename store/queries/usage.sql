@@ -1,0 +1,92 @@
+-- name: InsertFlushes :many
+-- Enters buckets in the ledger and returns those that were not in it yet. In one order, so that two writers never deadlock.
+INSERT INTO usage_flushes (shard, slot, account_id, generation)
+SELECT shard, slot, account_id, generation
+FROM (
+    SELECT
+        unnest(sqlc.arg(shards)::integer[]) AS shard,
+        unnest(sqlc.arg(slots)::timestamptz[]) AS slot,
+        unnest(sqlc.arg(accounts)::uuid[]) AS account_id,
+        unnest(sqlc.arg(generations)::text[]) AS generation
+) AS incoming
+ORDER BY slot, account_id, generation
+ON CONFLICT DO NOTHING
+RETURNING slot, account_id, generation;
+
+-- name: AddUsage :exec
+-- Adds lines to their hours. Lines with the same words are added up first: a row is written once per statement.
+INSERT INTO usage_hours (
+    account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units
+)
+SELECT
+    account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier,
+    sum(requests)::bigint, sum(units)::bigint
+FROM (
+    SELECT
+        unnest(sqlc.arg(accounts)::uuid[]) AS account_id,
+        unnest(sqlc.arg(periods)::date[]) AS period,
+        unnest(sqlc.arg(hours)::timestamptz[]) AS hour,
+        unnest(sqlc.arg(keys)::uuid[]) AS key_id,
+        unnest(sqlc.arg(agents)::text[]) COLLATE "C" AS agent,
+        unnest(sqlc.arg(chains)::text[]) COLLATE "C" AS chain,
+        unnest(sqlc.arg(services)::text[]) COLLATE "C" AS service,
+        unnest(sqlc.arg(methods)::text[]) COLLATE "C" AS method,
+        unnest(sqlc.arg(classes)::text[]) COLLATE "C" AS class,
+        unnest(sqlc.arg(outcomes)::text[]) COLLATE "C" AS outcome,
+        unnest(sqlc.arg(sources)::text[]) COLLATE "C" AS source,
+        unnest(sqlc.arg(tiers)::text[]) COLLATE "C" AS tier,
+        unnest(sqlc.arg(requests)::bigint[]) AS requests,
+        unnest(sqlc.arg(units)::bigint[]) AS units
+) AS incoming
+GROUP BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
+ORDER BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
+ON CONFLICT (account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier)
+DO UPDATE SET
+    requests = usage_hours.requests + excluded.requests,
+    units = usage_hours.units + excluded.units;
+
+-- name: SumPeriod :many
+SELECT source, sum(requests)::bigint AS requests, sum(units)::bigint AS units
+FROM usage_hours
+WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period)
+GROUP BY source
+ORDER BY source;
+
+-- name: SumKeyDay :many
+SELECT source, sum(requests)::bigint AS requests, sum(units)::bigint AS units
+FROM usage_hours
+WHERE key_id = sqlc.arg(key) AND hour >= sqlc.arg(day_start) AND hour < sqlc.arg(day_end)
+GROUP BY source
+ORDER BY source;
+
+-- name: ListFlushes :many
+SELECT slot, generation
+FROM usage_flushes
+WHERE account_id = sqlc.arg(account) AND flushed_at >= now() - make_interval(secs => sqlc.arg(within_seconds)::double precision)
+ORDER BY slot, generation;
+
+-- name: ListUsage :many
+SELECT account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units
+FROM usage_hours
+WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period)
+ORDER BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier;
+
+-- name: DeleteFlushesBefore :execrows
+DELETE FROM usage_flushes
+WHERE slot < $1;
+
+-- name: SaveWatermarks :exec
+INSERT INTO usage_watermarks (shard, watermark)
+SELECT shard, watermark
+FROM (
+    SELECT
+        unnest(sqlc.arg(shards)::integer[]) AS shard,
+        unnest(sqlc.arg(watermarks)::timestamptz[]) AS watermark
+) AS incoming
+ORDER BY shard
+ON CONFLICT (shard) DO UPDATE SET watermark = excluded.watermark, updated_at = now();
+
+-- name: GetWatermark :one
+SELECT watermark
+FROM usage_watermarks
+WHERE shard = $1;

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// periodLayout is how usage lines write the start date of their period.
+const periodLayout = time.DateOnly
+
+// CommitUsage adds sealed buckets to the usage hours, all of them or none. A bucket that was committed before, by whom ever, is
+// not added again: the ledger of flushes and the usage are written in one transaction.
+func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
+	if len(buckets) == 0 {
+		return nil
+	}
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		fresh, err := q.InsertFlushes(ctx, flushParams(buckets))
+		if err != nil {
+			return err
+		}
+		lines, err := linesOf(buckets, fresh)
+		if err != nil || len(lines.Accounts) == 0 {
+			return err
+		}
+		return q.AddUsage(ctx, lines)
+	})
+	if err != nil {
+		return fmt.Errorf("commit %d usage buckets: %w", len(buckets), err)
+	}
+	return nil
+}
+
+func flushParams(buckets []account.UsageBucket) db.InsertFlushesParams {
+	n := len(buckets)
+	p := db.InsertFlushesParams{
+		Shards: make([]int32, n), Slots: make([]time.Time, n), Accounts: make([]uuid.UUID, n), Generations: make([]string, n),
+	}
+	for i := range buckets {
+		b := &buckets[i]
+		p.Shards[i] = int32(b.Shard) //nolint:gosec // shards are 0 to 1,023
+		p.Slots[i], p.Accounts[i], p.Generations[i] = b.Slot, b.Account.UUID, b.Generation
+	}
+	return p
+}
+
+// bucketID is a bucket's place in the ledger. The slot is in microseconds, which is what PostgreSQL keeps of it.
+type bucketID struct {
+	slot       int64
+	account    uuid.UUID
+	generation string
+}
+
+// linesOf spreads the lines of the fresh buckets over columns.
+func linesOf(buckets []account.UsageBucket, fresh []db.InsertFlushesRow) (db.AddUsageParams, error) {
+	wanted := make(map[bucketID]struct{}, len(fresh))
+	for _, row := range fresh {
+		wanted[bucketID{row.Slot.UnixMicro(), row.AccountID, row.Generation}] = struct{}{}
+	}
+	total := 0
+	for i := range buckets {
+		total += len(buckets[i].Lines)
+	}
+	p := newUsageColumns(total)
+	periods := map[string]time.Time{}
+	for i := range buckets {
+		b := &buckets[i]
+		id := bucketID{b.Slot.UnixMicro(), b.Account.UUID, b.Generation}
+		if _, ok := wanted[id]; !ok {
+			continue
+		}
+		// The same bucket twice in one call counts once.
+		delete(wanted, id)
+		hour := b.Slot.UTC().Truncate(time.Hour)
+		for j := range b.Lines {
+			l := &b.Lines[j]
+			period, ok := periods[l.Period]
+			if !ok {
+				var err error
+				if period, err = time.Parse(periodLayout, l.Period); err != nil {
+					return p, fmt.Errorf("usage of account %s in slot %s: period is not a date: %w", b.Account, b.Slot, err)
+				}
+				periods[l.Period] = period
+			}
+			appendLine(&p, b.Account, period, hour, l)
+		}
+	}
+	return p, nil
+}
+
+func newUsageColumns(n int) db.AddUsageParams {
+	text := func() []string { return make([]string, 0, n) }
+	return db.AddUsageParams{
+		Accounts: make([]uuid.UUID, 0, n), Periods: make([]time.Time, 0, n), Hours: make([]time.Time, 0, n),
+		Keys: make([]uuid.UUID, 0, n), Agents: text(), Chains: text(), Services: text(), Methods: text(), Classes: text(),
+		Outcomes: text(), Sources: text(), Tiers: text(), Requests: make([]int64, 0, n), Units: make([]int64, 0, n),
+	}
+}
+
+func appendLine(p *db.AddUsageParams, id account.ID, period, hour time.Time, l *account.UsageLine) {
+	p.Accounts = append(p.Accounts, id.UUID)
+	p.Periods = append(p.Periods, period)
+	p.Hours = append(p.Hours, hour)
+	p.Keys = append(p.Keys, l.Key.UUID)
+	p.Agents = append(p.Agents, l.Agent)
+	p.Chains = append(p.Chains, l.Chain)
+	p.Services = append(p.Services, l.Service)
+	p.Methods = append(p.Methods, l.Method)
+	p.Classes = append(p.Classes, l.Class)
+	p.Outcomes = append(p.Outcomes, l.Outcome)
+	p.Sources = append(p.Sources, l.Source)
+	p.Tiers = append(p.Tiers, l.Tier)
+	p.Requests = append(p.Requests, l.Requests)
+	p.Units = append(p.Units, int64(l.Units))
+}
