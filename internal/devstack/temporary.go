@@ -1,0 +1,72 @@
+package devstack
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// prepareTemporary makes the directory of a temporary stack and sees to it that it goes away.
+func (s *starter) prepareTemporary() error {
+	base, err := temporaryBase()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(base, "chain-access-gateway-")
+	if err != nil {
+		return fmt.Errorf("make a temporary directory in %s: %w", base, err)
+	}
+	s.opts.DataDir = dir
+	sweep, err := sweeper(dir)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return err
+	}
+	s.own(component{name: "temporary directory", order: stopTemporary, stop: sweep})
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user passes through; what matters is closed itself
+		return fmt.Errorf("open the temporary directory: %w", err)
+	}
+	return os.Mkdir(filepath.Join(dir, "logs"), 0o700)
+}
+
+// temporaryBase is the first directory for temporary files that PostgreSQL's user can enter.
+func temporaryBase() (string, error) {
+	owner, err := postgresOwner("")
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if owner == nil || reachable(dir, owner) {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no temporary directory that every user can enter: set TMPDIR to one (it is %s)", os.TempDir())
+}
+
+// sweeper starts a shell that waits for this process to end, however it ends, and then removes the directory and whatever
+// PostgreSQL still runs in it. Test binaries end without running anything of ours, so nothing inside them could do it. The
+// function that it gives ends the shell at once and waits for it.
+func sweeper(dir string) (func(context.Context) error, error) {
+	const script = `cat >/dev/null
+pid=$(head -n 1 "$1/postgres/data/postmaster.pid" 2>/dev/null) && kill -9 "$pid" 2>/dev/null
+for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf -- "$1" 2>/dev/null && break; sleep 0.2; done`
+	alive, hold, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	defer func() { _ = alive.Close() }()
+	cmd := exec.Command("/bin/sh", "-c", script, "sweeper", dir) //nolint:gosec,noctx // constant script; it has to outlive this process
+	cmd.Stdin = alive
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		_ = hold.Close()
+		return nil, fmt.Errorf("start the shell that removes the temporary directory: %w", err)
+	}
+	return func(context.Context) error {
+		_ = hold.Close()
+		return cmd.Wait()
+	}, nil
+}
