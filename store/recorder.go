@@ -241,10 +241,3 @@ func (r *Recorder) copy(ctx context.Context, calls []Call) error {
 }
 
 const uniqueViolation = "23505"
-
-// rejected says whether PostgreSQL refuses the content itself, so that writing it again is in vain: class 22 is data exceptions, class
-// 23 violated constraints (PostgreSQL manual, appendix A).
-func rejected(err error) bool {
-	violation, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && len(violation.Code) == 5 && (violation.Code[:2] == "22" || violation.Code[:2] == "23")
-}

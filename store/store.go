@@ -25,6 +25,8 @@ var (
 	ErrAccountExists = errors.New("store: account exists already")
 	// ErrAccountMissing says that the account which a new key names does not exist.
 	ErrAccountMissing = errors.New("store: account does not exist; create it first")
+	// ErrRejected says that PostgreSQL refuses the content of a row, so that writing it again is in vain.
+	ErrRejected = errors.New("store: content refused")
 )
 
 // connectTimeout bounds one attempt to connect, so that an unreachable host fails instead of hanging.
@@ -100,4 +102,11 @@ func found(err error) error {
 		return ErrNotFound
 	}
 	return err
+}
+
+// rejected says whether PostgreSQL refuses the content itself: class 22 is data exceptions, class 23 violated constraints (PostgreSQL
+// manual, appendix A).
+func rejected(err error) bool {
+	violation, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && len(violation.Code) == 5 && (violation.Code[:2] == "22" || violation.Code[:2] == "23")
 }

@@ -16,7 +16,8 @@ import (
 const periodLayout = time.DateOnly
 
 // CommitUsage adds sealed buckets to the usage hours, all of them or none. A bucket that was committed before, by whom ever, is
-// not added again: the ledger of flushes and the usage are written in one transaction.
+// not added again: the ledger of flushes and the usage are written in one transaction. ErrRejected when the content of a bucket is at
+// fault; any other error may pass.
 func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
 	if len(buckets) == 0 {
 		return nil
@@ -32,6 +33,9 @@ func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) 
 		}
 		return q.AddUsage(ctx, lines)
 	})
+	if err != nil && rejected(err) {
+		err = fmt.Errorf("%w: %w", ErrRejected, err)
+	}
 	if err != nil {
 		return fmt.Errorf("commit %d usage buckets: %w", len(buckets), err)
 	}
@@ -85,7 +89,7 @@ func linesOf(buckets []account.UsageBucket, fresh []db.InsertFlushesRow) (db.Add
 			if !ok {
 				var err error
 				if period, err = time.Parse(periodLayout, l.Period); err != nil {
-					return p, fmt.Errorf("usage of account %s in slot %s: period is not a date: %w", b.Account, b.Slot, err)
+					return p, fmt.Errorf("usage of account %s in slot %s: period is not a date: %w: %w", b.Account, b.Slot, ErrRejected, err)
 				}
 				periods[l.Period] = period
 			}

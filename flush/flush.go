@@ -1,0 +1,339 @@
+// Package flush owns the way of usage from the meter to the record: it takes sealed buckets from Redis, commits them to PostgreSQL, and
+// only then drops them, so that a crash at any point loses nothing and counts nothing twice. It publishes, per shard, the instant before
+// which all usage is recorded. It needs neither Temporal nor the API, and it decides nothing about what calls cost.
+package flush
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Meter is where buckets come from. Times are those of its own clock.
+type Meter interface {
+	// Now is the meter's clock.
+	Now(ctx context.Context) (time.Time, error)
+	// DirtyShards lists the shards in [from, to) that have buckets, open or sealed.
+	DirtyShards(ctx context.Context, from, to int) ([]int, error)
+	// SealedBuckets seals what is due (everything when all) and gives up to limit sealed buckets, oldest first, those given before
+	// and not dropped again. oldestOpen is the start of the oldest slot not sealed, zero when there is none.
+	SealedBuckets(ctx context.Context, shard int, all bool, limit int) (sealed []account.UsageBucket, oldestOpen time.Time, err error)
+	// DropBuckets deletes sealed buckets. Dropping what is gone is no error.
+	DropBuckets(ctx context.Context, buckets []account.UsageBucket) error
+}
+
+// Record is where buckets go.
+type Record interface {
+	// CommitUsage adds buckets, all or none, each once however often it comes. store.ErrRejected: their content is at fault.
+	CommitUsage(ctx context.Context, buckets []account.UsageBucket) error
+	// SaveWatermarks records the instants before which all usage of the shards is committed.
+	SaveWatermarks(ctx context.Context, watermarks map[int]time.Time) error
+}
+
+// Options of a Flusher. Zero values take the defaults named here.
+type Options struct {
+	Shards     int           // of the meter; 1,024
+	RangeSize  int           // shards led together; 64
+	Interval   time.Duration // between passes; one second
+	MaxBackoff time.Duration // between passes while they fail; ten seconds
+	SlotLength time.Duration // of the meter's buckets; ten seconds
+	PerShard   int           // buckets read from a shard at once; 64. With RangeSize it bounds a transaction
+	Timeout    time.Duration // of one pass; thirty seconds
+	Drain      time.Duration // for the last pass when Run ends; five seconds
+	Logger     *slog.Logger  // slog.Default()
+
+	OnFlush func(buckets int) // after every commit of new or repeated buckets
+	OnError func(error)       // after every failed pass
+}
+
+const (
+	// watermarkPasses is how many passes go between two writes of watermarks: nobody waits for them by the second.
+	watermarkPasses = 5
+	// readers is how many shards are read at the same time.
+	readers = 8
+)
+
+// Flusher moves usage for the ranges of shards it leads. Any number may run beside each other, on any machine.
+type Flusher struct {
+	meter  Meter
+	record Record
+	open   OpenLeases
+	o      Options
+
+	leases  Leases       // nil while there is no connection
+	led     map[int]bool // ranges led through leases
+	passes  int
+	refused map[bucketName]struct{} // buckets that PostgreSQL refuses; left in the meter, and told once
+
+	mu     sync.Mutex // guards failed
+	failed error      // of the last pass
+}
+
+// bucketName identifies a bucket.
+type bucketName struct {
+	shard      int
+	slot       int64
+	account    account.ID
+	generation string
+}
+
+func nameOf(b *account.UsageBucket) bucketName {
+	return bucketName{b.Shard, b.Slot.Unix(), b.Account, b.Generation}
+}
+
+// New makes a flusher. It does nothing before Run or FlushAll; only one of them may run at a time.
+func New(meter Meter, record Record, open OpenLeases, o Options) *Flusher {
+	fallback := func(value *int, byDefault int) {
+		if *value <= 0 {
+			*value = byDefault
+		}
+	}
+	fallback(&o.Shards, 1024)
+	fallback(&o.RangeSize, 64)
+	fallback(&o.PerShard, 64)
+	wait := func(value *time.Duration, byDefault time.Duration) {
+		if *value <= 0 {
+			*value = byDefault
+		}
+	}
+	wait(&o.Interval, time.Second)
+	wait(&o.MaxBackoff, 10*time.Second)
+	wait(&o.SlotLength, 10*time.Second)
+	wait(&o.Timeout, 30*time.Second)
+	wait(&o.Drain, 5*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Flusher{
+		meter: meter, record: record, open: open, o: o, led: map[int]bool{}, refused: map[bucketName]struct{}{},
+	}
+}
+
+// Run flushes until ctx ends, then once more within Options.Drain what is due, and gives its ranges back. Failures are logged and tried
+// again, so it returns nil unless the last pass failed.
+func (f *Flusher) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	backoff := f.o.Interval
+	for {
+		select {
+		case <-ctx.Done():
+			return f.drain(ctx)
+		case <-timer.C:
+		}
+		err := f.pass(ctx)
+		switch {
+		case err == nil:
+			backoff = f.o.Interval
+		case ctx.Err() != nil: // interrupted by the stop, not failed
+		default:
+			backoff = min(2*backoff, f.o.MaxBackoff)
+			f.o.Logger.Error("usage not flushed; it stays in the meter and is tried again", "backoff", backoff, "error", err)
+			if f.o.OnError != nil {
+				f.o.OnError(err)
+			}
+		}
+		f.setFailed(err)
+		timer.Reset(backoff)
+	}
+}
+
+// Failed is why the last pass failed, nil when it did not. Safe for concurrent use.
+func (f *Flusher) Failed() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed
+}
+
+func (f *Flusher) setFailed(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failed = err
+}
+
+// FlushAll moves everything, open buckets too, of all shards, whoever leads them: for the stop of a meter that keeps nothing.
+func (f *Flusher) FlushAll(ctx context.Context) error {
+	return f.flushShards(ctx, 0, f.o.Shards, true, true)
+}
+
+// drain flushes what is due one last time. The caller's context is over, so it has a deadline of its own; the session may have ended with
+// that context, and is then begun again.
+func (f *Flusher) drain(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.o.Drain)
+	defer cancel()
+	return errors.Join(f.pass(ctx), f.giveUp(ctx))
+}
+
+// pass makes sure of the leadership and flushes what it covers.
+func (f *Flusher) pass(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, f.o.Timeout)
+	defer cancel()
+	if err := f.lead(ctx); err != nil {
+		return err
+	}
+	f.passes++
+	return f.flushLed(ctx)
+}
+
+// flushLed flushes every range that is led. One that fails does not keep the others.
+func (f *Flusher) flushLed(ctx context.Context) error {
+	var failed []error
+	for number := range f.led {
+		from := number * f.o.RangeSize
+		to := min(from+f.o.RangeSize, f.o.Shards)
+		if err := f.flushShards(ctx, from, to, false, f.passes%watermarkPasses == 1); err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// flushShards moves what the shards in [from, to) have, in rounds, until a round finds less than a full page everywhere.
+func (f *Flusher) flushShards(ctx context.Context, from, to int, all, mark bool) error {
+	// The clock is read first: a shard that is found clean afterwards was clean at that instant.
+	now, err := f.meter.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read the meter's clock: %w", err)
+	}
+	dirty, err := f.meter.DirtyShards(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	marks := make(map[int]time.Time, to-from)
+	for shard := from; shard < to; shard++ {
+		marks[shard] = now.Add(-f.o.SlotLength)
+	}
+	for len(dirty) > 0 {
+		pages, err := f.read(ctx, dirty, all)
+		if err != nil {
+			return err
+		}
+		if err := f.move(ctx, pages); err != nil {
+			return err
+		}
+		dirty = dirty[:0]
+		for _, p := range pages {
+			switch {
+			case p.more:
+				dirty = append(dirty, p.shard)
+			case p.held:
+				delete(marks, p.shard)
+			case !p.oldestOpen.IsZero():
+				marks[p.shard] = p.oldestOpen
+			}
+		}
+	}
+	if !mark {
+		return nil
+	}
+	return f.record.SaveWatermarks(ctx, marks)
+}
+
+// page is what one read of a shard gave.
+type page struct {
+	shard      int
+	buckets    []account.UsageBucket // without refused ones
+	oldestOpen time.Time
+	more       bool // the page was full: read the shard again
+	held       bool // the shard has a bucket that PostgreSQL refuses
+}
+
+// read gets a page from each shard.
+func (f *Flusher) read(ctx context.Context, shards []int, all bool) ([]page, error) {
+	pages := make([]page, len(shards))
+	readers, ctx := f.group(ctx)
+	for i, shard := range shards {
+		skip := 0
+		for name := range f.refused {
+			if name.shard == shard {
+				skip++
+			}
+		}
+		readers.Go(func() error {
+			limit := f.o.PerShard + skip
+			sealed, oldestOpen, err := f.meter.SealedBuckets(ctx, shard, all, limit)
+			p := page{shard: shard, oldestOpen: oldestOpen, more: len(sealed) >= limit}
+			for j := range sealed {
+				if _, ok := f.refused[nameOf(&sealed[j])]; ok {
+					p.held = true
+					continue
+				}
+				p.buckets = append(p.buckets, sealed[j])
+			}
+			pages[i] = p
+			return err
+		})
+	}
+	return pages, readers.Wait()
+}
+
+func (f *Flusher) group(ctx context.Context) (*errgroup.Group, context.Context) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readers)
+	return g, ctx
+}
+
+// move commits the buckets of the pages in one transaction, and then drops them from the meter.
+func (f *Flusher) move(ctx context.Context, pages []page) error {
+	var buckets []account.UsageBucket
+	for i := range pages {
+		buckets = append(buckets, pages[i].buckets...)
+	}
+	if len(buckets) == 0 {
+		return nil
+	}
+	committed, err := f.commit(ctx, buckets)
+	if len(committed) > 0 {
+		if f.o.OnFlush != nil {
+			f.o.OnFlush(len(committed))
+		}
+		err = errors.Join(err, f.meter.DropBuckets(ctx, committed))
+	}
+	if len(committed) < len(buckets) {
+		for i := range pages {
+			pages[i].held = pages[i].held || f.holds(pages[i].buckets)
+		}
+	}
+	return err
+}
+
+// commit commits buckets and gives those that are in PostgreSQL now. When PostgreSQL refuses the content of one, the others still go.
+func (f *Flusher) commit(ctx context.Context, buckets []account.UsageBucket) ([]account.UsageBucket, error) {
+	err := f.record.CommitUsage(ctx, buckets)
+	switch {
+	case err == nil:
+		return buckets, nil
+	case !errors.Is(err, store.ErrRejected):
+		return nil, err
+	case len(buckets) == 1:
+		b := &buckets[0]
+		f.refused[nameOf(b)] = struct{}{}
+		f.o.Logger.Error("usage bucket refused by PostgreSQL; it stays in the meter until the next start",
+			"shard", b.Shard, "slot", b.Slot, "account_id", b.Account, "generation", b.Generation, "error", err)
+		return nil, nil
+	}
+	half := len(buckets) / 2
+	first, err := f.commit(ctx, buckets[:half:half])
+	if err != nil {
+		return first, err
+	}
+	second, err := f.commit(ctx, buckets[half:])
+	return append(first, second...), err
+}
+
+func (f *Flusher) holds(buckets []account.UsageBucket) bool {
+	for i := range buckets {
+		if _, ok := f.refused[nameOf(&buckets[i])]; ok {
+			return true
+		}
+	}
+	return false
+}
