@@ -57,7 +57,7 @@ func (s *starter) usePostgres(ctx context.Context) error {
 		defer cancel()
 		conn, err := pgx.Connect(ctx, s.opts.DatabaseURL)
 		if err != nil {
-			return fmt.Errorf("the PostgreSQL of DATABASE_URL does not answer: start it, correct the address, or unset the variable: %w", err)
+			return fmt.Errorf("the PostgreSQL of DATABASE_URL does not answer: start it, correct the address, or unset the variable: %s", oneLine(err))
 		}
 		s.stack.DatabaseURL = s.opts.DatabaseURL
 		return conn.Close(ctx)

@@ -49,6 +49,7 @@ func (s *starter) useRedis(ctx context.Context) error {
 	return s.progress.during("waiting for the Redis of REDIS_URL", func() error {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
+		opts.MaxRetries = -1
 		client := redis.NewClient(opts)
 		defer func() { _ = client.Close() }()
 		if err := client.Ping(ctx).Err(); err != nil {
@@ -93,6 +94,13 @@ func (s *starter) startRedis(ctx context.Context, program string) error {
 // RedisReady holds (nil) when the Redis at addr answers and is the process pid: on a shared machine, another server may have
 // taken the port in between.
 func RedisReady(ctx context.Context, addr string, pid int) error {
+	// The client logs every refused connection, of which there are some while a server starts.
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	_ = conn.Close()
 	client := redis.NewClient(&redis.Options{
 		Addr: addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, Protocol: 2, DisableIdentity: true,
 	})

@@ -119,8 +119,8 @@ func awaitReady(ctx context.Context, p *process.Process, ready func(context.Cont
 		case <-p.Exited():
 			return fmt.Errorf("%s did not start: %s (its log is %s)", p.Name(), lastWords(p), p.LogFile())
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not start: %w (last answer: %w; its log is %s)",
-				p.Name(), context.Cause(ctx), last, p.LogFile())
+			return fmt.Errorf("%s did not start: %w (last answer: %s; its log is %s)",
+				p.Name(), context.Cause(ctx), oneLine(last), p.LogFile())
 		case <-tick.C:
 		}
 	}
@@ -145,3 +145,6 @@ func portTaken(p *process.Process) bool {
 	words := strings.ToLower(p.Tail(40))
 	return strings.Contains(words, "address already in use") || strings.Contains(words, "port is already in use")
 }
+
+// oneLine is the text of an error without its line breaks.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
