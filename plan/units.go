@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strconv"
 )
 
@@ -10,19 +11,23 @@ type Units int64
 // Unit is one weighted unit.
 const Unit Units = 1000
 
+// Unlimited as a quota or ceiling means that there is none.
+const Unlimited Units = -1
+
 // AppendJSON appends the JSON number of u: whole units without a fraction, others with up to three decimals and no trailing
 // zeros (500 is 0.5).
 func (u Units) AppendJSON(b []byte) []byte {
+	// The sign is taken off the parts, because the least Units has no positive counterpart.
+	whole, rest := u/Unit, u%Unit
 	if u < 0 {
 		b = append(b, '-')
-		u = -u
+		whole, rest = -whole, -rest
 	}
-	b = strconv.AppendInt(b, int64(u/Unit), 10)
-	rest := u % Unit
+	b = strconv.AppendInt(b, int64(whole), 10)
 	if rest == 0 {
 		return b
 	}
-	digits := strconv.Itoa(int(Unit + rest))[1:]
+	digits := strconv.FormatInt(int64(Unit+rest), 10)[1:]
 	for digits[len(digits)-1] == '0' {
 		digits = digits[:len(digits)-1]
 	}
@@ -37,3 +42,28 @@ func (u Units) String() string { return string(u.AppendJSON(nil)) }
 
 // Cents is an amount of US dollars in cents.
 type Cents int64
+
+// String is the amount in dollars with two decimals.
+func (c Cents) String() string {
+	sign, dollars, cents := "", c/100, c%100
+	if c < 0 {
+		sign, dollars, cents = "-", -dollars, -cents
+	}
+	return fmt.Sprintf("%s%d.%02d", sign, int64(dollars), int64(cents))
+}
+
+// Atomic is an amount of USDC in its atomic unit, a millionth of a dollar.
+type Atomic int64
+
+// Thousandths is a share or a factor: 1000 is one.
+type Thousandths int64
+
+// roundHalfUp divides two non-negative numbers to the nearest integer; a half goes up. It is how the interface's tables round
+// cents.
+func roundHalfUp(dividend, divisor int64) int64 {
+	quotient, rest := dividend/divisor, dividend%divisor
+	if rest >= divisor-rest {
+		quotient++
+	}
+	return quotient
+}
