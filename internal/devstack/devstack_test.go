@@ -459,4 +459,3 @@ func closedAddress(t *testing.T) string {
 	}
 	return net.JoinHostPort("127.0.0.1", itoa(port))
 }
-
