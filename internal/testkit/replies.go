@@ -1,0 +1,222 @@
+package testkit
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// answer sends a JSON-RPC result or error with the request's id. Members are an answer's other members, without braces.
+func (x *Exchange) answer(id []byte, members string) {
+	x.W.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,%s}`, id, members)
+}
+
+// Result answers with a result. A json.RawMessage is sent byte for byte.
+func Result(value any) Reply {
+	return func(x *Exchange) { x.answer(x.Request.ID, `"result":`+marshal(value)) }
+}
+
+// ResultOf answers with what fn makes of the request.
+func ResultOf(fn func(Request) any) Reply {
+	return func(x *Exchange) { x.answer(x.Request.ID, `"result":`+marshal(fn(x.Request))) }
+}
+
+// Error answers with a JSON-RPC error in an HTTP 200.
+func Error(code int, message string) Reply { return ErrorWithData(code, message, nil) }
+
+// ErrorWithData answers with a JSON-RPC error that carries data; nil leaves the member out.
+func ErrorWithData(code int, message string, data any) Reply {
+	return func(x *Exchange) {
+		members := fmt.Sprintf(`"error":{"code":%d,"message":%s`, code, marshal(message))
+		if data != nil {
+			members += `,"data":` + marshal(data)
+		}
+		x.answer(x.Request.ID, members+"}")
+	}
+}
+
+// ErrorWithStatus answers with a JSON-RPC error in an HTTP answer of another status.
+func ErrorWithStatus(status, code int, message string) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Content-Type", "application/json")
+		x.W.WriteHeader(status)
+		Error(code, message)(x)
+	}
+}
+
+// WrongID answers with a result, but under an id that the client did not send.
+func WrongID(value any) Reply {
+	return func(x *Exchange) { x.answer([]byte(`"another-id"`), `"result":`+marshal(value)) }
+}
+
+// Raw answers with any status, content type and body.
+func Raw(status int, contentType, body string) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Content-Type", contentType)
+		x.W.WriteHeader(status)
+		_, _ = io.WriteString(x.W, body)
+	}
+}
+
+// HTML answers with a page, as a gateway in front of an upstream does.
+func HTML(status int) Reply {
+	return Raw(status, "text/html; charset=utf-8", "<html><body><h1>"+http.StatusText(status)+"</h1></body></html>")
+}
+
+// Status answers with an HTTP status and no JSON, for instance 500 or 503.
+func Status(status int) Reply {
+	return Raw(status, "text/plain; charset=utf-8", http.StatusText(status))
+}
+
+// TooMany answers with HTTP 429 and a Retry-After in seconds.
+func TooMany(retryAfter time.Duration) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+		ErrorWithStatus(http.StatusTooManyRequests, -32005, "too many requests")(x)
+	}
+}
+
+// Redirect answers with HTTP 307, upon which a careless client sends the body again to the target.
+func Redirect(target string) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Location", target)
+		x.W.WriteHeader(http.StatusTemporaryRedirect)
+	}
+}
+
+// Hang answers nothing until Release is called or the client goes away; released, it goes on with then. A nil then closes the
+// connection.
+func Hang(then Reply) Reply {
+	return func(x *Exchange) {
+		select {
+		case <-x.Context.Done():
+			return
+		case <-x.server.released:
+		}
+		if then == nil {
+			then = Reset()
+		}
+		then(x)
+	}
+}
+
+// Reset reads the whole request and then resets the connection: for the client, the request may have taken effect.
+// ResetConnections resets before anything is read.
+func Reset() Reply {
+	return func(x *Exchange) {
+		hijacker, ok := x.W.(http.Hijacker)
+		if !ok {
+			panic("the connection of a scripted upstream cannot be taken over")
+		}
+		conn, _, err := hijacker.Hijack()
+		if err != nil {
+			return
+		}
+		reset(conn)
+	}
+}
+
+// Truncated announces a whole answer, sends half of it and closes the connection.
+func Truncated() Reply {
+	return func(x *Exchange) {
+		body := `{"jsonrpc":"2.0","id":` + string(x.Request.ID) + `,"result":"0x` + string(bytes.Repeat([]byte("0"), 64)) + `"}`
+		x.W.Header().Set("Content-Type", "application/json")
+		x.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = io.WriteString(x.W, body[:len(body)/2])
+		_ = http.NewResponseController(x.W).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// InvalidJSON answers with half of a JSON document as if it were whole.
+func InvalidJSON() Reply {
+	return Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":{"number":`)
+}
+
+// Large streams a result of at least the given number of bytes, a string of zeros, without holding it in memory.
+func Large(sizeBytes int) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,"result":"0x`, x.Request.ID)
+		chunk := bytes.Repeat([]byte("0"), 64<<10)
+		for sent := 0; sent < sizeBytes; sent += len(chunk) {
+			if _, err := x.W.Write(chunk[:min(len(chunk), sizeBytes-sent)]); err != nil {
+				return
+			}
+		}
+		_, _ = io.WriteString(x.W, `"}`)
+	}
+}
+
+// BreakAfter streams a large result and resets the connection after the given number of its bytes.
+func BreakAfter(sizeBytes int) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,"result":"0x`, x.Request.ID)
+		_, _ = x.W.Write(bytes.Repeat([]byte("0"), sizeBytes))
+		_ = http.NewResponseController(x.W).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Drip answers with a result, one byte each interval.
+func Drip(value any, interval time.Duration) Reply {
+	return func(x *Exchange) {
+		body := `{"jsonrpc":"2.0","id":` + string(x.Request.ID) + `,"result":` + marshal(value) + `}`
+		x.W.Header().Set("Content-Type", "application/json")
+		control := http.NewResponseController(x.W)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for _, b := range []byte(body) {
+			if _, err := x.W.Write([]byte{b}); err != nil {
+				return
+			}
+			if err := control.Flush(); err != nil {
+				return
+			}
+			select {
+			case <-x.Context.Done():
+				return
+			case <-x.server.released:
+				return
+			case <-tick.C:
+			}
+		}
+	}
+}
+
+// Gzip answers with a compressed result, whether the client asked for it or not.
+func Gzip(value any) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Content-Type", "application/json")
+		x.W.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(x.W)
+		_, _ = fmt.Fprintf(z, `{"jsonrpc":"2.0","id":%s,"result":%s}`, x.Request.ID, marshal(value))
+		_ = z.Close()
+	}
+}
+
+// WithHeader sets a header of the answer and goes on with reply.
+func WithHeader(name, value string, reply Reply) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set(name, value)
+		reply(x)
+	}
+}
+
+func marshal(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(fmt.Sprintf("a scripted answer is not JSON: %v", err))
+	}
+	if raw, ok := value.(json.RawMessage); ok {
+		return string(raw)
+	}
+	return string(text)
+}
