@@ -56,9 +56,13 @@ func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identi
 	if err != nil {
 		return account.Identity{}, fmt.Errorf("find identity: %w", found(err))
 	}
+	held, ok := plan.Lookup(row.Plan)
+	if !ok {
+		return account.Identity{}, fmt.Errorf("account %s is on plan %q, which this version does not know", row.AccountID, row.Plan)
+	}
 	return account.Identity{
 		Key: account.KeyID{UUID: row.KeyID}, Account: account.ID{UUID: row.AccountID},
-		Door: account.Door(row.Door), Plan: row.Plan, Supply: supplyOf(row.Plan),
+		Door: account.Door(row.Door), Plan: row.Plan, Supply: held.Supply,
 	}, nil
 }
 

@@ -1,0 +1,137 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+func unitsOf(units int64) plan.Units { return plan.Units(units) * plan.Unit }
+
+func TestDoorKeyAndItsAccountAreFoundByDigest(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a, k := newDoorKey(10_000)
+	madeAccount, madeKey, err := s.CreateDoorKey(ctx, a, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if madeAccount.Version != 1 || madeAccount.Status != account.Active || madeAccount.CreatedAt.IsZero() {
+		t.Errorf("account begins as %+v", madeAccount)
+	}
+	if madeKey.Account != a.ID || madeKey.Daily != unitsOf(10_000) || madeKey.Version != 1 || !madeKey.RevokedAt.IsZero() {
+		t.Errorf("key begins as %+v", madeKey)
+	}
+	identity := must[account.Identity](t)(s.FindIdentity(ctx, k.Digest))
+	want := account.Identity{Key: k.ID, Account: a.ID, Door: account.DoorPublic, Plan: plan.Door1, Supply: plan.Public}
+	if identity != want {
+		t.Errorf("identity is %+v, want %+v", identity, want)
+	}
+	if _, err := s.FindIdentity(ctx, make([]byte, 32)); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("unknown digest gives %v, want ErrNotFound", err)
+	}
+}
+
+func TestDoorKeyWithTakenDigestLeavesNoAccountBehind(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a, k := newDoorKey(1)
+	if _, _, err := s.CreateDoorKey(ctx, a, k); err != nil {
+		t.Fatal(err)
+	}
+	second := store.NewAccount{ID: account.NewID(), Kind: store.KindDoor, Plan: plan.Door1}
+	k.ID = account.NewKeyID()
+	if _, _, err := s.CreateDoorKey(ctx, second, k); !errors.Is(err, store.ErrKeyExists) {
+		t.Fatalf("taken digest gives %v, want ErrKeyExists", err)
+	}
+	if _, err := s.LoadAccount(ctx, second.ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("account of the refused key: %v, want ErrNotFound", err)
+	}
+}
+
+func TestKeyNeedsAnAccount(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	_, k := newDoorKey(1)
+	k.Account = account.NewID()
+	if _, err := s.CreateKey(ctx, k); !errors.Is(err, store.ErrAccountMissing) {
+		t.Errorf("key without account gives %v, want ErrAccountMissing", err)
+	}
+	owner := store.NewAccount{ID: k.Account, Kind: store.KindOwner, Plan: plan.Pro}
+	must[store.Account](t)(s.CreateAccount(ctx, owner))
+	if _, err := s.CreateAccount(ctx, owner); !errors.Is(err, store.ErrAccountExists) {
+		t.Errorf("account twice gives %v, want ErrAccountExists", err)
+	}
+	k.Daily = account.Unlimited
+	key := must[store.Key](t)(s.CreateKey(ctx, k))
+	if key.Daily != account.Unlimited {
+		t.Errorf("daily is %d, want unlimited", key.Daily)
+	}
+	identity := must[account.Identity](t)(s.FindIdentity(ctx, k.Digest))
+	if identity.Plan != plan.Pro || identity.Supply != plan.Premium {
+		t.Errorf("identity on a paid plan is %+v", identity)
+	}
+	if keys := must[[]store.Key](t)(s.ListKeys(ctx, owner.ID)); len(keys) != 1 || keys[0] != key {
+		t.Errorf("keys of the account are %+v, want %+v", keys, key)
+	}
+}
+
+func TestRevokingRaisesTheVersionOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a, k := newDoorKey(1)
+	if _, _, err := s.CreateDoorKey(ctx, a, k); err != nil {
+		t.Fatal(err)
+	}
+	first := must[store.Key](t)(s.RevokeKey(ctx, k.ID))
+	if first.Status != account.Revoked || first.Version != 2 || first.RevokedAt.IsZero() {
+		t.Errorf("revoked key is %+v", first)
+	}
+	if again := must[store.Key](t)(s.RevokeKey(ctx, k.ID)); again != first {
+		t.Errorf("revoking again gives %+v, want %+v", again, first)
+	}
+	if loaded := must[store.Key](t)(s.LoadKey(ctx, k.ID)); loaded != first {
+		t.Errorf("loaded key is %+v, want %+v", loaded, first)
+	}
+	if _, err := s.FindIdentity(ctx, k.Digest); err != nil {
+		t.Errorf("identity of a revoked key: %v, want it found", err)
+	}
+	if _, err := s.RevokeKey(ctx, account.NewKeyID()); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("revoking an unknown key gives %v, want ErrNotFound", err)
+	}
+}
+
+func TestChangingAnAccountRaisesTheVersionOnlyWhenSomethingChanges(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free}
+	must[store.Account](t)(s.CreateAccount(ctx, a))
+	steps := []struct {
+		name   string
+		change func() (store.Account, error)
+		want   int64
+	}{
+		{"suspend", func() (store.Account, error) { return s.SetAccountStatus(ctx, a.ID, account.Suspended) }, 2},
+		{"suspend again", func() (store.Account, error) { return s.SetAccountStatus(ctx, a.ID, account.Suspended) }, 2},
+		{"other plan", func() (store.Account, error) { return s.SetAccountPlan(ctx, a.ID, plan.Pro) }, 3},
+		{"same plan", func() (store.Account, error) { return s.SetAccountPlan(ctx, a.ID, plan.Pro) }, 3},
+	}
+	for _, step := range steps {
+		got, err := step.change()
+		if err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if got.Version != step.want {
+			t.Errorf("%s: version %d, want %d", step.name, got.Version, step.want)
+		}
+	}
+	if _, err := s.SetAccountStatus(ctx, account.NewID(), account.Active); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("unknown account gives %v, want ErrNotFound", err)
+	}
+	if _, err := s.SetAccountStatus(ctx, a.ID, "nonsense"); err == nil {
+		t.Error("an unknown status was accepted")
+	}
+}

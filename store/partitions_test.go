@@ -1,0 +1,103 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/store"
+)
+
+func callAt(at time.Time) store.Call {
+	return store.Call{
+		RequestID: uuid.Must(uuid.NewV7()), Index: 2, StartedAt: at, Account: account.NewID(), Key: account.NewKeyID(),
+		Chain: chain.EthMainnet, Service: "rpc", Method: "eth_getBalance", Class: "standard", Tier: "balanced", Outcome: "ok",
+		HTTPStatus: 200, Units: unitsOf(1), Upstream: "first", Attempts: 1, Duration: 1234 * time.Microsecond,
+		RequestBytes: 70, ResponseBytes: 90,
+	}
+}
+
+func TestCallsLandWhateverPartitionsExist(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	today, ahead := callAt(slot), callAt(slot.Add(72*time.Hour))
+	unknown := callAt(slot)
+	unknown.Account, unknown.Key = account.ID{}, account.KeyID{}
+	if err := s.CopyCalls(ctx, []store.Call{today, ahead, unknown}); err != nil {
+		t.Fatal(err)
+	}
+	// Made afterwards, the partitions take over what landed in the default one.
+	if made := must[int](t)(s.EnsurePartitions(ctx, slot, 7)); made != 8 {
+		t.Errorf("made %d partitions, want 8", made)
+	}
+	if made := must[int](t)(s.EnsurePartitions(ctx, slot, 7)); made != 0 {
+		t.Errorf("made %d partitions again, want none", made)
+	}
+	later := callAt(slot.Add(time.Hour))
+	if err := s.CopyCalls(ctx, []store.Call{later}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []store.Call{today, ahead, unknown, later} {
+		if got := must[[]store.Call](t)(s.FindCalls(ctx, want.RequestID)); len(got) != 1 || got[0] != want {
+			t.Errorf("recorded %+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestOldCallsAreDroppedByDay(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	const days = 30
+	must[int](t)(s.EnsurePartitions(ctx, slot.Add(-2*24*time.Hour), 4))
+	old, kept, stray := callAt(slot.Add(-2*24*time.Hour)), callAt(slot.Add(-24*time.Hour)), callAt(slot.Add(-days*24*time.Hour))
+	if err := s.CopyCalls(ctx, []store.Call{old, kept, stray}); err != nil {
+		t.Fatal(err)
+	}
+	if dropped := must[int](t)(s.DropPartitionsBefore(ctx, slot.Add(-24*time.Hour))); dropped != 1 {
+		t.Errorf("dropped %d partitions, want 1", dropped)
+	}
+	for call, want := range map[store.Call]int{old: 0, stray: 0, kept: 1} {
+		if got := must[[]store.Call](t)(s.FindCalls(ctx, call.RequestID)); len(got) != want {
+			t.Errorf("call of %s: %d records left, want %d", call.StartedAt, len(got), want)
+		}
+	}
+}
+
+func TestLeasesAreHeldByOneSessionAndCountMembers(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	one := must[*store.Leases](t)(s.OpenLeases(ctx, store.LeaseUsageFlush))
+	two := must[*store.Leases](t)(s.OpenLeases(ctx, store.LeaseUsageFlush))
+	if n := must[int](t)(two.Members(ctx)); n != 2 {
+		t.Errorf("%d members, want 2", n)
+	}
+	if !must[bool](t)(one.Take(ctx, 5)) {
+		t.Fatal("a free lease was refused")
+	}
+	if must[bool](t)(two.Take(ctx, 5)) {
+		t.Error("a lease was given twice")
+	}
+	if err := one.Release(ctx, 5); err != nil {
+		t.Fatal(err)
+	}
+	if !must[bool](t)(two.Take(ctx, 5)) {
+		t.Error("a released lease was refused")
+	}
+	if err := two.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.After(testTimeout)
+	for !must[bool](t)(one.Take(ctx, 5)) {
+		select {
+		case <-deadline:
+			t.Fatal("the lease of a closed session was never free again")
+		default:
+		}
+	}
+	if err := one.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
