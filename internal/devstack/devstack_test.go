@@ -1,7 +1,6 @@
 package devstack
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"net"
@@ -93,21 +92,8 @@ func TestSecondStackOnOneDirectoryIsRefused(t *testing.T) {
 func TestStartRecoversFromKillOfTheParent(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
-	parent := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test binary
-	parent.Env = append(os.Environ(), parentMode+"="+dir)
-	parent.Stderr = os.Stderr
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	url, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	execute(t, strings.TrimSpace(url), `CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)`)
+	parent, url := startParent(t, dir)
+	execute(t, url, `CREATE TABLE kept (n int); INSERT INTO kept VALUES (7)`)
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -392,6 +378,28 @@ func TestTemporaryStackLeavesNothingBehind(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(filepath.Dir(dir))); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the temporary directory is still there: %v", err)
 	}
+}
+
+func TestTemporaryStackOfAKilledProcessLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	parent, url := startParent(t, "temporary")
+	var data string
+	if err := connect(t, url).QueryRow(t.Context(), `SELECT current_setting('data_directory')`).Scan(&data); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid")) //nolint:gosec // the database's own directory
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	waitFor(t, "the server and its directory are gone", func() bool {
+		_, err := os.Stat(filepath.Dir(filepath.Dir(data)))
+		return errors.Is(err, os.ErrNotExist) && !running(t, atoi(t, line))
+	})
 }
 
 func TestProgressIsToldOnlyOfWhatTakesLong(t *testing.T) {

@@ -1,9 +1,11 @@
 package devstack
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,12 +16,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// parentMode makes the test binary start a stack on the directory, print the database's URL, and wait to be killed.
+// parentMode makes the test binary start a stack on the directory, print the database's URL, and wait to be killed. The
+// directory "temporary" stands for a temporary stack.
 const parentMode = "DEVSTACK_TEST_PARENT_DIR"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(parentMode); dir != "" {
-		stack, err := Start(context.Background(), Options{DataDir: dir, Services: []Service{PostgreSQL, Redis}})
+		stack, err := Start(context.Background(), Options{
+			DataDir: dir, Temporary: dir == "temporary", Services: []Service{PostgreSQL, Redis},
+		})
 		if err != nil {
 			panic(err)
 		}
@@ -50,6 +55,26 @@ func end(t *testing.T, stack *Stack) {
 	if err := stack.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)
 	}
+}
+
+// startParent runs the test binary as the parent of a stack and gives the stack's database URL.
+func startParent(t *testing.T, dir string) (parent *exec.Cmd, url string) {
+	t.Helper()
+	parent = exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test binary
+	parent.Env = append(os.Environ(), parentMode+"="+dir)
+	parent.Stderr = os.Stderr
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	url, err = bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parent, strings.TrimSpace(url)
 }
 
 // dataDir is a directory that every user may pass through, which the ones of t.TempDir are not.
