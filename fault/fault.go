@@ -123,6 +123,12 @@ func (r Reason) Entry() Entry {
 // String is the reason's stable name.
 func (r Reason) String() string { return r.Entry().Name }
 
+// Named finds the reason with a stable name.
+func Named(name string) (Reason, bool) {
+	r, ok := byName[name]
+	return r, ok
+}
+
 // Table lists every reason in the order of their declaration.
 func Table() []Entry {
 	all := make([]Entry, 0, len(table))

@@ -28,6 +28,7 @@ const (
 	NotJSON
 	NotARequest
 	BodyTooLarge
+	HeadersTooLarge
 	BatchTooLarge
 	MethodNotAllowed
 	UnknownChain
@@ -140,6 +141,12 @@ var table = [...]Entry{
 		Title:   "Body too large",
 		Meaning: "The request body is larger than the service takes. Split it into smaller requests.",
 		Steps:   []string{"Split the request."},
+	},
+	HeadersTooLarge: {
+		Name: "headers_too_large", Code: -32600, HTTP: http.StatusRequestHeaderFieldsTooLarge,
+		Title:   "Headers too large",
+		Meaning: "The request's headers are larger or more than the service takes. Send fewer and shorter headers.",
+		Steps:   []string{"Send fewer and shorter headers: Authorization and Content-Type are enough."},
 	},
 	BatchTooLarge: {
 		Name: "batch_too_large", Code: -32600, HTTP: http.StatusRequestEntityTooLarge,
@@ -272,8 +279,13 @@ var table = [...]Entry{
 	},
 }
 
+var byName = make(map[string]Reason, len(table))
+
 func init() {
 	for r := range table {
-		table[r].Reason = Reason(r)
+		table[r].Reason = Reason(r) //nolint:gosec // the table is far shorter than 256
+		if table[r].Code != 0 {
+			byName[table[r].Name] = Reason(r) //nolint:gosec // as above
+		}
 	}
 }

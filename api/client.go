@@ -1,0 +1,37 @@
+package api
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/chainaccess/gateway/fences"
+)
+
+// bearer gives the key of the Authorization header, empty when there is none. The scheme's case does not matter.
+func bearer(r *http.Request) string {
+	const scheme = "bearer "
+	value := r.Header.Get("Authorization")
+	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) {
+		return ""
+	}
+	return strings.TrimSpace(value[len(scheme):])
+}
+
+// clientNetwork is the network that limits go by: of the peer, or of the entry that the configured number of trusted proxies leaves
+// in X-Forwarded-For.
+func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {
+	if trustedProxies > 0 {
+		entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+		if i := len(entries) - trustedProxies; i >= 0 {
+			if a, err := netip.ParseAddr(strings.TrimSpace(entries[i])); err == nil {
+				return fences.Network(a)
+			}
+		}
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Prefix{} // a unix socket has no address: all its clients share one limit
+	}
+	return fences.Network(peer.Addr())
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+const jsonType = "application/json; charset=utf-8"
+
+// errorObject renders the error member of the envelope (interface document 1, section 2).
+func errorObject(f *fault.Error, requestID string) []byte {
+	data := make(map[string]any, len(f.Data)+3)
+	for k, v := range f.Data {
+		data[k] = v
+	}
+	data["request_id"] = requestID
+	data["support"] = "/support/new?request_id=" + requestID
+	if f.RetryAfter > 0 {
+		data["retry_after"] = wholeSeconds(f.RetryAfter)
+	}
+	body, err := json.Marshal(struct {
+		Code    int            `json:"code"`
+		Message string         `json:"message"`
+		Data    map[string]any `json:"data"`
+	}{f.Code(), f.Message, data})
+	if err != nil { // a refusal's data are words and numbers
+		panic(err)
+	}
+	return body
+}
+
+// limitHeaders tells when to come back. Every 429 has them.
+func limitHeaders(h http.Header, f *fault.Error) {
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(wholeSeconds(f.RetryAfter), 10))
+	}
+	if w := f.Window; w != nil {
+		h.Set("RateLimit-Limit", strconv.FormatInt(w.Limit, 10))
+		h.Set("RateLimit-Remaining", strconv.FormatInt(w.Remaining, 10))
+		h.Set("RateLimit-Reset", strconv.FormatInt(wholeSeconds(w.Reset), 10))
+	}
+}
+
+func wholeSeconds(d time.Duration) int64 { return int64(max(1, (d+time.Second-1)/time.Second)) }
+
+// refuse answers a route other than the relay with the error envelope.
+func (s *server) refuse(c *gin.Context, f *fault.Error) {
+	id := c.Writer.Header().Get(requestIDHeader)
+	s.logFault(id, f)
+	limitHeaders(c.Writer.Header(), f)
+	body := append(append([]byte(`{"error":`), errorObject(f, id)...), '}')
+	c.Data(f.HTTP(), jsonType, body)
+	c.Abort()
+}
+
+// logFault writes what has a cause to the log: refusals are the client's business, faults with a cause are the operator's.
+func (s *server) logFault(requestID string, f *fault.Error) {
+	if f.Cause == nil {
+		return
+	}
+	level := s.Logger.Warn
+	if f.Reason == fault.InternalFault {
+		level = s.Logger.Error
+	}
+	level("call failed", "request_id", requestID, "reason", f.Reason.String(), "cause", f.Cause)
+}

@@ -1,0 +1,255 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/relay"
+)
+
+// rpc is POST /rpc/{chain}: one JSON-RPC request or a batch.
+func (s *server) rpc(c *gin.Context) {
+	id := requestID(c)
+	e := &relay.Envelope{RequestID: id, Tier: plan.Balanced}
+	var refusal *fault.Error
+	e.Subject, refusal = s.Fences.Identify(c.Request.Context(), bearer(c.Request), clientNetwork(c.Request, s.TrustedProxies))
+	if refusal != nil {
+		s.refuseRPC(c, refusal)
+		return
+	}
+	buffer := bodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds these only
+	defer giveBack(buffer)
+	body, own := s.requestOf(c, e, buffer)
+	if own != nil {
+		s.writeSingle(c, s.Relay.Refuse(c.Request.Context(), e, 0, nil, own))
+		return
+	}
+	replies, batch := s.Relay.Serve(c.Request.Context(), e, body)
+	if batch {
+		s.writeBatch(c, replies)
+	} else {
+		s.writeSingle(c, replies[0])
+	}
+}
+
+// requestOf reads what the relay needs from the path, the headers and the body. A refusal of its own is still to be counted.
+func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) ([]byte, *fault.Error) {
+	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
+	if !ok {
+		return nil, s.unknownChain(c.Param("chain"))
+	}
+	e.Chain = on
+	tier, ok := plan.ParseTier(c.Request.Header.Get("X-Route-Tier"))
+	if !ok {
+		return nil, fault.New(fault.ParameterRefused, "X-Route-Tier takes cheap, balanced or fast.")
+	}
+	e.Tier = tier
+	return s.readBody(c.Request, buffer)
+}
+
+func (s *server) unknownChain(name string) *fault.Error {
+	if _, known := chain.Lookup(name); known {
+		return fault.New(fault.UnknownChain, "This gateway has no upstream for %s. Use one of its other chains, or ask at data.contact.", name).
+			With("contact", s.Links.Contact)
+	}
+	return fault.New(fault.UnknownChain, "")
+}
+
+var bodies = sync.Pool{New: func() any {
+	b := make([]byte, 0, 2<<10)
+	return &b
+}}
+
+const keepBuffer = 128 << 10 // larger ones are left to the collector
+
+func giveBack(b *[]byte) {
+	if cap(*b) <= keepBuffer {
+		*b = (*b)[:0]
+		bodies.Put(b)
+	}
+}
+
+// readBody reads at most MaxBodyBytes into buffer.
+func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {
+	tooLarge := func() ([]byte, *fault.Error) {
+		return nil, fault.New(fault.BodyTooLarge, "The body is larger than %d bytes. Split it into smaller requests.", s.MaxBodyBytes)
+	}
+	if r.ContentLength > s.MaxBodyBytes {
+		return tooLarge()
+	}
+	b := (*buffer)[:0]
+	limited := io.LimitReader(r.Body, s.MaxBodyBytes+1)
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := limited.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		*buffer = b
+		if int64(len(b)) > s.MaxBodyBytes {
+			return tooLarge()
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return b, nil
+		case err != nil:
+			return nil, fault.New(fault.NotARequest, "The body did not arrive in whole. Send it again.").Wrap(err)
+		}
+	}
+}
+
+// refuseRPC answers a call whose caller is not known, so that nothing is metered.
+func (s *server) refuseRPC(c *gin.Context, f *fault.Error) {
+	id := c.Writer.Header().Get(requestIDHeader)
+	s.logFault(id, f)
+	limitHeaders(c.Writer.Header(), f)
+	c.Data(f.HTTP(), jsonType, appendFault(nil, nil, f, id))
+}
+
+func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
+	id, h := c.Writer.Header().Get(requestIDHeader), c.Writer.Header()
+	status := http.StatusOK
+	if f := reply.Fault; f != nil {
+		status = f.HTTP()
+		s.logFault(id, f)
+		limitHeaders(h, f)
+	}
+	if reply.Hit {
+		h["X-Service-Cache"] = hitValue
+	}
+	h.Set("Server-Timing", serverTiming(reply))
+	h["Content-Type"] = jsonTypeValue
+	buffer := bodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds these only
+	defer giveBack(buffer)
+	*buffer = appendReply((*buffer)[:0], reply, id)
+	if reply.Rest != nil {
+		s.stream(c, reply, *buffer)
+		return
+	}
+	h.Set("Content-Length", strconv.Itoa(len(*buffer)))
+	c.Writer.WriteHeader(status)
+	n, _ := c.Writer.Write(*buffer) // the client may be gone; the call was made all the same
+	reply.Close(status, int64(n))
+}
+
+// stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this answer, and it is given back.
+func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
+	c.Writer.WriteHeader(http.StatusOK)
+	n, err := c.Writer.Write(beginning)
+	written := int64(n)
+	chunk := make([]byte, 32<<10)
+	for err == nil {
+		var got int
+		got, upstreamErr := reply.Rest.Read(chunk)
+		if got > 0 {
+			n, err = c.Writer.Write(chunk[:got])
+			written += int64(n)
+		}
+		if errors.Is(upstreamErr, io.EOF) {
+			n, _ = c.Writer.Write([]byte{'}'})
+			reply.Close(http.StatusOK, written+int64(n))
+			return
+		}
+		if upstreamErr != nil && c.Request.Context().Err() == nil {
+			reply.Broken(c.Request.Context())
+			s.logFault(c.Writer.Header().Get(requestIDHeader), reply.Fault.Wrap(upstreamErr))
+		}
+		if upstreamErr != nil {
+			break
+		}
+	}
+	reply.Close(http.StatusOK, written)
+	panic(http.ErrAbortHandler) // the client must see that the answer is not whole
+}
+
+var (
+	hitValue      = []string{"hit"}
+	jsonTypeValue = []string{jsonType}
+)
+
+func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
+	id, h := c.Writer.Header().Get(requestIDHeader), c.Writer.Header()
+	allHit := true
+	body := []byte{'['}
+	sizes := make([]int, len(replies))
+	for i, reply := range replies {
+		if reply.Fault != nil {
+			s.logFault(id, reply.Fault)
+		}
+		allHit = allHit && reply.Hit
+		if i > 0 {
+			body = append(body, ',')
+		}
+		before := len(body)
+		body = appendReply(body, reply, id)
+		sizes[i] = len(body) - before
+	}
+	body = append(body, ']')
+	if allHit {
+		h["X-Service-Cache"] = hitValue
+	}
+	c.Data(http.StatusOK, jsonType, body)
+	for i, reply := range replies {
+		reply.Close(http.StatusOK, int64(sizes[i]))
+	}
+}
+
+// appendReply appends a JSON-RPC response: the client's id and the upstream's bytes. It is left open when the result goes on.
+func appendReply(b []byte, reply *relay.Reply, requestID string) []byte {
+	if reply.Fault != nil {
+		return appendFault(b, reply.ID, reply.Fault, requestID)
+	}
+	b = appendOpening(b, reply.ID)
+	if reply.Error != nil {
+		b = append(append(b, `"error":`...), reply.Error...)
+	} else {
+		b = append(append(b, `"result":`...), reply.Result...)
+	}
+	if reply.Rest != nil {
+		return b
+	}
+	return append(b, '}')
+}
+
+func appendFault(b, id []byte, f *fault.Error, requestID string) []byte {
+	b = append(appendOpening(b, id), `"error":`...)
+	return append(append(b, errorObject(f, requestID)...), '}')
+}
+
+func appendOpening(b, id []byte) []byte {
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	if id == nil {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, id...)
+	}
+	return append(b, ',')
+}
+
+// serverTiming names where the time went: gate (identity, weight, admission), route (everything else of ours), upstream.
+func serverTiming(reply *relay.Reply) string {
+	if reply.Hit {
+		return fmt.Sprintf("cache;desc=hit;dur=%.3f", milliseconds(reply.Timing.Gate))
+	}
+	b := make([]byte, 0, 64)
+	b = appendTiming(b, "gate;dur=", reply.Timing.Gate)
+	b = appendTiming(b, ", route;dur=", reply.Timing.Route)
+	b = appendTiming(b, ", upstream;dur=", reply.Timing.Upstream)
+	return string(b)
+}
+
+func appendTiming(b []byte, name string, d time.Duration) []byte {
+	return strconv.AppendFloat(append(b, name...), milliseconds(d), 'f', 3, 64)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,156 @@
+// Package api is the HTTP door: routes, middleware, the error envelope. It holds no rule of its own: what a call may do and what
+// it costs is decided behind it.
+package api
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// Options are what the door works with. It owns none of them.
+type Options struct {
+	Relay          *relay.Relay
+	Fences         *fences.Fences
+	Meter          *meter.Meter
+	Store          *store.Store
+	Pool           *upstream.Pool
+	Hasher         *account.Hasher
+	Links          chain.Links
+	PublicURL      string
+	MaxBodyBytes   int64
+	TrustedProxies int
+	Now            func() time.Time
+	Random         io.Reader // crypto/rand.Reader
+	Logger         *slog.Logger
+	// Draining is closed when the process is about to stop: /readyz then says so.
+	Draining <-chan struct{}
+}
+
+type server struct{ Options }
+
+// Handler gives the routes.
+func Handler(o Options) http.Handler {
+	gin.SetMode(gin.ReleaseMode)
+	uuid.EnableRandPool()
+	s := &server{o}
+	engine := gin.New()
+	engine.HandleMethodNotAllowed = true
+	engine.ForwardedByClientIP = false // the client's address is found by clientNetwork
+	_ = engine.SetTrustedProxies(nil)  // nil cannot be wrong
+	engine.Use(s.identifyRequest, s.recoverPanic, s.boundHeaders)
+	engine.NoRoute(func(c *gin.Context) { s.refuse(c, fault.New(fault.UnknownRoute, "")) })
+	engine.NoMethod(func(c *gin.Context) { s.refuse(c, fault.New(fault.MethodNotAllowed, "")) })
+
+	engine.POST("/rpc/:chain", s.rpc)
+	engine.POST("/keys", s.newKey)
+	engine.GET("/healthz", s.healthz)
+	engine.GET("/readyz", s.readyz)
+	return engine
+}
+
+const requestIDHeader = "X-Request-Id"
+
+// identifyRequest gives every response the id that its errors name. One sent by the client is not trusted.
+func (s *server) identifyRequest(c *gin.Context) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		c.AbortWithStatus(http.StatusInternalServerError) // the system has no randomness
+		return
+	}
+	c.Writer.Header().Set(requestIDHeader, id.String())
+}
+
+func requestID(c *gin.Context) uuid.UUID {
+	id, _ := uuid.Parse(c.Writer.Header().Get(requestIDHeader)) // set by identifyRequest
+	return id
+}
+
+// recoverPanic turns a panic into the constant internal fault; the cause goes to the log.
+func (s *server) recoverPanic(c *gin.Context) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares so as well
+			panic(cause) // cuts the connection, so that the client sees a broken answer
+		}
+		s.Logger.Error("panic", "request_id", c.Writer.Header().Get(requestIDHeader), "path", c.FullPath(), "cause", cause)
+		if c.Writer.Written() {
+			panic(http.ErrAbortHandler)
+		}
+		s.refuse(c, fault.New(fault.InternalFault, ""))
+	}()
+	c.Next()
+}
+
+// Bounds of headers. What exceeds net/http's own megabyte is refused by it before any of this runs.
+const (
+	maxHeaderBytes = 32 << 10
+	maxHeaders     = 100
+)
+
+func (s *server) boundHeaders(c *gin.Context) {
+	n, bytes := 0, len(c.Request.RequestURI)
+	for name, values := range c.Request.Header {
+		for _, v := range values {
+			n++
+			bytes += len(name) + len(v)
+		}
+	}
+	if n > maxHeaders || bytes > maxHeaderBytes {
+		s.refuse(c, fault.New(fault.HeadersTooLarge, ""))
+		c.Abort()
+	}
+}
+
+func (s *server) healthz(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) }
+
+const readyTimeout = 2 * time.Second
+
+// readyz says whether this process can serve calls: what it needs answers, and the chains' heads are known.
+func (s *server) readyz(c *gin.Context) {
+	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
+	defer cancel()
+	checks := map[string]string{"meter": state(s.Meter.Ping(ctx) == nil), "record": state(s.Store.Ping(ctx) == nil)}
+	select {
+	case <-s.Draining:
+		checks["process"] = "draining"
+	default:
+		checks["process"] = state(true)
+	}
+	for _, id := range s.Pool.Chains() {
+		on, _ := s.Pool.Chain(id)
+		_, known := on.Head()
+		checks["chain "+string(id)] = map[bool]string{true: "ok", false: "head not known yet"}[known]
+	}
+	status, ready := http.StatusOK, "ready"
+	for _, check := range checks {
+		if check != "ok" {
+			status, ready = http.StatusServiceUnavailable, "not ready"
+		}
+	}
+	c.JSON(status, gin.H{"status": ready, "checks": checks})
+}
+
+func state(ok bool) string {
+	if ok {
+		return "ok"
+	}
+	return "unreachable"
+}

@@ -1,0 +1,158 @@
+package meter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// DirtyShards lists the shards in [from, to) that have usage which is not dropped yet.
+func (m *Meter) DirtyShards(ctx context.Context, from, to int) ([]int, error) {
+	pipe := m.rdb.Pipeline()
+	counts := make([]*redis.IntCmd, 0, to-from)
+	for shard := from; shard < to; shard++ {
+		counts = append(counts, pipe.Exists(ctx, tag(shard)+"dirty"), pipe.Exists(ctx, tag(shard)+"sealed"))
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("list shards with usage: %w", err)
+	}
+	var dirty []int
+	for i := 0; i < len(counts); i += 2 {
+		if counts[i].Val()+counts[i+1].Val() > 0 {
+			dirty = append(dirty, from+i/2)
+		}
+	}
+	return dirty, nil
+}
+
+// SealedBuckets seals the buckets of a shard whose slot is over by Redis' own time (every bucket when all) and gives up to limit
+// sealed ones, oldest first; those given before and not dropped come again. oldestOpen is the start of the oldest slot that is
+// still open, zero when there is none.
+func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool, limit int) (sealed []account.UsageBucket, oldestOpen time.Time, err error) {
+	t := tag(shard)
+	everything := 0
+	if all {
+		everything = 1
+	}
+	reply, err := m.run(ctx, m.seal, []string{t + "dirty", t + "sealed"}, everything, limit).Slice()
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("seal buckets of shard %d: %w", shard, err)
+	}
+	if len(reply) < 2 {
+		return nil, time.Time{}, fmt.Errorf("seal buckets of shard %d: unexpected reply of %d parts", shard, len(reply))
+	}
+	if open, ok := reply[1].(int64); ok && open >= 0 {
+		oldestOpen = time.Unix(open, 0).UTC()
+	}
+	members := reply[2:]
+	pipe := m.rdb.Pipeline()
+	contents := make([]*redis.MapStringStringCmd, len(members))
+	for i, member := range members {
+		contents[i] = pipe.HGetAll(ctx, t+"s:"+fmt.Sprint(member))
+	}
+	if len(members) > 0 {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, time.Time{}, fmt.Errorf("read sealed buckets of shard %d: %w", shard, err)
+		}
+	}
+	for i, member := range members {
+		b, err := parseBucket(shard, fmt.Sprint(member), contents[i].Val())
+		if err != nil {
+			return nil, time.Time{}, err
+		}
+		sealed = append(sealed, b)
+	}
+	return sealed, oldestOpen, nil
+}
+
+// DropBuckets deletes sealed buckets that are in PostgreSQL and advances the epoch of their shards, so that a counter seeded in
+// between is seeded again.
+func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) error {
+	pipe := m.rdb.Pipeline()
+	byShard := make(map[int][]string)
+	for _, b := range buckets {
+		byShard[b.Shard] = append(byShard[b.Shard], BucketName(b.Slot, b.Account, b.Generation))
+	}
+	for shard, names := range byShard {
+		t := tag(shard)
+		// The epoch first: were the process killed after the deletion alone, a seed under way would miss these buckets.
+		pipe.Incr(ctx, t+"epoch")
+		members := make([]any, len(names))
+		for i, n := range names {
+			pipe.Del(ctx, t+"s:"+n)
+			members[i] = n
+		}
+		pipe.ZRem(ctx, t+"sealed", members...)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return fmt.Errorf("drop flushed buckets: %w", err)
+	}
+	return nil
+}
+
+func parseBucket(shard int, member string, fields map[string]string) (account.UsageBucket, error) {
+	parts := strings.Split(member, ":")
+	if len(parts) != 3 {
+		return account.UsageBucket{}, fmt.Errorf("bucket %q of shard %d: unexpected name", member, shard)
+	}
+	slot, err1 := strconv.ParseInt(parts[0], 10, 64)
+	owner, err2 := uuid.Parse(parts[1])
+	if err := errors.Join(err1, err2); err != nil {
+		return account.UsageBucket{}, fmt.Errorf("bucket %q of shard %d: %w", member, shard, err)
+	}
+	b := account.UsageBucket{
+		Shard: shard, Slot: time.Unix(slot, 0).UTC(), Account: account.ID{UUID: owner}, Generation: parts[2],
+	}
+	lines := make(map[string]*account.UsageLine, len(fields)/2+1)
+	for field, value := range fields {
+		if field == "g" {
+			continue
+		}
+		words := field[:max(0, len(field)-2)]
+		line := lines[words]
+		if line == nil {
+			if line, err1 = parseLine(words); err1 != nil {
+				return account.UsageBucket{}, fmt.Errorf("bucket %q of shard %d: %w", member, shard, err1)
+			}
+			lines[words] = line
+		}
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return account.UsageBucket{}, fmt.Errorf("bucket %q of shard %d: count %q: %w", member, shard, value, err)
+		}
+		if strings.HasSuffix(field, "|u") {
+			line.Units = plan.Units(n)
+		} else {
+			line.Requests = n
+		}
+	}
+	for _, line := range lines {
+		b.Lines = append(b.Lines, *line)
+	}
+	return b, nil
+}
+
+// parseLine reads <period>|<outcome>|<source>|<key>|<agent>|<chain>|<service>|<method>|<class>|<tier>.
+func parseLine(words string) (*account.UsageLine, error) {
+	w := strings.Split(words, "|")
+	if len(w) != 10 {
+		return nil, fmt.Errorf("usage line %q: unexpected form", words)
+	}
+	key, err := uuid.Parse(w[3])
+	if err != nil {
+		return nil, fmt.Errorf("usage line %q: %w", words, err)
+	}
+	return &account.UsageLine{
+		Period: w[0], Outcome: w[1], Source: w[2], Key: account.KeyID{UUID: key}, Agent: w[4],
+		Chain: w[5], Service: w[6], Method: w[7], Class: w[8], Tier: w[9],
+	}, nil
+}

@@ -1,0 +1,126 @@
+package relay
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+const (
+	retryMeter    = 2 * time.Second
+	refundTimeout = 2 * time.Second
+)
+
+// admit asks the meter to charge the call, or to let a cache hit through.
+func (r *Relay) admit(ctx context.Context, c *call) *fault.Error {
+	subject, a, err := r.Fences.Admit(ctx, c.subject, &c.metered)
+	c.subject = subject
+	if err != nil {
+		f := fault.New(fault.MeterUnreachable, "")
+		f.RetryAfter = retryMeter
+		return f.Wrap(err)
+	}
+	if a.Refused != "" {
+		return refusal(subject, a)
+	}
+	c.receipt, c.charged = a.Receipt, c.metered.Mode == meter.Charge
+	return nil
+}
+
+// refuse counts a request that is wrong in itself. What outranks its own fault (a revoked key, a suspended account, the rate
+// window) refuses instead; a meter that does not answer does not.
+func (r *Relay) refuse(ctx context.Context, c *call, own *fault.Error) *fault.Error {
+	c.metered.Mode, c.metered.Units, c.metered.Reason = meter.WindowOnly, 0, own.Reason.String()
+	subject, a, err := r.Fences.Admit(ctx, c.subject, &c.metered)
+	c.subject = subject
+	if err == nil && a.Refused != "" {
+		return refusal(subject, a)
+	}
+	return own
+}
+
+// Refuse answers a request that could not even be split, after the meter has counted it.
+func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, own *fault.Error) *Reply {
+	reply := &Reply{ID: id, relay: r, call: call{
+		envelope: e, index: index, started: r.Now(), subject: e.Subject, metered: meter.Call{Service: service, Tier: string(e.Tier)},
+	}}
+	if e.Chain != nil {
+		reply.call.metered.Chain = string(e.Chain.ID)
+	}
+	return reply.refused(r.refuse(ctx, &reply.call, own))
+}
+
+// refusal puts the meter's verdict into words.
+func refusal(s *meter.Subject, a meter.Admission) *fault.Error {
+	reason, ok := fault.Named(a.Refused)
+	if !ok {
+		reason = fault.InternalFault
+	}
+	f := fault.New(reason, "")
+	if reason == fault.RateWindow || reason == fault.DoorKeyDay || reason == fault.PlanQuota {
+		f.RetryAfter = a.Reset
+		f.Window = &fault.Window{Limit: a.Limit, Remaining: a.Remaining, Reset: a.Reset}
+		if reason != fault.RateWindow { // allowances are metered in thousandths of units
+			f.Window.Limit, f.Window.Remaining = a.Limit/int64(plan.Unit), a.Remaining/int64(plan.Unit)
+		}
+	}
+	if len(a.Also) > 0 {
+		also := make([]map[string]any, 0, len(a.Also))
+		for _, name := range a.Also {
+			if other, ok := fault.Named(name); ok {
+				also = append(also, map[string]any{"code": other.Entry().Code, "reason": name})
+			}
+		}
+		f = f.With("also", also)
+	}
+	return f
+}
+
+// refund gives a charge back, before the client is told that nothing was charged. The meter does it once per call.
+func (r *Relay) refund(ctx context.Context, c *call, reason fault.Reason) {
+	if !c.charged {
+		return
+	}
+	c.charged = false
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refundTimeout)
+	defer cancel()
+	name := c.envelope.RequestID.String() + ":" + strconv.Itoa(c.index)
+	var err error
+	for range 2 { // guarded by name, so trying again is safe
+		if err = r.Meter.Refund(ctx, c.subject, &c.metered, c.receipt, name, reason.String()); err == nil {
+			return
+		}
+	}
+	r.Logger.Error("refund failed", "request_id", c.envelope.RequestID, "account_id", c.subject.Account, "units", c.metered.Units, "error", err)
+}
+
+// record notes the call for support and statistics, without parameters, results or keys.
+func (reply *Reply) record(httpStatus int, written int64) {
+	c := &reply.call
+	rec := store.Call{
+		RequestID: c.envelope.RequestID, Index: c.index, StartedAt: c.started, Account: c.subject.Account, Key: c.subject.Key,
+		Service: service, Method: c.metered.Method, Class: c.metered.Class, Tier: c.metered.Tier, Outcome: meter.OutcomeOK,
+		HTTPStatus: httpStatus, Duration: reply.relay.Now().Sub(c.started), RequestBytes: c.bytes, ResponseBytes: written,
+	}
+	if c.envelope.Chain != nil {
+		rec.Chain = c.envelope.Chain.ID
+	}
+	switch {
+	case reply.Fault != nil:
+		rec.Outcome = reply.Fault.Reason.String()
+	case reply.Hit:
+		rec.Outcome = meter.OutcomeHit
+	}
+	if c.charged {
+		rec.Units = c.metered.Units
+	}
+	if reply.answer != nil {
+		rec.Upstream, rec.Attempts = reply.answer.Upstream, reply.answer.Attempts
+	}
+	reply.relay.Recorder.Record(rec)
+}

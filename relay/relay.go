@@ -1,0 +1,213 @@
+// Package relay owns the hot path: it classifies a JSON-RPC request, looks in the cache, admits the call in the meter, routes it
+// to an upstream, and settles. It never touches PostgreSQL or Temporal when it is warm, and it renders nothing: the doors do.
+package relay
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/jsonrpc"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// Options are what a relay works with. It owns none of them.
+type Options struct {
+	Pool      *upstream.Pool
+	Fences    *fences.Fences
+	Meter     *meter.Meter
+	Recorder  *store.Recorder
+	Links     chain.Links
+	Timeout   time.Duration // of a call, all attempts together
+	MaxAnswer int64         // bytes of one answer
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// Relay is safe for concurrent use.
+type Relay struct {
+	Options
+	cache *cache
+}
+
+// New makes a relay.
+func New(o Options) *Relay { return &Relay{Options: o, cache: newCache(o.Now)} }
+
+// Envelope is what the calls of one HTTP request share.
+type Envelope struct {
+	RequestID uuid.UUID
+	Subject   *meter.Subject
+	Chain     *upstream.Chain // nil when the path names none
+	Tier      plan.Tier
+}
+
+// Reply is the outcome of one call. Exactly one of Result, Error and Fault is set; the bytes are the upstream's. The door writes
+// it, then calls Close exactly once.
+type Reply struct {
+	ID     []byte // the client's, byte for byte; nil when there was none
+	Result []byte
+	Rest   io.Reader // the result goes on here
+	Error  []byte
+	Fault  *fault.Error
+	Hit    bool
+	Timing Timing
+
+	relay  *Relay
+	answer *upstream.Answer
+	call   call
+}
+
+// Timing is where the time of a call went.
+type Timing struct {
+	Gate     time.Duration // weight, cache look-up and admission
+	Route    time.Duration // everything else of ours
+	Upstream time.Duration
+}
+
+// call is what a request has become on its way.
+type call struct {
+	envelope *Envelope
+	index    int
+	started  time.Time
+	method   *chain.Method
+	metered  meter.Call
+	subject  *meter.Subject
+	receipt  meter.Receipt
+	charged  bool
+	bytes    int64
+}
+
+// Do relays one request. index is its place in a batch.
+func (r *Relay) Do(ctx context.Context, e *Envelope, index int, req jsonrpc.Request) *Reply {
+	reply := &Reply{ID: req.ID, relay: r, call: call{
+		envelope: e, index: index, started: r.Now(), subject: e.Subject, bytes: int64(len(req.Params)),
+		metered: meter.Call{Chain: string(e.Chain.ID), Service: service, Tier: string(e.Tier)},
+	}}
+	c := &reply.call
+	if refusal := r.classify(c, req); refusal != nil {
+		return reply.refused(r.refuse(ctx, c, refusal))
+	}
+	cached, hit := r.cache.get(e.Chain, c.method, req.Params)
+	if hit {
+		c.metered.Mode, c.metered.Units = meter.Hit, 0
+	}
+	if refusal := r.admit(ctx, c); refusal != nil {
+		return reply.refused(refusal)
+	}
+	reply.Timing.Gate = r.Now().Sub(c.started)
+	if hit {
+		reply.Result, reply.Hit = cached, true
+		return reply
+	}
+	r.route(ctx, reply, req)
+	return reply
+}
+
+// service is the name under which relay calls are metered and switched.
+const service = "rpc"
+
+// classify finds the method and decides what the call weighs, from the request and the head alone.
+func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
+	on := c.envelope.Chain
+	method, ok := on.Method(req.Method)
+	if !ok {
+		return on.Refuse(string(req.Method), r.Links)
+	}
+	c.method, c.metered.Method, c.metered.Class = method, method.Name, string(method.Class)
+	head, known := on.Head()
+	if !known && method.NeedsHead(req.Params) {
+		f := fault.New(fault.NoUpstream, "The head of %s is not known yet, so the call cannot be weighed. Nothing was charged; retry in a few seconds.", on.ID)
+		f.RetryAfter = retryNoHead
+		return f
+	}
+	weight, refusal := method.Weigh(req.Params, head)
+	if refusal != nil {
+		if refusal.Reason == fault.RangeTooLarge {
+			return r.Links.On(refusal)
+		}
+		return refusal
+	}
+	c.metered.Class, c.metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
+	return nil
+}
+
+const retryNoHead = 5 * time.Second
+
+// route asks the upstreams: reads fail over, a write goes to exactly one. When the service itself fails to give an answer the
+// charge is given back before the client is told.
+func (r *Relay) route(ctx context.Context, reply *Reply, req jsonrpc.Request) {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	c := &reply.call
+	ask := &upstream.Request{
+		Method: req.Method, Params: req.Params, Supply: c.subject.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
+		Head: c.method.Cache == chain.Short && isHead(c.method, req.Params),
+	}
+	asked := r.Now()
+	var answer *upstream.Answer
+	var failure *fault.Error
+	if c.method.Write {
+		answer, failure = c.envelope.Chain.Submit(ctx, ask)
+		failure = withSubmission(c.envelope.Chain, req.Params, failure)
+	} else {
+		answer, failure = c.envelope.Chain.Read(ctx, ask)
+	}
+	reply.Timing.Upstream = r.Now().Sub(asked)
+	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
+	if failure != nil {
+		cancel()
+		r.refund(ctx, c, failure.Reason)
+		reply.refused(failure)
+		return
+	}
+	reply.answer, reply.Result, reply.Error, reply.Rest = answer, answer.Result, answer.Error, answer.Rest
+	answer.OnRelease(cancel)
+	if answer.Error == nil && answer.Rest == nil {
+		r.cache.put(c.envelope.Chain, c.method, req.Params, answer.Result)
+	}
+}
+
+// withSubmission adds what the sender needs to look a transaction up whose outcome is unknown.
+func withSubmission(on *upstream.Chain, params []byte, f *fault.Error) *fault.Error {
+	if f == nil || f.Reason != fault.OutcomeUnknown {
+		return f
+	}
+	if field, value := on.SubmissionID(params); value != "" {
+		f = f.With(field, value)
+	}
+	return f.With("rule", "Look the transaction up before signing again. Re-sending the identical signed bytes is safe; a new signature on the same nonce is not.")
+}
+
+func (reply *Reply) refused(f *fault.Error) *Reply {
+	reply.Fault, reply.Result, reply.Error, reply.Rest = withNextDoor(reply.call.subject, f), nil, nil, nil
+	return reply
+}
+
+// Broken says that the answer could not be given to its end because the upstream broke off: the charge is given back.
+func (reply *Reply) Broken(ctx context.Context) {
+	reply.relay.refund(ctx, &reply.call, fault.UpstreamFailed)
+	reply.Fault = fault.New(fault.UpstreamFailed, "")
+}
+
+// tooLargeForBatch replaces an answer that does not fit a batch: the charge is given back.
+func (reply *Reply) tooLargeForBatch(ctx context.Context) {
+	reply.relay.refund(ctx, &reply.call, fault.UpstreamFailed)
+	reply.refused(fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it."))
+}
+
+// Close releases the answer and writes the call's record. written is how many bytes of body went to the client.
+func (reply *Reply) Close(httpStatus int, written int64) {
+	reply.record(httpStatus, written)
+	if reply.answer != nil {
+		reply.answer.Release()
+		reply.answer = nil
+	}
+}

@@ -1,0 +1,128 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/jsonrpc"
+)
+
+// Bounds of a batch. Its answers are gathered in memory, so they are bounded together; a larger answer has to be asked for alone.
+const (
+	MaxBatch         = 100
+	batchConcurrency = 16
+	batchAnswerBytes = 32 << 20
+)
+
+// Serve splits a body and relays the one request or the batch in it. Replies are in the order of the requests; each must be
+// closed.
+func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []*Reply, batch bool) {
+	if !jsonrpc.IsBatch(body) {
+		req, err := jsonrpc.SplitRequest(body)
+		if err != nil {
+			return []*Reply{r.Refuse(ctx, e, 0, req.ID, splitFault(err))}, false
+		}
+		return []*Reply{r.Do(ctx, e, 0, req)}, false
+	}
+	items, tooMany, err := jsonrpc.SplitBatch(body, MaxBatch)
+	switch {
+	case tooMany:
+		return []*Reply{r.Refuse(ctx, e, 0, nil, fault.New(fault.BatchTooLarge, ""))}, false
+	case err != nil:
+		return []*Reply{r.Refuse(ctx, e, 0, nil, splitFault(err))}, false
+	}
+	return r.batch(ctx, e, items), true
+}
+
+// batch relays every item on its own, some at a time. Refusals carry the item's index.
+func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply {
+	replies := make([]*Reply, len(items))
+	room := &room{left: batchAnswerBytes}
+	slots := make(chan struct{}, batchConcurrency)
+	var wg sync.WaitGroup
+	for i, item := range items {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			req, err := jsonrpc.SplitItem(item)
+			if err != nil {
+				replies[i] = r.Refuse(ctx, e, i, req.ID, splitFault(err))
+			} else {
+				replies[i] = r.Do(ctx, e, i, req)
+				replies[i].gather(ctx, room)
+			}
+			if f := replies[i].Fault; f != nil {
+				replies[i].Fault = f.With("index", i)
+			}
+		})
+	}
+	wg.Wait()
+	return replies
+}
+
+// room is what is left of the memory for a batch's answers.
+type room struct {
+	mu   sync.Mutex // guards left
+	left int
+}
+
+func (r *room) take(n int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n > r.left {
+		return false
+	}
+	r.left -= n
+	return true
+}
+
+// gather reads a streamed answer to its end, if the batch has room for it.
+func (reply *Reply) gather(ctx context.Context, room *room) {
+	if !room.take(len(reply.Result) + len(reply.Error)) {
+		reply.tooLargeForBatch(ctx)
+		return
+	}
+	if reply.Rest == nil {
+		return
+	}
+	whole := append([]byte(nil), reply.Result...)
+	chunk := make([]byte, 64<<10)
+	for {
+		n, err := reply.Rest.Read(chunk)
+		if !room.take(n) {
+			reply.tooLargeForBatch(ctx)
+			return
+		}
+		whole = append(whole, chunk[:n]...)
+		if errors.Is(err, io.EOF) {
+			reply.Result, reply.Rest = whole, nil
+			return
+		}
+		if err != nil {
+			reply.Broken(ctx)
+			reply.refused(reply.Fault)
+			return
+		}
+	}
+}
+
+// splitFault says what is wrong with a body that is no request.
+func splitFault(err error) *fault.Error {
+	switch {
+	case errors.Is(err, jsonrpc.ErrSyntax):
+		return fault.New(fault.NotJSON, "")
+	case errors.Is(err, jsonrpc.ErrTooDeep):
+		return fault.New(fault.NotARequest, "The request is nested deeper than %d levels. Send flatter parameters.", jsonrpc.MaxRequestDepth)
+	}
+	return fault.New(fault.NotARequest, "%s. It takes jsonrpc \"2.0\", a method string and, optionally, a params array.", capital(err.Error()))
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return string(s[0]-'a'+'A') + s[1:] // our own sentences begin with a lower-case letter
+}

@@ -1,0 +1,146 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// Endpoint is one upstream of one chain.
+type Endpoint struct {
+	Name   string
+	Supply plan.Supply
+
+	family   chain.Family
+	template *http.Request
+	reads    *http.Transport
+	writes   *http.Transport
+	scrub    scrubber
+	health   health
+	state    atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
+}
+
+const (
+	dialTimeout     = 5 * time.Second
+	idleTimeout     = 90 * time.Second
+	maxIdleConns    = 512
+	maxAnswerHeader = 64 << 10
+)
+
+func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (*Endpoint, error) {
+	address, err := url.Parse(u.URL)
+	if err != nil {
+		return nil, fmt.Errorf("upstream %s: the url cannot be parsed", u.Name)
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"chain-access-gateway"}}
+	for name, value := range u.Headers {
+		header.Set(name, value)
+	}
+	if address.User != nil {
+		password, _ := address.User.Password()
+		probe := http.Request{Header: header}
+		probe.SetBasicAuth(address.User.Username(), password)
+	}
+	return &Endpoint{
+		Name:   u.Name,
+		Supply: plan.Supply(u.Supply),
+		family: family,
+		template: &http.Request{
+			Method: http.MethodPost, URL: address, Host: address.Host, Header: header,
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		},
+		reads:  readTransport(),
+		writes: writeTransport(),
+		scrub:  newScrubber(address, u.Headers),
+		health: health{now: now},
+	}, nil
+}
+
+func readTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    maxIdleConns,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		DisableCompression:     true, // bodies pass as they are
+	}
+}
+
+// writeTransport never sends anything twice: a fresh connection for each submission (nothing to find dead), HTTP/1.1 only (no
+// GOAWAY that asks for a repeat). Redirects are not followed because a transport does not follow any.
+func writeTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:    dialTimeout,
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
+		DisableKeepAlives:      true,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		DisableCompression:     true,
+	}
+}
+
+func (e *Endpoint) close() {
+	e.reads.CloseIdleConnections()
+	e.writes.CloseIdleConnections()
+}
+
+// post sends body once. No GetBody is set, so nothing below can send it again.
+func (e *Endpoint) post(ctx context.Context, t *http.Transport, body []byte) (*http.Response, error) {
+	req := e.template.WithContext(ctx)
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.ContentLength = int64(len(body))
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return nil, e.safe(err)
+	}
+	return resp, nil
+}
+
+// safe gives an error without the endpoint's address or credential.
+func (e *Endpoint) safe(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	clean := string(e.scrub.clean([]byte(err.Error())))
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("upstream %s: %w", e.Name, context.DeadlineExceeded)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("upstream %s: %w", e.Name, context.Canceled)
+	}
+	return fmt.Errorf("upstream %s: %s", e.Name, clean)
+}
+
+// usable is whether the board lets calls through; proven is whether the upstream has shown to be of its chain at all.
+func (e *Endpoint) usable() (usable, proven bool) {
+	s := e.state.Load()
+	if s == nil {
+		return false, false
+	}
+	return s.Usable && s.ChainIDOK, s.ChainIDOK
+}
+
+// retryAfter reads how long a throttling upstream wants to be left alone, in seconds; dates are not used by providers.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,206 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// Request is what to ask, with what the caller has bought.
+type Request struct {
+	Method []byte // a name of the catalog
+	Params []byte // a JSON array; nil for none
+	Supply plan.Supply
+	Tier   plan.Tier
+	Links  chain.Links
+	// MaxAnswer bounds the size of an answer in bytes.
+	MaxAnswer int64
+	// Head says that the result is the chain's head: it is held against what is plausible, and never answered lower than before.
+	Head bool
+}
+
+const (
+	requestID   = "1" // ours on the way to an upstream; the client's never leaves the gateway
+	maxAttempts = 3
+	noUpstream  = 5 * time.Second // when to come back
+)
+
+func (r *Request) body() []byte {
+	params := r.Params
+	if params == nil {
+		params = []byte("[]")
+	}
+	b := make([]byte, 0, len(r.Method)+len(params)+64)
+	b = append(b, `{"jsonrpc":"2.0","id":`+requestID+`,"method":"`...)
+	b = append(b, r.Method...)
+	b = append(b, `","params":`...)
+	b = append(b, params...)
+	return append(b, '}')
+}
+
+// outcome gathers what the attempts of one read said.
+type outcome struct {
+	attempts       int
+	timeouts       int
+	absent         int
+	rangeRefused   bool
+	lastWords      *Answer // an in-band error that may be passed on when no upstream does better
+	lastCause      error
+	lastUpstream   string
+	clientCanceled bool
+}
+
+// Read asks up to three distinct upstreams until one gives a usable answer. ctx carries the call's deadline. A returned fault is
+// the service's own failure and costs nothing; the caller releases the answer.
+func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
+	body := r.body()
+	var o outcome
+	var tried uint64
+	for o.attempts < maxAttempts {
+		i, ok := c.choose(r.Supply, r.Tier, tried)
+		if !ok {
+			break
+		}
+		tried |= 1 << i
+		o.attempts++
+		left := min(maxAttempts-o.attempts, len(c.endpoints)-bits.OnesCount64(tried))
+		e := c.endpoints[i]
+		answer, v := c.attempt(ctx, e, body, r, left, &o)
+		if answer != nil && !v.another {
+			o.discardLastWords()
+			answer.Upstream, answer.Attempts = e.Name, o.attempts
+			return answer, nil
+		}
+		o.keep(answer, v, e.Name)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return o.conclude(ctx, c, r)
+}
+
+var errAttemptTime = errors.New("the attempt's share of the deadline is over")
+
+// attempt asks one upstream. left is how many more could be asked: the deadline is shared among them.
+func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Request, left int, o *outcome) (*Answer, verdict) {
+	attemptCtx, cancel := context.WithCancelCause(ctx)
+	stop := func() bool { return true }
+	if deadline, ok := ctx.Deadline(); ok && left > 0 {
+		share := deadline.Sub(c.now()) / time.Duration(left+1)
+		stop = time.AfterFunc(share, func() { cancel(errAttemptTime) }).Stop
+	}
+	started := c.now()
+	answer, v, wait, err := e.exchange(attemptCtx, body, r.MaxAnswer)
+	stop()
+	if r.Head && answer != nil && answer.Error == nil {
+		if answer.Result, err = c.checkHead(answer.Result); err != nil {
+			answer.Release()
+			answer, v = nil, verdicts[isBroken]
+		}
+	}
+	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+		v.blame = blameNobody // the client went away
+	} else {
+		e.health.record(v.blame, c.now().Sub(started), wait)
+	}
+	if answer == nil {
+		o.lastCause = err
+		if errors.Is(context.Cause(attemptCtx), errAttemptTime) || errors.Is(err, context.DeadlineExceeded) {
+			o.timeouts++
+		}
+		cancel(nil)
+		return nil, v
+	}
+	answer.cancel = func() { cancel(nil) }
+	return answer, v
+}
+
+// exchange sends a read and judges the answer, which is nil when it is not usable at all.
+func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64) (*Answer, verdict, time.Duration, error) {
+	resp, err := e.post(ctx, e.reads, body)
+	if err != nil {
+		return nil, verdicts[isBroken], 0, err
+	}
+	if v := classifyStatus(resp.StatusCode); v.meaning != isAnswer {
+		wait := retryAfter(resp.Header)
+		_ = resp.Body.Close()
+		return nil, v, wait, statusError(e.Name, resp)
+	}
+	answer, err := readAnswer(resp, most)
+	if err != nil {
+		return nil, verdicts[isBroken], 0, e.safe(err)
+	}
+	if answer.Error == nil {
+		return answer, verdicts[isAnswer], 0, nil
+	}
+	v := classifyError(e.family, answer.Error)
+	answer.Error = e.scrub.clean(answer.Error)
+	return answer, v, 0, nil
+}
+
+func (o *outcome) keep(answer *Answer, v verdict, name string) {
+	switch {
+	case v.meaning == isRange:
+		o.rangeRefused = true
+	case v.meaning == isAbsent:
+		o.absent++
+	}
+	if answer == nil {
+		return
+	}
+	if !v.passOn {
+		answer.Release()
+		return
+	}
+	o.discardLastWords()
+	o.lastWords, o.lastUpstream = answer, name
+}
+
+func (o *outcome) discardLastWords() {
+	if o.lastWords != nil {
+		o.lastWords.Release()
+		o.lastWords = nil
+	}
+}
+
+// conclude is the answer when no upstream gave a usable one.
+func (o *outcome) conclude(ctx context.Context, c *Chain, r *Request) (*Answer, *fault.Error) {
+	if o.lastWords != nil {
+		o.lastWords.Upstream, o.lastWords.Attempts = o.lastUpstream, o.attempts
+		return o.lastWords, nil
+	}
+	switch {
+	case o.attempts == 0:
+		f := fault.New(fault.NoUpstream, "")
+		f.RetryAfter = noUpstream
+		return nil, f
+	case o.rangeRefused:
+		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "No upstream serves a block range this wide for this filter. "+
+			"Split it into smaller ranges and send one call for each."))
+	case o.absent == o.attempts:
+		return nil, r.Links.On(fault.New(fault.MethodNotServed, "No upstream of %s serves %s right now. Nothing was charged; "+
+			"ask at data.contact when you need it.", c.ID, r.Method))
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || o.timeouts == o.attempts:
+		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(o.lastCause)
+	}
+	return nil, fault.New(fault.UpstreamFailed, "").Wrap(o.lastCause)
+}
+
+type httpStatusError struct {
+	upstream string
+	status   int
+}
+
+func (e *httpStatusError) Error() string {
+	return "upstream " + e.upstream + ": HTTP " + http.StatusText(e.status)
+}
+
+func statusError(name string, resp *http.Response) error {
+	return &httpStatusError{upstream: name, status: resp.StatusCode}
+}

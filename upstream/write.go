@@ -1,0 +1,86 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"net/http/httptrace"
+	"sync/atomic"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+var errUnusable = errors.New("the answer to a submission is not usable")
+
+// Submit posts a signed transaction to exactly one endpoint, once (interface document 1, section 8, rule 9). Another endpoint is
+// tried only while no connection could be made, which proves that nothing was sent. Once the request may have left, whatever is
+// not a usable answer is fault.OutcomeUnknown. It goes on when the client goes away: what left cannot be called back.
+func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) {
+	deadline, ok := ctx.Deadline()
+	ctx = context.WithoutCancel(ctx)
+	if ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	body := r.body()
+	var tried uint64
+	var cause error
+	for bits.OnesCount64(tried) < maxAttempts {
+		i, ok := c.choose(r.Supply, r.Tier, tried)
+		if !ok {
+			break
+		}
+		tried |= 1 << i
+		e := c.endpoints[i]
+		started := c.now()
+		answer, left, err := e.submit(ctx, body)
+		if err == nil {
+			e.health.record(blameNobody, c.now().Sub(started), 0)
+			answer.Upstream, answer.Attempts = e.Name, bits.OnesCount64(tried)
+			return answer, nil
+		}
+		e.health.record(blameFailure, c.now().Sub(started), 0)
+		cause = err
+		if left {
+			return nil, fault.New(fault.OutcomeUnknown, "").Wrap(err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	switch {
+	case tried == 0:
+		f := fault.New(fault.NoUpstream, "")
+		f.RetryAfter = noUpstream
+		return nil, f
+	case ctx.Err() != nil:
+		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(cause)
+	}
+	return nil, fault.New(fault.UpstreamFailed, "No upstream could be reached, so the transaction was not sent. "+
+		"Nothing was charged; send it again.").Wrap(cause)
+}
+
+// submit sends once. left is whether the request may have left this machine.
+func (e *Endpoint) submit(ctx context.Context, body []byte) (answer *Answer, left bool, err error) {
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := e.post(httptrace.WithClientTrace(ctx, trace), e.writes, body)
+	if err != nil {
+		return nil, connected.Load(), err
+	}
+	if v := classifyStatus(resp.StatusCode); v.meaning != isAnswer {
+		_ = resp.Body.Close()
+		return nil, true, statusError(e.Name, resp)
+	}
+	answer, err = readAnswer(resp, peekBytes)
+	if err != nil {
+		return nil, true, e.safe(err)
+	}
+	if answer.Rest != nil {
+		answer.Release()
+		return nil, true, errUnusable
+	}
+	answer.Error = e.scrub.clean(answer.Error)
+	return answer, true, nil
+}
