@@ -28,10 +28,7 @@ const (
 )
 
 // RateWindow admits Limit requests in a sliding window of length Per.
-type RateWindow struct {
-	Limit int64
-	Per   time.Duration
-}
+type RateWindow = plan.RateWindow
 
 // Period is one metering period of an account. Quota is in thousandths of units; Unlimited for none.
 type Period struct {
@@ -40,8 +37,11 @@ type Period struct {
 	Quota plan.Units
 }
 
+// Key is the period's name in usage records and statements: its first day, 2026-11-01.
+func (p Period) Key() string { return p.Start.UTC().Format(time.DateOnly) }
+
 // Unlimited as a quota or cap means that there is none.
-const Unlimited plan.Units = -1
+const Unlimited = plan.Unlimited
 
 // AccountFences is the projection of an account into the meter. Only a higher Version replaces another.
 type AccountFences struct {
@@ -51,6 +51,10 @@ type AccountFences struct {
 	Rate    RateWindow
 	Current Period
 	Next    Period // takes over at Current.End
+	// SoftRate replaces Rate for the rest of a period whose use has passed SoftCeiling. Both matter only when SoftRate.Limit is
+	// above 0.
+	SoftCeiling plan.Units
+	SoftRate    RateWindow
 }
 
 // KeyFences is the projection of a key into the meter. Only a higher Version replaces another.
@@ -72,4 +76,31 @@ type Identity struct {
 	Door    Door
 	Plan    string
 	Supply  plan.Supply
+}
+
+// PlanFences is the projection of an account whose periods are calendar months in UTC, at that time: the month that holds it
+// and the next one, both with the plan's quota.
+func PlanFences(id ID, version int64, status Status, p plan.Plan, at time.Time) AccountFences {
+	f := AccountFences{
+		Account: id,
+		Version: version,
+		Status:  status,
+		Rate:    p.Rate,
+		Current: month(p, at),
+	}
+	f.Next = month(p, f.Current.End)
+	if ceiling := p.SoftCeiling(); ceiling != Unlimited {
+		f.SoftCeiling, f.SoftRate = ceiling, p.SoftRate
+	}
+	return f
+}
+
+func month(p plan.Plan, at time.Time) Period {
+	start, end := plan.CalendarMonth(at)
+	return Period{Start: start, End: end, Quota: p.MonthlyQuota()}
+}
+
+// PlanKeyFences is the projection of a key under a plan: a plan that counts by the day fences its key's day.
+func PlanKeyFences(key KeyID, id ID, version int64, status Status, door Door, p plan.Plan) KeyFences {
+	return KeyFences{Key: key, Account: id, Version: version, Status: status, Door: door, Daily: p.DailyQuota()}
 }

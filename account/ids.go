@@ -2,9 +2,13 @@
 // holds no storage and no counters.
 package account
 
-import "github.com/google/uuid"
+import (
+	"fmt"
 
-// ID names an account (UUIDv7).
+	"github.com/google/uuid"
+)
+
+// ID names an account (UUIDv7). As text it is the canonical form in 36 characters; databases take and give it as a uuid.
 type ID struct{ uuid.UUID }
 
 // KeyID names an API key (UUIDv7). It is not a secret and not the key.
@@ -15,3 +19,40 @@ func NewID() ID { return ID{uuid.Must(uuid.NewV7())} }
 
 // NewKeyID makes a key id.
 func NewKeyID() KeyID { return KeyID{uuid.Must(uuid.NewV7())} }
+
+// ParseID reads the canonical form of an account id, and no other.
+func ParseID(s string) (ID, error) {
+	id, err := parseCanonical(s)
+	if err != nil {
+		return ID{}, fmt.Errorf("parse account id: %w", err)
+	}
+	return ID{id}, nil
+}
+
+// ParseKeyID reads the canonical form of a key id, and no other.
+func ParseKeyID(s string) (KeyID, error) {
+	id, err := parseCanonical(s)
+	if err != nil {
+		return KeyID{}, fmt.Errorf("parse key id: %w", err)
+	}
+	return KeyID{id}, nil
+}
+
+// IsZero says whether the id names nothing.
+func (id ID) IsZero() bool { return id.UUID == uuid.Nil }
+
+// IsZero says whether the id names nothing.
+func (id KeyID) IsZero() bool { return id.UUID == uuid.Nil }
+
+// parseCanonical refuses the braces, URN and bare forms that uuid.Parse also takes, so that one id has one spelling.
+func parseCanonical(s string) (uuid.UUID, error) {
+	const canonical = 36
+	if len(s) != canonical {
+		return uuid.Nil, fmt.Errorf("an id has %d characters, this has %d", canonical, len(s))
+	}
+	id, err := uuid.Parse(s)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("not an id: %w", err)
+	}
+	return id, nil
+}

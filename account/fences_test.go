@@ -1,0 +1,63 @@
+package account_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+)
+
+func TestPlanFencesCoverThisMonthAndTheNext(t *testing.T) {
+	t.Parallel()
+	utc := func(y int, m time.Month, d, h int) time.Time { return time.Date(y, m, d, h, 0, 0, 0, time.UTC) }
+	id := account.NewID()
+	for _, tc := range []struct {
+		at                  time.Time
+		current, next, last string
+	}{
+		{utc(2026, 11, 20, 9), "2026-11-01", "2026-12-01", "2027-01-01"},
+		{utc(2026, 12, 31, 23), "2026-12-01", "2027-01-01", "2027-02-01"},
+		{utc(2027, 1, 1, 0), "2027-01-01", "2027-02-01", "2027-03-01"},
+		{utc(2027, 1, 31, 12), "2027-01-01", "2027-02-01", "2027-03-01"},
+		{utc(2028, 2, 29, 23), "2028-02-01", "2028-03-01", "2028-04-01"},
+		{utc(2028, 1, 31, 0), "2028-01-01", "2028-02-01", "2028-03-01"},
+		{time.Date(2026, 12, 31, 22, 0, 0, 0, time.FixedZone("west", -5*3600)), "2027-01-01", "2027-02-01", "2027-03-01"},
+		{time.Date(2027, 1, 1, 3, 0, 0, 0, time.FixedZone("east", 9*3600)), "2026-12-01", "2027-01-01", "2027-02-01"},
+	} {
+		f := account.PlanFences(id, 7, account.Active, plan.Must(plan.Pro), tc.at)
+		if f.Current.Key() != tc.current || f.Next.Key() != tc.next || f.Next.End.Format(time.DateOnly) != tc.last {
+			t.Errorf("%s: %+v then %+v", tc.at, f.Current, f.Next)
+		}
+		if !f.Current.End.Equal(f.Next.Start) || tc.at.Before(f.Current.Start) || !tc.at.Before(f.Current.End) {
+			t.Errorf("%s: the periods do not meet around it", tc.at)
+		}
+		if f.Account != id || f.Version != 7 || f.Status != account.Active || f.Current.Quota != f.Next.Quota {
+			t.Errorf("%s: %+v", tc.at, f)
+		}
+	}
+}
+
+func TestPlanFencesProjectTheQuotaOfEachPlan(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	for _, p := range plan.All() {
+		f := account.PlanFences(account.NewID(), 1, account.Suspended, p, at)
+		k := account.PlanKeyFences(account.NewKeyID(), f.Account, 1, account.Active, account.DoorPublic, p)
+		var quota, daily, ceiling plan.Units
+		switch p.Key {
+		case plan.Door1:
+			quota, daily = account.Unlimited, 10_000*plan.Unit
+		case plan.Builder:
+			quota, daily, ceiling = account.Unlimited, account.Unlimited, 20_000_000*plan.Unit
+		default:
+			quota, daily = p.Included, account.Unlimited
+		}
+		if f.Current.Quota != quota || k.Daily != daily || f.SoftCeiling != ceiling || (f.SoftRate.Limit > 0) != (ceiling > 0) {
+			t.Errorf("%s: quota %d, daily %d, ceiling %d", p.Key, f.Current.Quota, k.Daily, f.SoftCeiling)
+		}
+		if f.Rate != p.Rate || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended || k.Account != f.Account {
+			t.Errorf("%s: %+v", p.Key, f)
+		}
+	}
+}
