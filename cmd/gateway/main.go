@@ -1,0 +1,103 @@
+// Command gateway runs the roles of the Chain Access Gateway in production: serve, worker, migrate. They are configured by the
+// environment; README lists the variables.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/telemetry"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gateway:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "gateway",
+		Short:         "One endpoint per chain, one key, one meter",
+		Long:          "gateway runs the roles of the Chain Access Gateway. Each is configured by environment variables, which README lists.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(serveCommand(), workerCommand(), migrateCommand())
+	return root
+}
+
+func serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the HTTP API until SIGTERM, then finish what is under way",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, providers, log, err := setUp(config.Serve)
+			if err != nil {
+				return err
+			}
+			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", cfg.ListenAddress)
+			if err != nil {
+				return fmt.Errorf("LISTEN_ADDRESS: choose a free port: %w", err)
+			}
+			return wire.Serve(cmd.Context(), cfg, providers, listener, log)
+		},
+	}
+}
+
+func workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "worker",
+		Short: "Run the durable workflows and the usage flusher until SIGTERM",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, providers, log, err := setUp(config.Worker)
+			if err != nil {
+				return err
+			}
+			return wire.Work(cmd.Context(), cfg, providers, false, log)
+		},
+	}
+}
+
+func migrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:       "migrate up|down|status",
+		Short:     "Bring the PostgreSQL schema up to date, take the newest migration back, or list them",
+		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+		ValidArgs: []string{string(wire.Up), string(wire.Down), string(wire.Status)},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := config.FromEnvironment(config.Migrate)
+			if err != nil {
+				return err
+			}
+			return wire.Migrate(cmd.Context(), cfg.DatabaseURL, wire.Direction(args[0]), cmd.OutOrStdout())
+		},
+	}
+}
+
+func setUp(role config.Role) (config.Config, config.Upstreams, *slog.Logger, error) {
+	cfg, err := config.FromEnvironment(role)
+	if err != nil {
+		return cfg, config.Upstreams{}, nil, err
+	}
+	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, wire.ChainNames())
+	if err != nil {
+		return cfg, providers, nil, fmt.Errorf("UPSTREAMS_FILE: %w", err)
+	}
+	return cfg, providers, telemetry.NewLogger(os.Stderr, cfg.LogFormat, cfg.LogLevel), nil
+}

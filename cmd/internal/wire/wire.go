@@ -1,0 +1,183 @@
+// Package wire puts the roles of the gateway together from their parts. It is the one place besides the programs themselves that
+// knows every package, and both programs share it.
+package wire
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// base is what every role needs.
+type base struct {
+	store   *store.Store
+	meter   *meter.Meter
+	pool    *upstream.Pool
+	board   *upstream.Board
+	metrics *telemetry.Metrics
+}
+
+func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams) (*base, error) {
+	pool, err := upstream.NewPool(providers, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, cfg.DatabaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	m, err := meter.Open(ctx, cfg.RedisURL)
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("REDIS_URL: %w", err)
+	}
+	return &base{store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: telemetry.NewMetrics()}, nil
+}
+
+func (b *base) close() {
+	b.pool.Close()
+	_ = b.meter.Close() // nothing is under way any more
+	b.store.Close()
+}
+
+// ChainNames lists what the upstreams file may name.
+func ChainNames() []string {
+	var names []string
+	for _, c := range chain.All() {
+		names = append(names, string(c.ID))
+	}
+	return names
+}
+
+const boardInterval = 500 * time.Millisecond
+
+// Time-outs of the HTTP server. A request arrives within readTimeout; an answer may take as long as the call and then some for a slow
+// reader.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	writeGrace    = 2 * time.Minute
+	maxHeaders    = 1 << 20
+)
+
+// Serve runs the API on listener until ctx ends, then drains: /readyz says so, requests under way are finished, call records are
+// written.
+func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger) error {
+	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
+	if err != nil {
+		return fmt.Errorf("KEY_PEPPER: %w", err)
+	}
+	b, err := openBase(ctx, cfg, providers)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	recorder := store.NewRecorder(b.store, store.RecorderOptions{
+		Logger:  log,
+		OnDrop:  func(n int) { b.metrics.CallRecordsDropped.Add(float64(n)) },
+		OnWrite: func(n int) { b.metrics.CallRecordsWritten.Add(float64(n)) },
+	})
+	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs"}
+	fence := fences.New(b.store, b.meter, hasher, time.Now)
+	draining := make(chan struct{})
+	handler := api.Handler(api.Options{
+		Relay: relay.New(relay.Options{
+			Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Links: links,
+			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log,
+		}),
+		Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Hasher: hasher, Links: links, PublicURL: cfg.PublicURL,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Random: rand.Reader, Logger: log,
+		Draining: draining,
+	})
+	server := httpServer(handler, cfg, log)
+
+	// The board is read until the last call is answered.
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	var background sync.WaitGroup
+	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
+	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
+
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	log.Info("serving", "address", listener.Addr().String(), "chains", len(b.pool.Chains()))
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	close(draining)
+	err = errors.Join(ignoreClosed(err), drain(server, recorder, cfg.DrainTimeout))
+	stopWatching()
+	background.Wait()
+	return err
+}
+
+func httpServer(handler http.Handler, cfg config.Config, log *slog.Logger) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true) // behind proxies that speak it
+	return &http.Server{
+		Handler:           handler,
+		Protocols:         protocols,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      cfg.CallTimeout + writeGrace,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaders,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // what clients do wrong on the wire
+	}
+}
+
+// drain finishes what is under way, calls first, then their records.
+func drain(server *http.Server, recorder *store.Recorder, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if err != nil {
+		err = fmt.Errorf("calls were still under way when DRAIN_TIMEOUT was over: %w", errors.Join(err, server.Close()))
+	}
+	return errors.Join(err, recorder.Close(ctx))
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// serveMetrics answers /metrics on a port of its own until ctx ends. A port that cannot be had is told and does not stop the role.
+func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log *slog.Logger) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}))
+	server := &http.Server{Addr: address, Handler: mux, ReadHeaderTimeout: headerTimeout}
+	failed := make(chan error, 1)
+	go func() { failed <- server.ListenAndServe() }()
+	select {
+	case err := <-failed:
+		log.Error("metrics are not served: set METRICS_ADDRESS to a free port", "error", err)
+		<-ctx.Done()
+	case <-ctx.Done():
+		_ = server.Close()
+		<-failed
+	}
+}
