@@ -1,0 +1,195 @@
+// Package sandbox stands in for the outside world on one machine: five EVM chains run by go-ethereum in process, each with
+// its real chain id, and a scripted Solana node, every one of them behind two upstreams. gateway-dev and the tests use it;
+// production never links it.
+//
+// Accounts are funded whose keys everybody knows (see EVMAccount and SolanaAccount): nothing here is worth anything.
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/sandbox/internal/evm"
+	"github.com/chainaccess/gateway/sandbox/internal/solana"
+)
+
+// Options says what to run. The zero value runs all six chains in memory on 127.0.0.1.
+type Options struct {
+	// DataDir keeps the EVM chains between starts, also when the process was killed; about 30 MB per chain and day. Empty:
+	// memory only. Solana keeps nothing: its slots follow the clock, its accounts begin anew.
+	DataDir string
+	// Listen is the host that the upstreams listen on, on free ports. Default 127.0.0.1.
+	Listen string
+	// Logger gets the few lines that the sandbox writes. Default: discarded.
+	Logger *slog.Logger
+	// Chains limits what runs. Default: all six.
+	Chains []chain.ID
+	// BlockTime of the EVM chains. Default 2 s, 1 s for Arbitrum. Under a second, block timestamps run ahead of the clock.
+	BlockTime time.Duration
+	// SlotTime of Solana. Default 400 ms. Slots are counted from the clock only with the default.
+	SlotTime time.Duration
+}
+
+// Sandbox is a running set of chains.
+type Sandbox struct {
+	upstreams []*Upstream
+	evm       map[chain.ID]*evm.Node
+	solana    *solana.Node
+	accounts  accounts
+}
+
+// world lists the chains in the order in which they are shown.
+var world = []struct {
+	id        chain.ID
+	name      string
+	chainID   uint64 // 0 for Solana
+	blockTime time.Duration
+}{
+	{chain.EthMainnet, "eth", 1, 2 * time.Second},
+	{chain.BaseMainnet, "base", 8453, 2 * time.Second},
+	{chain.ArbitrumOne, "arbitrum", 42161, time.Second},
+	{chain.OptimismMainnet, "optimism", 10, 2 * time.Second},
+	{chain.PolygonPoS, "polygon", 137, 2 * time.Second},
+	{chain.SolanaMainnet, "solana", 0, 0},
+}
+
+// Start runs the chains and answers when every upstream listens and every chain has a finalized block. The context bounds
+// the start only; Close ends the sandbox.
+func Start(ctx context.Context, o Options) (*Sandbox, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	funded, err := fundedAccounts()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{evm: map[chain.ID]*evm.Node{}, accounts: funded}
+	if err := s.startChains(ctx, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for _, w := range world {
+		handler := s.handler(w.id)
+		if handler == nil {
+			continue
+		}
+		for _, letter := range []string{"a", "b"} {
+			u, err := newUpstream(ctx, w.id, "sandbox-"+w.name+"-"+letter, o.Listen, handler, o.Logger)
+			if err != nil {
+				return nil, errors.Join(err, s.Close())
+			}
+			s.upstreams = append(s.upstreams, u)
+		}
+	}
+	return s, nil
+}
+
+func (o *Options) fill() error {
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	known := make([]string, 0, len(world))
+	for _, w := range world {
+		known = append(known, string(w.id))
+	}
+	for _, id := range o.Chains {
+		if !slices.Contains(known, string(id)) {
+			return fmt.Errorf("sandbox has no chain %q: choose from %s", id, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// startChains starts them beside each other; what started is kept in s even when another failed.
+func (s *Sandbox) startChains(ctx context.Context, o Options) error {
+	traffic, err := trafficKey()
+	if err != nil {
+		return err
+	}
+	nodes := make([]*evm.Node, len(world))
+	var group errgroup.Group
+	for i, w := range world {
+		if len(o.Chains) > 0 && !slices.Contains(o.Chains, w.id) {
+			continue
+		}
+		if w.chainID == 0 {
+			if s.solana, err = solana.Start(solana.Config{
+				SlotTime: o.SlotTime, Funded: s.accounts.solanaKeys(), Logger: o.Logger,
+			}); err != nil {
+				return errors.Join(err, group.Wait())
+			}
+			continue
+		}
+		cfg := evm.Config{
+			Name: w.name, ChainID: w.chainID, BlockTime: w.blockTime, Funded: s.accounts.evmAddresses(),
+			Traffic: traffic, Logger: o.Logger,
+		}
+		if o.BlockTime > 0 {
+			cfg.BlockTime = o.BlockTime
+		}
+		if o.DataDir != "" {
+			cfg.DataDir = filepath.Join(o.DataDir, "sandbox", w.name)
+		}
+		group.Go(func() (err error) {
+			nodes[i], err = evm.Start(cfg)
+			return err
+		})
+	}
+	err = group.Wait()
+	for i, n := range nodes {
+		if n != nil {
+			s.evm[world[i].id] = n
+		}
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+func (s *Sandbox) handler(id chain.ID) http.Handler {
+	if n := s.evm[id]; n != nil {
+		return n.Handler()
+	}
+	if id == chain.SolanaMainnet && s.solana != nil {
+		return s.solana.Handler()
+	}
+	return nil
+}
+
+// Upstreams lists two endpoints per chain, in the order of the chains.
+func (s *Sandbox) Upstreams() []*Upstream { return slices.Clone(s.upstreams) }
+
+// LogEmitter is the contract that stands on every EVM chain since its first block and emits an ERC-20 Transfer log for every
+// transfer(address,uint256) call (and for any other); the zero address when the chain does not run.
+func (s *Sandbox) LogEmitter(id chain.ID) common.Address {
+	if n := s.evm[id]; n != nil {
+		return n.EmitterAddress()
+	}
+	return common.Address{}
+}
+
+// Close stops all upstreams and chains and waits for them. It may be called once only.
+func (s *Sandbox) Close() error {
+	var errs []error
+	for _, u := range s.upstreams {
+		errs = append(errs, u.Stop())
+	}
+	for _, n := range s.evm {
+		errs = append(errs, n.Close())
+	}
+	if s.solana != nil {
+		errs = append(errs, s.solana.Close())
+	}
+	return errors.Join(errs...)
+}
