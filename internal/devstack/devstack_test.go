@@ -301,12 +301,12 @@ func TestFailedStartLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	programs := systemPrograms()
-	real := programs.look
+	look := programs.look
 	programs.look = func(name string) string {
 		if name == "redis-server" {
 			return "/bin/false"
 		}
-		return real(name)
+		return look(name)
 	}
 	err := refused(t, Options{DataDir: dir, Services: []Service{PostgreSQL, Redis}}, programs)
 	if !strings.Contains(err.Error(), "Redis did not start") {

@@ -23,7 +23,7 @@ func serverEnv(prefixes ...string) []string {
 // commandLine is what a process was started with; empty when there is no such process.
 func commandLine(ctx context.Context, pid int) string {
 	id := strconv.Itoa(pid)
-	if text, err := os.ReadFile(filepath.Join("/proc", id, "cmdline")); err == nil {
+	if text, err := os.ReadFile(filepath.Join("/proc", id, "cmdline")); err == nil { //nolint:gosec // the id is a number
 		return string(bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
 	}
 	text, err := exec.CommandContext(ctx, "ps", "-o", "command=", "-p", id).Output() //nolint:gosec // the id is a number

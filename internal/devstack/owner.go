@@ -82,7 +82,7 @@ func (s *starter) relocate(link string, owner *syscall.Credential) (string, erro
 	if err := os.Symlink(home, link); err != nil {
 		return fail(err)
 	}
-	s.progress.say("the database lies in %s, because PostgreSQL does not run as root and its user cannot enter %s", home, s.opts.DataDir)
+	s.progress.sayf("the database lies in %s, because PostgreSQL does not run as root and its user cannot enter %s", home, s.opts.DataDir)
 	return home, nil
 }
 

@@ -146,7 +146,7 @@ func (s *starter) embedRedis(context.Context) error {
 	}})
 	s.stack.RedisURL = "redis://" + server.Addr() + "/0"
 	s.stack.RedisEmbedded = true
-	s.progress.say("redis-server was not found: an embedded Redis is used, which forgets everything at the stop " +
+	s.progress.sayf("redis-server was not found: an embedded Redis is used, which forgets everything at the stop " +
 		"(scripts/bootstrap test installs redis-server)")
 	return nil
 }

@@ -29,7 +29,7 @@ type progress struct {
 	report func(string)
 }
 
-func (p *progress) say(format string, args ...any) {
+func (p *progress) sayf(format string, args ...any) {
 	if p.report == nil {
 		return
 	}
@@ -51,7 +51,7 @@ func (p *progress) during(doing string, fn func() error) error {
 			case <-done:
 				return
 			case <-timer.C:
-				p.say("%s (%d s)", doing, int(time.Since(begun).Seconds()))
+				p.sayf("%s (%d s)", doing, int(time.Since(begun).Seconds()))
 				timer.Reset(progressEvery)
 			}
 		}
@@ -70,7 +70,11 @@ func freePort(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
 	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, fmt.Errorf("find a free port: the address is %s", l.Addr())
+	}
+	return addr.Port, nil
 }
 
 // attempt is one try to start a server: what to run, and what answers nil as soon as the server does.

@@ -61,6 +61,7 @@ func database(t testing.TB, schema fs.FS) string {
 }
 
 func dropDatabase(t testing.TB, admin, name string) {
+	t.Helper()
 	ctx, cancel := cleanupContext()
 	defer cancel()
 	conn, err := pgx.Connect(ctx, admin)

@@ -46,7 +46,7 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestDatabaseIsDroppedWithItsTest(t *testing.T) {
+func TestDatabaseIsDroppedWithItsTest(t *testing.T) { //nolint:tparallel // it looks at what the inner test left
 	t.Parallel()
 	var url string
 	t.Run("inner", func(t *testing.T) { //nolint:paralleltest // the outer test looks at what it left

@@ -215,6 +215,7 @@ type resettingListener struct {
 	upstream *UpstreamServer
 }
 
+// Accept gives the next connection that is not to be reset.
 func (l *resettingListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

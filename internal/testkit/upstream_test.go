@@ -177,8 +177,10 @@ func TestClockMovesOnlyWhenAdvanced(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	clock := testkit.NewClock(start)
-	if !clock.Now().Equal(start) || !clock.Now().Equal(start) {
-		t.Error("the clock moves by itself")
+	for range 2 {
+		if got := clock.Now(); !got.Equal(start) {
+			t.Errorf("the clock shows %s, want its start", got)
+		}
 	}
 	if got := clock.Advance(time.Hour); !got.Equal(start.Add(time.Hour)) || !clock.Now().Equal(got) {
 		t.Errorf("after an hour it shows %s", got)
