@@ -11,7 +11,6 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/store"
 )
 
 // keysPerDay is how many anonymous keys one network address may make in a UTC day (interface document 2, section 3).
@@ -58,7 +57,7 @@ func (s *server) newKey(c *gin.Context) {
 		s.refuse(c, f)
 		return
 	}
-	key, err := s.mintDoorKey(c)
+	key, err := s.Fences.NewDoorKey(ctx, s.Random)
 	if err != nil {
 		if back := s.Meter.GiveBack(ctx, taken); back != nil {
 			s.Logger.Warn("a new-key count could not be given back", "error", back)
@@ -77,21 +76,6 @@ func (s *server) newKey(c *gin.Context) {
 		},
 		Doorways: s.doorways(taken),
 	})
-}
-
-func (s *server) mintDoorKey(c *gin.Context) (account.Key, error) {
-	key, err := account.MintKey(s.Random)
-	if err != nil {
-		return account.Key{}, err
-	}
-	digest := key.Digest(s.Hasher)
-	_, _, err = s.Store.CreateDoorKey(c.Request.Context(),
-		store.NewAccount{ID: account.NewID(), Kind: store.KindDoor, Plan: plan.Door1},
-		store.NewKey{
-			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic,
-			Daily: plan.Must(plan.Door1).DailyQuota(),
-		})
-	return key, err
 }
 
 // doorways are the ways past a door key's limits that stand open.

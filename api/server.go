@@ -12,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
@@ -29,7 +28,6 @@ type Options struct {
 	Meter          *meter.Meter
 	Store          *store.Store
 	Pool           *upstream.Pool
-	Hasher         *account.Hasher
 	Links          chain.Links
 	PublicURL      string
 	MaxBodyBytes   int64

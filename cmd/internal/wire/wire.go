@@ -105,7 +105,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 			Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Links: links,
 			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log,
 		}),
-		Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Hasher: hasher, Links: links, PublicURL: cfg.PublicURL,
+		Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
 		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Random: rand.Reader, Logger: log,
 		Draining: draining,
 	})
@@ -167,17 +167,32 @@ func ignoreClosed(err error) error {
 
 // serveMetrics answers /metrics on a port of its own until ctx ends. A port that cannot be had is told and does not stop the role.
 func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log *slog.Logger) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		log.Error("metrics are not served: set METRICS_ADDRESS to a free port", "error", err)
+		return
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Addr: address, Handler: mux, ReadHeaderTimeout: headerTimeout}
-	failed := make(chan error, 1)
-	go func() { failed <- server.ListenAndServe() }()
-	select {
-	case err := <-failed:
-		log.Error("metrics are not served: set METRICS_ADDRESS to a free port", "error", err)
-		<-ctx.Done()
-	case <-ctx.Done():
-		_ = server.Close()
-		<-failed
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
+	log.Info("metrics", "address", listener.Addr().String())
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := ignoreClosed(server.Serve(listener)); err != nil {
+		log.Error("metrics are not served any more", "error", err)
 	}
+}
+
+// NewDoorKey makes an anonymous key as POST /keys does, without its limit per address.
+func NewDoorKey(ctx context.Context, cfg config.Config) (account.Key, error) {
+	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
+	if err != nil {
+		return account.Key{}, fmt.Errorf("KEY_PEPPER: %w", err)
+	}
+	s, err := store.Open(ctx, cfg.DatabaseURL)
+	if err != nil {
+		return account.Key{}, fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	defer s.Close()
+	return fences.New(s, nil, hasher, time.Now).NewDoorKey(ctx, rand.Reader)
 }

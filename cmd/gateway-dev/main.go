@@ -1,0 +1,48 @@
+// Command gateway-dev runs the whole gateway on one machine: PostgreSQL, Redis and Temporal found or started, sandbox chains, API and
+// worker. When everything answers it prints one line that begins with "ready", a fresh key, and a curl line that works.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once; what it started dies with it.
+	context.AfterFunc(ctx, stop)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gateway-dev:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "gateway-dev",
+		Short: "Run the whole gateway on this machine, with sandbox chains",
+		Long: `gateway-dev runs the whole gateway on this machine: it finds or starts PostgreSQL, Redis and Temporal, applies the
+migrations, starts the sandbox chains, the API and the worker, and prints a fresh key with a curl line that works.
+Servers that run already are used when DATABASE_URL, REDIS_URL or TEMPORAL_ADDRESS name them.
+Ctrl-C stops everything it started, and nothing else; the data stays for the next start.`,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, HOST:PORT")
+	cmd.Flags().StringVar(&o.data, "data", ".dev", "folder for the state")
+	cmd.Flags().StringVar(&o.upstreams, "upstreams", "", "use this upstreams file instead of the sandbox for the chains it names")
+	cmd.Flags().BoolVar(&o.headless, "headless", false, "run Temporal without its UI")
+	return cmd
+}
