@@ -1,0 +1,74 @@
+# `make` lists what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BIN := $(CURDIR)/.cache/bin
+# Arguments for the program that a target runs, for instance `make dev ARGS="--listen 127.0.0.1:9000"`.
+ARGS ?=
+# What test, fuzz and lint look at, for instance `make test PKG=./meter/...`.
+PKG ?= ./...
+FUZZTIME ?= 30s
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: dev
+dev: ## Run everything on this machine: servers, sandbox chains, API, worker (ARGS="--listen … --data …")
+	@scripts/bootstrap dev
+	@exec go run ./cmd/gateway-dev $(ARGS)
+
+.PHONY: test
+test: lint test-only ## Lint, then run every test with the race detector
+
+.PHONY: test-only
+test-only: ## Run every test with the race detector (PKG=./meter/... for some)
+	@scripts/bootstrap test
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/with-servers ./internal/devstack/run
+	@$(BIN)/with-servers -- go test -race $(ARGS) $(PKG)
+
+.PHONY: lint
+lint: ## Run the linters, and check that generated code is up to date
+	@scripts/bootstrap lint
+	@$(BIN)/golangci-lint run $(PKG)
+	@if [ -d workflows ]; then $(BIN)/workflowcheck ./workflows/...; fi
+	@if [ -f sqlc.yaml ]; then $(BIN)/sqlc diff; fi
+
+.PHONY: format
+format: ## Format the code
+	@scripts/bootstrap lint
+	@$(BIN)/golangci-lint fmt $(PKG)
+
+.PHONY: generate
+generate: ## Generate code: Go from store/queries/*.sql, the linter's layers from their table
+	@scripts/bootstrap lint
+	@$(BIN)/sqlc generate
+	@go test ./internal/house -run TestLinterHoldsTheSameTable -update
+
+.PHONY: bench
+bench: ## Compare the gateway with nginx in front of the same upstream
+	@scripts/bootstrap bench
+	@exec go run ./bench $(ARGS)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (30s)
+	@grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9]+' . | while IFS=: read -r file _ target; do \
+		name=$${target#func }; \
+		echo "$$name in $$(dirname "$$file")"; \
+		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+	done
+
+.PHONY: build
+build: ## Build both programs into bin/
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: check
+check: ## What CI runs, in a fresh clone as well
+	@bash .ci/run
+
+.PHONY: clean
+clean: ## Remove what was built; the data of make dev stays
+	@rm -rf bin .cache/bin/with-servers
