@@ -1,0 +1,92 @@
+// Package activities owns the side effects of durable work: one struct per domain with what it depends on. Their inputs, results and errors
+// enter workflow histories, so none of them holds a secret or an upstream's URL. When and how often they run is the workflows' matter.
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// Prober measures the upstreams of a chain once, within its own time-outs.
+type Prober interface {
+	Probe(ctx context.Context, id chain.ID) (upstream.Snapshot, error)
+}
+
+// Board is where every process reads the newest measurements.
+type Board interface {
+	Publish(ctx context.Context, s upstream.Snapshot) error
+}
+
+// ProbeResult is what one round measured.
+type ProbeResult = upstream.Snapshot
+
+// Types of the application errors of Chains.
+const (
+	ErrProbeFailed     = "probe_failed"
+	ErrProbeTimeout    = "probe_timeout"
+	ErrPublishFailed   = "publish_failed"
+	ErrProbePanicked   = "probe_panicked"
+	ErrProbeCancelled  = "probe_cancelled"
+	probeFailedMessage = "no measurement of the chain; the worker's log names the cause"
+)
+
+// Chains measures chains.
+type Chains struct {
+	Prober Prober
+	Board  Board
+	Logger *slog.Logger
+}
+
+// Probe measures a chain once and publishes what it found. The causes of failures stay out of the history, because they may name an
+// upstream's address: the error says only of what type it was.
+func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.Logger.Error("probe panicked", "chain", id, "type", fmt.Sprintf("%T", p))
+			result, err = ProbeResult{}, temporal.NewApplicationError(probeFailedMessage, ErrProbePanicked)
+		}
+	}()
+	snapshot, err := c.Prober.Probe(ctx, id)
+	if err != nil {
+		return ProbeResult{}, c.refuse(ctx, id, failureOf(ctx, err), err)
+	}
+	if err := c.Board.Publish(ctx, snapshot); err != nil {
+		return ProbeResult{}, c.refuse(ctx, id, ErrPublishFailed, err)
+	}
+	return snapshot, nil
+}
+
+func failureOf(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ErrProbeCancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		return ErrProbeTimeout
+	}
+	return ErrProbeFailed
+}
+
+// refuse logs the kind of failure; upstreams' own errors are logged by the package that knows what to hide in them.
+func (c *Chains) refuse(ctx context.Context, id chain.ID, kind string, cause error) error {
+	c.Logger.Warn("chain not measured", "chain", id, "kind", kind, "type", fmt.Sprintf("%T", innermost(cause)),
+		"attempt", activity.GetInfo(ctx).Attempt)
+	return temporal.NewApplicationError(probeFailedMessage, kind)
+}
+
+func innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

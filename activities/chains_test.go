@@ -1,0 +1,112 @@
+package activities_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// canary stands for the credential that an upstream's address holds.
+const canary = "canary-4f1b9c"
+
+type proberFunc func(ctx context.Context, id chain.ID) (upstream.Snapshot, error)
+
+func (f proberFunc) Probe(ctx context.Context, id chain.ID) (upstream.Snapshot, error) {
+	return f(ctx, id)
+}
+
+type board struct {
+	err       error
+	published []upstream.Snapshot
+}
+
+func (b *board) Publish(_ context.Context, s upstream.Snapshot) error {
+	if b.err == nil {
+		b.published = append(b.published, s)
+	}
+	return b.err
+}
+
+// run executes the activity once and gives what would enter the history, and the log.
+func run(t *testing.T, p activities.Prober, b activities.Board) (activities.ProbeResult, string, error) {
+	t.Helper()
+	var log bytes.Buffer
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	chains := &activities.Chains{Prober: p, Board: b, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	env.RegisterActivity(chains)
+	value, err := env.ExecuteActivity(chains.Probe, chain.EthMainnet)
+	var result activities.ProbeResult
+	if err == nil {
+		if err := value.Get(&result); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return result, log.String(), err
+}
+
+func TestProbePublishesWhatItReturns(t *testing.T) {
+	t.Parallel()
+	measured := upstream.Snapshot{Chain: chain.EthMainnet, Head: 7, HeadKnown: true, Upstreams: []upstream.UpstreamState{{Name: "one"}}}
+	b := &board{}
+	prober := proberFunc(func(_ context.Context, id chain.ID) (upstream.Snapshot, error) {
+		if id != chain.EthMainnet {
+			t.Errorf("asked to measure %s", id)
+		}
+		return measured, nil
+	})
+	result, _, err := run(t, prober, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(result, measured) || !reflect.DeepEqual(b.published, []upstream.Snapshot{measured}) {
+		t.Errorf("returned %+v and published %+v, want %+v", result, b.published, measured)
+	}
+}
+
+func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
+	t.Parallel()
+	secret := &url.Error{Op: "Post", URL: "https://" + canary + ".example", Err: errors.New("lookup " + canary + ".example: no such host")}
+	fail := func(err error) activities.Prober {
+		return proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { return upstream.Snapshot{}, err })
+	}
+	measure := fail(nil)
+	tests := []struct {
+		name   string
+		prober activities.Prober
+		board  *board
+		want   string
+	}{
+		{"upstream", fail(secret), &board{}, activities.ErrProbeFailed},
+		{"deadline", fail(errors.Join(secret, context.DeadlineExceeded)), &board{}, activities.ErrProbeTimeout},
+		{"board", measure, &board{err: secret}, activities.ErrPublishFailed},
+		{"panic", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { panic(secret) }), &board{}, activities.ErrProbePanicked},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, log, err := run(t, test.prober, test.board)
+			failed, ok := errors.AsType[*temporal.ApplicationError](err)
+			if !ok || failed.Type() != test.want {
+				t.Fatalf("failed with %v, want type %s", err, test.want)
+			}
+			if strings.Contains(err.Error(), canary) || strings.Contains(log, canary) {
+				t.Errorf("the upstream's address shows: error %q, log %q", err, log)
+			}
+			if log == "" {
+				t.Error("nothing was logged")
+			}
+		})
+	}
+}

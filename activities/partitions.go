@@ -1,0 +1,50 @@
+package activities
+
+import (
+	"context"
+	"time"
+)
+
+// PartitionStore keeps what is recorded by the day.
+type PartitionStore interface {
+	EnsurePartitions(ctx context.Context, from time.Time, days int) (int, error)
+	DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error)
+	DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error)
+}
+
+// Partitions keeps the tables that grow by the day.
+type Partitions struct {
+	Store PartitionStore
+	Now   func() time.Time
+}
+
+// PartitionUpkeep says which days of records to have, in days before and after today (UTC).
+type PartitionUpkeep struct {
+	DaysAhead      int `json:"days_ahead"`
+	KeepCallDays   int `json:"keep_call_days"`
+	KeepLedgerDays int `json:"keep_ledger_days"` // ledger of flushed usage buckets, not the usage itself
+}
+
+// PartitionReport is what an upkeep did.
+type PartitionReport struct {
+	Made            int   `json:"partitions_made"`
+	Dropped         int   `json:"partitions_dropped"`
+	LedgerForgotten int64 `json:"ledger_entries_forgotten"`
+}
+
+// KeepPartitions makes the partitions of the coming days and drops those past their keeping. Repeating it does no harm.
+func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (PartitionReport, error) {
+	var (
+		report PartitionReport
+		err    error
+	)
+	today := p.Now().UTC()
+	if report.Made, err = p.Store.EnsurePartitions(ctx, today, in.DaysAhead); err != nil {
+		return report, err
+	}
+	if report.Dropped, err = p.Store.DropPartitionsBefore(ctx, today.AddDate(0, 0, -in.KeepCallDays)); err != nil {
+		return report, err
+	}
+	report.LedgerForgotten, err = p.Store.DeleteFlushesBefore(ctx, today.AddDate(0, 0, -in.KeepLedgerDays))
+	return report, err
+}

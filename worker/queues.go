@@ -1,0 +1,26 @@
+package worker
+
+import (
+	"go.temporal.io/sdk/worker"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// queue is a task queue and what runs on it.
+type queue struct {
+	name     string
+	register func(r worker.Registry, o Options)
+}
+
+// queues lists the task queues that have something registered.
+var queues = []queue{
+	{workflows.QueueGateway, func(r worker.Registry, o Options) {
+		workflows.RegisterGateway(r)
+		r.RegisterActivity(&activities.Partitions{Store: o.Store, Now: o.Now})
+	}},
+	{workflows.QueueProbe, func(r worker.Registry, o Options) {
+		workflows.RegisterProbe(r)
+		r.RegisterActivity(&activities.Chains{Prober: o.Prober, Board: o.Board, Logger: o.Logger})
+	}},
+}

@@ -1,0 +1,204 @@
+// Package worker owns the durable role: it registers workflows and activities on their task queues, starts what always runs, keeps the
+// schedules, and runs the usage flusher beside them. The flusher does not need Temporal: while Temporal is away usage is still recorded, and
+// the rest is tried again. It holds no rules of its own.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// Flusher moves usage to PostgreSQL until its context ends.
+type Flusher interface {
+	Run(ctx context.Context) error
+	Failed() error
+}
+
+// Options of a Worker. Those without a default are required.
+type Options struct {
+	// Temporal is a connection, best a lazy one: the worker waits for the server itself. The caller closes it.
+	Temporal  client.Client
+	Namespace string // of that connection; "default"
+	Store     activities.PartitionStore
+	Prober    activities.Prober
+	Board     activities.Board
+	Flusher   Flusher
+	Chains    []chain.ID
+	Now       func() time.Time
+	Logger    *slog.Logger // slog.Default()
+
+	ProbeInterval time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
+	ProbeTimeout  time.Duration // of one attempt; the workflow's default, ten seconds
+	CheckInterval time.Duration // between looks at Temporal; ten seconds
+	MaxBackoff    time.Duration // between attempts to begin; thirty seconds
+	StopTimeout   time.Duration // for activities that run when the worker stops; ten seconds
+}
+
+// firstBackoff is the pause after the first failed attempt to begin; it doubles.
+const firstBackoff = time.Second
+
+// errStarting is the state before the first attempt ended.
+var errStarting = errors.New("the worker is starting")
+
+// Worker is one process of the durable role. Any number may run beside each other.
+type Worker struct {
+	o Options
+
+	mu      sync.Mutex // guards durable
+	durable error      // why durable work does not run, nil when it does
+}
+
+// New makes a worker, which does nothing before Run.
+func New(o Options) (*Worker, error) {
+	if o.Temporal == nil || o.Store == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil || o.Now == nil {
+		return nil, errors.New("worker: Temporal, Store, Prober, Board, Flusher and Now are required")
+	}
+	if o.Namespace == "" {
+		o.Namespace = client.DefaultNamespace
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	for value, byDefault := range map[*time.Duration]time.Duration{
+		&o.CheckInterval: 10 * time.Second, &o.MaxBackoff: 30 * time.Second, &o.StopTimeout: 10 * time.Second,
+	} {
+		if *value <= 0 {
+			*value = byDefault
+		}
+	}
+	return &Worker{o: o, durable: errStarting}, nil
+}
+
+// Run works until ctx ends, then lets running activities finish and flushes once more. Temporal's failures are logged and tried again,
+// so the error is the flusher's last one, if any.
+func (w *Worker) Run(ctx context.Context) error {
+	var (
+		durable sync.WaitGroup
+		err     error
+	)
+	durable.Go(func() { w.keepDurable(ctx) })
+	if flushErr := w.o.Flusher.Run(ctx); flushErr != nil {
+		err = fmt.Errorf("usage flusher: %w", flushErr)
+	}
+	durable.Wait()
+	return err
+}
+
+// Ready is nil while durable work runs and usage is flushed; otherwise it says what does not and why. Safe for concurrent use.
+func (w *Worker) Ready() error {
+	var failed []error
+	if err := w.state(); err != nil {
+		failed = append(failed, fmt.Errorf("durable work waits for Temporal: %w", err))
+	}
+	if err := w.o.Flusher.Failed(); err != nil {
+		failed = append(failed, fmt.Errorf("usage is not flushed: %w", err))
+	}
+	return errors.Join(failed...)
+}
+
+func (w *Worker) state() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.durable
+}
+
+// setState remembers whether durable work runs, and logs when that changes.
+func (w *Worker) setState(err error) {
+	w.mu.Lock()
+	before := w.durable
+	w.durable = err
+	w.mu.Unlock()
+	switch {
+	case err == nil && before != nil:
+		w.o.Logger.Info("durable work runs", "namespace", w.o.Namespace, "chains", len(w.o.Chains))
+	case err != nil && (before == nil || before.Error() != err.Error()):
+		w.o.Logger.Error("durable work waits for Temporal and is tried again; usage is flushed meanwhile", "error", err)
+	}
+}
+
+// keepDurable runs durable work again and again until ctx ends.
+func (w *Worker) keepDurable(ctx context.Context) {
+	backoff := firstBackoff
+	for ctx.Err() == nil {
+		worked, err := w.runDurable(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		w.setState(err)
+		if worked {
+			backoff = firstBackoff
+		}
+		timer := time.NewTimer(backoff)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		backoff = min(2*backoff, w.o.MaxBackoff)
+	}
+}
+
+// runDurable waits for nothing: it begins, or says why it cannot. Once it began it returns when ctx ends or a worker fails for good.
+func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
+	if err := w.prepare(ctx); err != nil {
+		return false, err
+	}
+	failed := make(chan error, len(queues))
+	for _, q := range queues {
+		polling := worker.New(w.o.Temporal, q.name, worker.Options{
+			WorkerStopTimeout: w.o.StopTimeout,
+			OnFatalError:      func(err error) { failed <- fmt.Errorf("task queue %s: %w", q.name, err) },
+		})
+		q.register(polling, w.o)
+		if err := polling.Start(); err != nil {
+			return false, fmt.Errorf("start polling task queue %s: %w", q.name, err)
+		}
+		defer polling.Stop()
+	}
+	if err := w.begin(ctx); err != nil {
+		return false, err
+	}
+	w.setState(nil)
+	return true, w.watch(ctx, failed)
+}
+
+// begin starts what always runs.
+func (w *Worker) begin(ctx context.Context) error {
+	c := workflows.NewClient(w.o.Temporal)
+	for _, id := range w.o.Chains {
+		in := workflows.ProbeInput{
+			Chain: id, IntervalMillis: w.o.ProbeInterval.Milliseconds(), TimeoutMillis: w.o.ProbeTimeout.Milliseconds(),
+		}
+		if err := within(ctx, func(ctx context.Context) error { return c.StartProbe(ctx, in) }); err != nil {
+			return err
+		}
+	}
+	return within(ctx, c.SchedulePartitionUpkeep)
+}
+
+// watch looks at Temporal now and then, for Ready, until ctx ends or a worker fails for good. The workers themselves survive an outage.
+func (w *Worker) watch(ctx context.Context, failed <-chan error) error {
+	tick := time.NewTicker(w.o.CheckInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-tick.C:
+			w.setState(within(ctx, w.reach))
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// Client starts workflows. It owns no connection.
+type Client struct{ temporal client.Client }
+
+// NewClient makes a client over a connection that the caller closes.
+func NewClient(c client.Client) *Client { return &Client{temporal: c} }
+
+// StartProbe makes sure that the chain's probe runs with this input: it starts one, or hands the input to the one that runs, which begins
+// its next round at once.
+func (c *Client) StartProbe(ctx context.Context, in ProbeInput) error {
+	options := client.StartWorkflowOptions{
+		ID: ProbeID(in.Chain), TaskQueue: QueueProbe,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "Measures the upstreams of " + string(in.Chain),
+	}
+	_, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalConfigure, in, options, ProbeWorkflow, in)
+	if err != nil {
+		return fmt.Errorf("start workflow %s: %w", options.ID, err)
+	}
+	return nil
+}
+
+// SchedulePartitionUpkeep creates the schedule, or brings an older one to today's form, and lets it run once now.
+func (c *Client) SchedulePartitionUpkeep(ctx context.Context) error {
+	options := client.ScheduleOptions{
+		ID:   PartitionSchedule,
+		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: partitionEvery}}},
+		Action: &client.ScheduleWorkflowAction{
+			ID: PartitionWorkflow, Workflow: PartitionWorkflow, Args: []any{PartitionInput()}, TaskQueue: QueueGateway,
+			StaticSummary: "Makes and drops the partitions of call records",
+		},
+		Overlap:            enums.SCHEDULE_OVERLAP_POLICY_SKIP,
+		CatchupWindow:      partitionCatchup,
+		TriggerImmediately: true,
+	}
+	schedules := c.temporal.ScheduleClient()
+	_, err := schedules.Create(ctx, options)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return fmt.Errorf("create schedule %s: %w", options.ID, err)
+	}
+	handle := schedules.GetHandle(ctx, options.ID)
+	err = handle.Update(ctx, client.ScheduleUpdateOptions{
+		DoUpdate: func(current client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			schedule := current.Description.Schedule
+			schedule.Spec, schedule.Action = &options.Spec, options.Action
+			schedule.Policy = &client.SchedulePolicies{Overlap: options.Overlap, CatchupWindow: options.CatchupWindow}
+			return &client.ScheduleUpdate{Schedule: &schedule}, nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("update schedule %s: %w", options.ID, err)
+	}
+	if err := handle.Trigger(ctx, client.ScheduleTriggerOptions{Overlap: options.Overlap}); err != nil {
+		return fmt.Errorf("trigger schedule %s: %w", options.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package workflows
+
+import (
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
+)
+
+// Probe a chain: measures the chain's upstreams round after round and publishes each round on the board.
+//
+// ID       probe/<chain>, one per chain
+// Queue    gateway-probe
+// Started  by every worker, with the signal "configure": a running one takes the new input over at once
+// Signals  configure (ProbeInput)
+// Shows    current details: the last round as a table; search attribute Stage
+// Ends     never; continues as new when the server suggests it. A failing round is shown and does not end it.
+const (
+	ProbeWorkflow   = "probe"
+	SignalConfigure = "configure"
+)
+
+// ProbeID is the workflow id of a chain's probe.
+func ProbeID(id chain.ID) string { return "probe/" + string(id) }
+
+// Stages of a probe.
+const (
+	StageHealthy    = "healthy"    // every upstream is usable
+	StageDegraded   = "degraded"   // some are, or no head is known
+	StageDown       = "down"       // none is
+	StageUnmeasured = "unmeasured" // the last round failed: nothing is known
+)
+
+// Defaults of a probe. One attempt's time-out lies beyond what one round of the prober may take.
+const (
+	defaultProbeInterval = 5 * time.Second
+	defaultProbeTimeout  = 10 * time.Second
+)
+
+// ProbeInput says what to measure and how often. Zero durations take the defaults, five and ten seconds.
+type ProbeInput struct {
+	Chain          chain.ID `json:"chain"`
+	IntervalMillis int64    `json:"interval_ms"` // from the beginning of a round to the next
+	TimeoutMillis  int64    `json:"timeout_ms"`  // of one attempt of a round
+
+	// Stage is the search attribute's value, handed on when the workflow continues as new.
+	Stage string `json:"stage,omitempty"`
+}
+
+func (in ProbeInput) interval() time.Duration {
+	if in.IntervalMillis <= 0 {
+		return defaultProbeInterval
+	}
+	return time.Duration(in.IntervalMillis) * time.Millisecond
+}
+
+func (in ProbeInput) timeout() time.Duration {
+	if in.TimeoutMillis <= 0 {
+		return defaultProbeTimeout
+	}
+	return time.Duration(in.TimeoutMillis) * time.Millisecond
+}
+
+// Probe is the workflow.
+func Probe(ctx workflow.Context, in ProbeInput) error {
+	p := &probe{in: in, configure: workflow.GetSignalChannel(ctx, SignalConfigure)}
+	for {
+		p.takeSignals()
+		due := workflow.Now(ctx).Add(p.in.interval())
+		if err := p.round(ctx); err != nil {
+			return err
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			p.takeSignals()
+			return workflow.NewContinueAsNewError(ctx, ProbeWorkflow, p.in)
+		}
+		if err := p.await(ctx, due); err != nil {
+			return err
+		}
+	}
+}
+
+// probe is the state between rounds. The input carries what outlives a run.
+type probe struct {
+	in        ProbeInput
+	configure workflow.ReceiveChannel
+	last      activities.ProbeResult
+	failures  int // rounds in a row
+}
+
+// takeSignals takes over the newest input, if any came.
+func (p *probe) takeSignals() {
+	var in ProbeInput
+	for p.configure.ReceiveAsync(&in) {
+		p.take(in)
+		in = ProbeInput{}
+	}
+}
+
+func (p *probe) take(in ProbeInput) {
+	in.Chain, in.Stage = p.in.Chain, p.in.Stage
+	p.in = in
+}
+
+// round measures once and shows the result. Only the workflow's own cancellation is an error.
+func (p *probe) round(ctx workflow.Context) error {
+	var chains *activities.Chains
+	measure := measuring(ctx, p.in.timeout(), "measure "+string(p.in.Chain))
+	var result activities.ProbeResult
+	err := workflow.ExecuteActivity(measure, chains.Probe, p.in.Chain).Get(ctx, &result)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	stage, failure := StageUnmeasured, ""
+	if err != nil {
+		p.failures++
+		failure = failureKind(err)
+	} else {
+		p.failures, p.last = 0, result
+		stage = stageOf(result)
+	}
+	workflow.SetCurrentDetails(ctx, details(p.in.Chain, p.last, p.failures, failure))
+	if stage == p.in.Stage {
+		return nil
+	}
+	p.in.Stage = stage
+	return workflow.UpsertTypedSearchAttributes(ctx, Stage.ValueSet(stage))
+}
+
+// await waits until the next round is due or a new input came.
+func (p *probe) await(ctx workflow.Context, due time.Time) error {
+	timing, stop := workflow.WithCancel(ctx)
+	defer stop()
+	pause := max(due.Sub(workflow.Now(ctx)), 0)
+	selector := workflow.NewSelector(ctx)
+	selector.AddFuture(workflow.NewTimer(timing, pause), func(workflow.Future) {})
+	selector.AddReceive(p.configure, func(c workflow.ReceiveChannel, _ bool) {
+		var in ProbeInput
+		c.Receive(ctx, &in)
+		p.take(in)
+	})
+	selector.Select(ctx)
+	return ctx.Err()
+}
+
+func stageOf(s activities.ProbeResult) string {
+	usable := 0
+	for i := range s.Upstreams {
+		if s.Upstreams[i].Usable {
+			usable++
+		}
+	}
+	switch {
+	case usable == 0:
+		return StageDown
+	case usable < len(s.Upstreams) || !s.HeadKnown:
+		return StageDegraded
+	}
+	return StageHealthy
+}
+
+// failureKind is the type of an activity's failure, which holds no text from outside.
+func failureKind(err error) string {
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return failed.Type()
+	}
+	if temporal.IsTimeoutError(err) {
+		return "worker_timeout"
+	}
+	return "unknown"
+}

@@ -1,0 +1,16 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// RegisterProbe registers what runs on QueueProbe.
+func RegisterProbe(r worker.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: ProbeWorkflow})
+}
+
+// RegisterGateway registers what runs on QueueGateway.
+func RegisterGateway(r worker.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(KeepPartitions, workflow.RegisterOptions{Name: PartitionWorkflow})
+}
