@@ -47,7 +47,8 @@ type Window struct {
 	Reset     time.Duration
 }
 
-// New makes a refusal. An empty format takes the first next step of the table as its message.
+// New makes a refusal. An empty format takes the table's meaning as its message, which says what to do
+// next.
 func New(r Reason, format string, args ...any) *Error {
 	msg := r.Entry().Meaning
 	switch {
@@ -144,7 +145,7 @@ func Table() []Entry {
 func Explain(code int) []Entry {
 	var found []Entry
 	for _, e := range table {
-		if e.Code == code {
+		if e.Code == code && code != 0 {
 			found = append(found, e)
 		}
 	}

@@ -136,7 +136,7 @@ func TestReasonsAndEntriesFindEachOther(t *testing.T) {
 
 func TestUnknownCodesAndReasonsAreHandled(t *testing.T) {
 	t.Parallel()
-	for _, code := range []int{1, -1, -32000, -32999, 404} {
+	for _, code := range []int{0, 1, -1, -32000, -32999, 404} {
 		if found := fault.Explain(code); len(found) != 0 {
 			t.Errorf("%d is explained as %s", code, found[0].Name)
 		}

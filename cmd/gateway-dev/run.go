@@ -50,7 +50,8 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
-	if err := os.MkdirAll(data, 0o750); err != nil {
+	// Others may pass through it: PostgreSQL runs as another user when this one is root. What is in it closes itself.
+	if err := os.MkdirAll(data, 0o711); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("--data: choose a folder that can be written: %w", err)
 	}
 	logFile, err := os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
