@@ -2,6 +2,7 @@ package flush_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/flush"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -22,14 +24,19 @@ const (
 
 var start = time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
 
+// The flusher works between these two.
+var (
+	_ flush.Meter  = (*meter.Meter)(nil)
+	_ flush.Record = (*store.Store)(nil)
+)
+
 type bundle struct {
-	ctx   context.Context
 	url   string
 	store *store.Store
 	meter *memoryMeter
 }
 
-func setup(t *testing.T) *bundle {
+func setup(t *testing.T) (context.Context, *bundle) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	t.Cleanup(cancel)
@@ -39,7 +46,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &bundle{ctx: ctx, url: url, store: s, meter: newMemoryMeter(start)}
+	return ctx, &bundle{url: url, store: s, meter: newMemoryMeter(start)}
 }
 
 func (b *bundle) flusher(o flush.Options) *flush.Flusher {
@@ -52,9 +59,9 @@ func (b *bundle) flusher(o flush.Options) *flush.Flusher {
 }
 
 // start runs a flusher and gives the function that stops it and waits for its end.
-func (b *bundle) start(t *testing.T, f *flush.Flusher) (stop func()) {
+func (b *bundle) start(ctx context.Context, t *testing.T, f *flush.Flusher) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(b.ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
 	stopped := false
@@ -72,9 +79,9 @@ func (b *bundle) start(t *testing.T, f *flush.Flusher) (stop func()) {
 	return stop
 }
 
-func (b *bundle) requests(t *testing.T, id account.ID) int64 {
+func (b *bundle) requests(ctx context.Context, t *testing.T, id account.ID) int64 {
 	t.Helper()
-	hours, err := b.store.ListUsage(b.ctx, id, period)
+	hours, err := b.store.ListUsage(ctx, id, period)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,56 +107,56 @@ func line(requests int64) account.UsageLine {
 
 func TestFlushKilledBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	ctx, b := setup(t)
 	id := account.NewID()
 	b.meter.add(3, id, start.Add(-slotLength), line(5))
 	b.meter.set(func(m *memoryMeter) { m.dropErr = errDown })
 	killed := b.flusher(flush.Options{})
-	if err := killed.FlushAll(b.ctx); err == nil {
+	if err := killed.FlushAll(ctx); err == nil {
 		t.Fatal("the drop did not fail")
 	}
-	if got := b.requests(t, id); got != 5 {
+	if got := b.requests(ctx, t, id); got != 5 {
 		t.Fatalf("%d requests recorded before the kill, want 5", got)
 	}
 	// The next process finds the bucket sealed, and new usage in the same slot under another generation.
 	b.meter.set(func(m *memoryMeter) { m.dropErr = nil })
 	b.meter.add(3, id, start.Add(-slotLength), line(2))
-	b.start(t, b.flusher(flush.Options{}))
+	b.start(ctx, t, b.flusher(flush.Options{}))
 	wait(t, "the meter is empty", func() bool { return b.meter.left() == 0 })
-	if got := b.requests(t, id); got != 7 {
+	if got := b.requests(ctx, t, id); got != 7 {
 		t.Errorf("%d requests recorded, want 5 and 2", got)
 	}
 }
 
 func TestOnlySlotsThatAreOverAreFlushed(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	ctx, b := setup(t)
 	over, open := account.NewID(), account.NewID()
 	b.meter.add(3, over, start.Add(-slotLength), line(1))
 	b.meter.add(3, open, start, line(1))
-	stop := b.start(t, b.flusher(flush.Options{}))
-	wait(t, "the slot that is over is recorded", func() bool { return b.requests(t, over) == 1 })
+	stop := b.start(ctx, t, b.flusher(flush.Options{}))
+	wait(t, "the slot that is over is recorded", func() bool { return b.requests(ctx, t, over) == 1 })
 	wait(t, "the watermark stands at the open slot", func() bool {
-		at, err := b.store.Watermark(b.ctx, 3)
+		at, err := b.store.Watermark(ctx, 3)
 		return err == nil && at.Equal(start)
 	})
 	wait(t, "the watermark of a clean shard stands one slot before the meter's clock", func() bool {
-		at, err := b.store.Watermark(b.ctx, 1023)
+		at, err := b.store.Watermark(ctx, 1023)
 		return err == nil && at.Equal(start.Add(-slotLength))
 	})
-	if got := b.requests(t, open); got != 0 {
+	if got := b.requests(ctx, t, open); got != 0 {
 		t.Errorf("%d requests of an open slot recorded", got)
 	}
 	b.meter.set(func(m *memoryMeter) { m.now = start.Add(slotLength) })
 	stop()
-	if got := b.requests(t, open); got != 1 {
+	if got := b.requests(ctx, t, open); got != 1 {
 		t.Errorf("the last pass recorded %d requests of the slot that ended before it, want 1", got)
 	}
 }
 
 func TestFlushAllTakesOpenBucketsOfManyPages(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	ctx, b := setup(t)
 	id := account.NewID()
 	const buckets = 25
 	for i := range buckets {
@@ -157,17 +164,17 @@ func TestFlushAllTakesOpenBucketsOfManyPages(t *testing.T) {
 	}
 	commits := 0
 	f := b.flusher(flush.Options{PerShard: 4, OnFlush: func(int) { commits++ }})
-	if err := f.FlushAll(b.ctx); err != nil {
+	if err := f.FlushAll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.requests(t, id); got != buckets || b.meter.left() != 0 || commits < 3 {
+	if got := b.requests(ctx, t, id); got != buckets || b.meter.left() != 0 || commits < 3 {
 		t.Errorf("%d requests recorded in %d commits, %d buckets left; want %d in several and none", got, commits, b.meter.left(), buckets)
 	}
 }
 
 func TestWatermarkStaysWhileUsageCannotBeCommitted(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	ctx, b := setup(t)
 	good, bad := account.NewID(), account.NewID()
 	refused := line(1)
 	refused.Period = "not a date"
@@ -176,13 +183,13 @@ func TestWatermarkStaysWhileUsageCannotBeCommitted(t *testing.T) {
 		b.meter.add(3, good, start.Add(-slotLength), line(1))
 		b.meter.add(4, good, start.Add(-slotLength), line(1))
 	}
-	b.start(t, b.flusher(flush.Options{PerShard: 2}))
-	wait(t, "usage beside a refused bucket is recorded", func() bool { return b.requests(t, good) == 10 })
+	b.start(ctx, t, b.flusher(flush.Options{PerShard: 2}))
+	wait(t, "usage beside a refused bucket is recorded", func() bool { return b.requests(ctx, t, good) == 10 })
 	wait(t, "the other shard has a watermark", func() bool {
-		_, err := b.store.Watermark(b.ctx, 4)
+		_, err := b.store.Watermark(ctx, 4)
 		return err == nil
 	})
-	if at, err := b.store.Watermark(b.ctx, 3); err == nil {
+	if at, err := b.store.Watermark(ctx, 3); err == nil {
 		t.Errorf("the watermark of a shard with unrecorded usage advanced to %s", at)
 	}
 	if b.meter.left() != 1 {
@@ -192,7 +199,7 @@ func TestWatermarkStaysWhileUsageCannotBeCommitted(t *testing.T) {
 
 func TestFlusherGoesOnAfterOutages(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	ctx, b := setup(t)
 	id := account.NewID()
 	failures := make(chan error, 100)
 	b.meter.set(func(m *memoryMeter) { m.downErr = errDown })
@@ -202,29 +209,31 @@ func TestFlusherGoesOnAfterOutages(t *testing.T) {
 		default:
 		}
 	}})
-	b.start(t, f)
-	<-failures
+	b.start(ctx, t, f)
+	if err := <-failures; !errors.Is(err, errDown) {
+		t.Errorf("failed with %v, want the meter's error", err)
+	}
 	if f.Failed() == nil {
 		wait(t, "the flusher says that it fails", func() bool { return f.Failed() != nil })
 	}
 	b.meter.add(3, id, start.Add(-slotLength), line(1))
 	b.meter.set(func(m *memoryMeter) { m.downErr = nil })
-	wait(t, "usage is recorded after the meter came back", func() bool { return b.requests(t, id) == 1 })
+	wait(t, "usage is recorded after the meter came back", func() bool { return b.requests(ctx, t, id) == 1 })
 
 	// PostgreSQL ends every session, the one that leads among them.
-	admin, err := pgx.Connect(b.ctx, b.url)
+	admin, err := pgx.Connect(ctx, b.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = admin.Close(b.ctx) }()
-	_, err = admin.Exec(b.ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+	defer func() { _ = admin.Close(ctx) }()
+	_, err = admin.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.meter.add(3, id, start.Add(-slotLength), line(1))
 	wait(t, "usage is recorded after PostgreSQL came back", func() bool {
-		hours, err := b.store.ListUsage(b.ctx, id, period)
+		hours, err := b.store.ListUsage(ctx, id, period)
 		return err == nil && len(hours) == 2
 	})
 	wait(t, "the flusher says that all is well", func() bool { return f.Failed() == nil })
@@ -232,16 +241,16 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 
 func TestFlushersShareTheRangesAndTakeOver(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	ctx, b := setup(t)
 	const shards, size = 8, 2
 	o := flush.Options{Shards: shards, RangeSize: size}
 	led := func() map[int32]int {
-		admin, err := pgx.Connect(b.ctx, b.url)
+		admin, err := pgx.Connect(ctx, b.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = admin.Close(b.ctx) }()
-		rows, err := admin.Query(b.ctx, `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
+		defer func() { _ = admin.Close(ctx) }()
+		rows, err := admin.Query(ctx, `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
 		if err != nil {
 			t.Fatal(err)
@@ -256,14 +265,14 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 		}
 		return count
 	}
-	stopOne := b.start(t, b.flusher(o))
+	stopOne := b.start(ctx, t, b.flusher(o))
 	wait(t, "one leads all four ranges", func() bool {
 		for _, n := range led() {
 			return n == shards/size
 		}
 		return false
 	})
-	b.start(t, b.flusher(o))
+	b.start(ctx, t, b.flusher(o))
 	wait(t, "two lead two ranges each", func() bool {
 		count := led()
 		for _, n := range count {
@@ -287,5 +296,5 @@ AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 	for shard := range shards {
 		b.meter.add(shard, id, start.Add(-slotLength), line(1))
 	}
-	wait(t, "every shard is flushed", func() bool { return b.requests(t, id) == shards })
+	wait(t, "every shard is flushed", func() bool { return b.requests(ctx, t, id) == shards })
 }

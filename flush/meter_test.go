@@ -29,7 +29,7 @@ func newMemoryMeter(now time.Time) *memoryMeter {
 }
 
 // add opens a bucket in the slot of at.
-func (m *memoryMeter) add(shard int, id account.ID, at time.Time, lines ...account.UsageLine) account.UsageBucket {
+func (m *memoryMeter) add(shard int, id account.ID, at time.Time, lines ...account.UsageLine) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.generations++
@@ -37,7 +37,6 @@ func (m *memoryMeter) add(shard int, id account.ID, at time.Time, lines ...accou
 		Shard: shard, Slot: at.Truncate(slotLength), Account: id, Generation: strconv.Itoa(m.generations), Lines: lines,
 	}
 	m.open[shard] = append(m.open[shard], b)
-	return b
 }
 
 // set changes the meter's state.

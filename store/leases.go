@@ -35,7 +35,7 @@ func (s *Store) OpenLeases(ctx context.Context, class LeaseClass) (*Leases, erro
 	}
 	l := &Leases{conn: conn, class: class}
 	if err := db.New(conn).JoinLeases(ctx, db.JoinLeasesParams{Class: int32(class), Number: leaseMember}); err != nil {
-		return nil, fmt.Errorf("join the leases: %w", closeAfter(conn, err))
+		return nil, fmt.Errorf("join the leases: %w", closeAfter(ctx, conn, err))
 	}
 	return l, nil
 }
@@ -83,8 +83,8 @@ func (l *Leases) Close(ctx context.Context) error {
 }
 
 // closeAfter closes a connection that failed with err, and returns err. The caller's context may be over, so it has its own deadline.
-func closeAfter(conn *pgx.Conn, err error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+func closeAfter(ctx context.Context, conn *pgx.Conn, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx)
 	return err

@@ -36,7 +36,9 @@ func newDoorKey(daily int64) (store.NewAccount, store.NewKey) {
 	}
 }
 
+// must gives the value of a call that may not fail.
 func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {

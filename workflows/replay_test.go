@@ -67,6 +67,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 
 // record runs each workflow on a real server and writes its history down.
 func record(t *testing.T) {
+	t.Helper()
 	server := testkit.Temporal(t)
 	c := server.Dial(t)
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
