@@ -59,7 +59,8 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 	if f.ids.unknown.Contains(digest) {
 		return nil, fault.New(fault.KeyInvalid, "")
 	}
-	if !f.ids.mayLookUp(network) {
+	misses := f.ids.missesOf(network)
+	if misses.TokensAt(f.now()) < 1 {
 		e := fault.New(fault.RateWindow, "Too many unknown keys from your network address. Check the key, and wait a second.")
 		e.RetryAfter = time.Second
 		e.Window = &fault.Window{Limit: lookupsPerSecond, Reset: time.Second}
@@ -68,6 +69,7 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 	id, err := f.store.FindIdentity(ctx, digest[:])
 	switch {
 	case errors.Is(err, store.ErrNotFound):
+		misses.AllowN(f.now(), 1) // only keys that do not exist count: an owner's many keys may all be new to this process
 		f.ids.unknown.Add(digest, struct{}{})
 		return nil, fault.New(fault.KeyInvalid, "")
 	case err != nil:
@@ -82,13 +84,13 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 
 const retryMeter = 2 * time.Second
 
-func (i *identities) mayLookUp(network netip.Prefix) bool {
+func (i *identities) missesOf(network netip.Prefix) *rate.Limiter {
 	l, ok := i.limits.Get(network)
 	if !ok {
 		l = rate.NewLimiter(lookupsPerSecond, lookupBurst)
 		i.limits.Add(network, l)
 	}
-	return l.AllowN(i.now(), 1)
+	return l
 }
 
 // reload looks a subject up again after the meter said that its key moved.

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"sync"
 	"time"
 
@@ -165,7 +166,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// serveMetrics answers /metrics on a port of its own until ctx ends. A port that cannot be had is told and does not stop the role.
+// serveMetrics answers /metrics and profiles (/debug/pprof/) on a port of its own until ctx ends. A port that cannot be had is told and does not stop the role.
 func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log *slog.Logger) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -173,6 +174,9 @@ func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log
 		return
 	}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
 	log.Info("metrics", "address", listener.Addr().String())
