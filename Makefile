@@ -17,7 +17,9 @@ help: ## List the targets
 .PHONY: dev
 dev: ## Run everything on this machine: servers, sandbox chains, API, worker (ARGS="--listen … --data …")
 	@scripts/bootstrap dev
-	@exec go run ./cmd/gateway-dev $(ARGS)
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/gateway-dev ./cmd/gateway-dev
+	@exec $(BIN)/gateway-dev $(ARGS)
 
 .PHONY: test
 test: lint test-only ## Lint, then run every test with the race detector

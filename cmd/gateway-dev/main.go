@@ -16,7 +16,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once; what it started dies with it.
 	context.AfterFunc(ctx, stop)
+	ctx, unfollow := followGoRun(ctx)
 	err := command().ExecuteContext(ctx)
+	unfollow()
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gateway-dev:", err)

@@ -12,13 +12,18 @@ import (
 	"github.com/chainaccess/gateway/config"
 )
 
-// awaitReady waits until the API says that it can serve calls, and makes a key.
-func awaitReady(ctx context.Context, cfg config.Config) (key string, err error) {
+// tellAfter is how long waiting goes without a word.
+const tellAfter = time.Second
+
+// awaitReady waits until the API says that it can serve calls, and makes a key. It says what it waits for.
+func awaitReady(ctx context.Context, cfg config.Config, say func(string)) (key string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	last := "no answer yet"
+	waiting := time.AfterFunc(tellAfter, func() { say("waiting for the chains' first heads") })
+	defer waiting.Stop()
 	for {
 		body, ok := askReady(ctx, cfg.PublicURL+"/readyz")
 		if ok {

@@ -81,7 +81,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		defer func() { err = errors.Join(err, box.Close()) }()
 	}
 	cfg := configuration(stack, listener.Addr().String())
-	return serve(ctx, cfg, providers, listener, stack, log, func(key string) {
+	return serve(ctx, cfg, providers, listener, stack, log, say, func(key string) {
 		fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, orNone(stack.TemporalUI))
 		fmt.Fprintf(out, "key %s\n", key)
 		fmt.Fprintf(out, "curl -s %s/rpc/eth_mainnet -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' "+
@@ -135,7 +135,7 @@ func configuration(stack *devstack.Stack, address string) config.Config {
 
 // serve runs both roles until ctx ends or one of them or a server fails, and calls ready once everything answers.
 func serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, stack *devstack.Stack,
-	log *slog.Logger, ready func(key string),
+	log *slog.Logger, say func(string), ready func(key string),
 ) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -160,7 +160,7 @@ func serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		case <-ctx.Done():
 		}
 	})
-	key, err := awaitReady(ctx, cfg)
+	key, err := awaitReady(ctx, cfg, say)
 	if err == nil {
 		ready(key)
 		<-ctx.Done()
