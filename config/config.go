@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,9 +35,11 @@ type Config struct {
 	CallTimeout       time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
 	ProbeInterval     time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
-	CallRecordDays    int           `env:"CALL_RECORD_DAYS"   envDefault:"30"`
 	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
 	LogFormat         string        `env:"LOG_FORMAT"         envDefault:"json"`
+
+	// CallRecordDays is set by nobody's environment: the keeping of call records is fixed in package workflows.
+	CallRecordDays int
 }
 
 // Role says which variables must be there.
@@ -51,89 +55,116 @@ const (
 // minPepper is the shortest pepper that is taken: 256 bits in base64 are 43 characters, in hex 64.
 const minPepper = 32
 
-// FromEnvironment reads and validates what role needs. The error names every variable at fault, never its value.
+// FromEnvironment reads and validates what role needs. The error names every variable at fault, never its value. A variable that is
+// set to nothing counts as not set.
 func FromEnvironment(role Role) (Config, error) {
-	c, err := env.ParseAs[Config]()
+	return fromMap(role, env.ToMap(os.Environ()))
+}
+
+func fromMap(role Role, environment map[string]string) (Config, error) {
+	c, err := env.ParseAsWithOptions[Config](env.Options{Environment: environment})
 	if err != nil {
 		return Config{}, nameVariables(err)
 	}
-	return c, c.validate(role)
+	c.PublicURL = strings.TrimRight(c.PublicURL, "/") // paths are appended to it
+	if err := c.validate(role); err != nil {
+		return Config{}, err
+	}
+	return c, nil
 }
 
-func (c Config) validate(role Role) error {
-	var faults []error
-	need := func(name, value, how string) {
-		if value == "" {
-			faults = append(faults, fmt.Errorf("%s is not set: %s", name, how))
-		}
+// faults gathers what is wrong, each with its variable.
+type faults []error
+
+func (f *faults) need(name, value, how string) {
+	if value == "" {
+		*f = append(*f, fmt.Errorf("%s is not set: %s", name, how))
 	}
-	check := func(ok bool, name, rule string) {
-		if !ok {
-			faults = append(faults, fmt.Errorf("%s %s", name, rule))
-		}
+}
+
+func (f *faults) check(ok bool, name, rule string) {
+	if !ok {
+		*f = append(*f, fmt.Errorf("%s %s", name, rule))
 	}
-	need("DATABASE_URL", c.DatabaseURL, "give PostgreSQL as postgres://user:password@host:5432/database")
-	check(c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
-	if role == Migrate {
-		return errors.Join(faults...)
+}
+
+func (c *Config) validate(role Role) error {
+	var f faults
+	f.need("DATABASE_URL", c.DatabaseURL, "give PostgreSQL as postgres://user:password@host:5432/database")
+	f.check(c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
+	switch role {
+	case Migrate: // needs no more than the database
+	case Serve:
+		c.checkShared(&f)
+		c.checkServe(&f)
+	case Worker:
+		c.checkShared(&f)
+		f.need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
+		f.check(c.TemporalAddress == "" || validTarget(c.TemporalAddress), "TEMPORAL_ADDRESS", "must be HOST:PORT")
+		f.check(c.ProbeInterval >= 500*time.Millisecond && c.ProbeInterval <= time.Minute, "PROBE_INTERVAL", "must be between 500ms and 1m")
 	}
-	need("REDIS_URL", c.RedisURL, "give Redis as redis://host:6379/0")
-	check(c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "unix"), "REDIS_URL", "must start with redis://, rediss:// or unix://")
-	need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
-	if role == Serve {
-		need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
-		check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
-		check(validAddress(c.ListenAddress), "LISTEN_ADDRESS", "must be HOST:PORT or :PORT")
-		check(hasScheme(c.PublicURL, "http", "https"), "PUBLIC_URL", "must be an http:// or https:// address")
-	}
-	if role == Worker {
-		need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
-	}
-	check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
-	check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
-	check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
-	check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
-	check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
-	check(c.ProbeInterval >= 500*time.Millisecond && c.ProbeInterval <= time.Minute, "PROBE_INTERVAL", "must be between 500ms and 1m")
-	check(c.DrainTimeout > 0 && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1ns and 10m")
-	check(c.CallRecordDays >= 1 && c.CallRecordDays <= 3650, "CALL_RECORD_DAYS", "must be between 1 and 3650")
-	check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
-	return errors.Join(faults...)
+	return errors.Join(f...)
+}
+
+// checkShared checks what both long-running roles need.
+func (c *Config) checkShared(f *faults) {
+	f.need("REDIS_URL", c.RedisURL, "give Redis as redis://host:6379/0")
+	f.check(c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "unix"), "REDIS_URL", "must start with redis://, rediss:// or unix://")
+	f.need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
+	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
+	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
+}
+
+// checkServe checks what the API needs beyond that.
+func (c *Config) checkServe(f *faults) {
+	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
+	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
+	f.check(validAddress(c.ListenAddress), "LISTEN_ADDRESS", "must be HOST:PORT or :PORT")
+	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
+	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
+	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
+	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
+	f.check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
+	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
 }
 
 func hasScheme(address string, schemes ...string) bool {
 	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	for _, s := range schemes {
-		if strings.EqualFold(u.Scheme, s) {
-			return true
-		}
-	}
-	return false
+	return err == nil && slices.Contains(schemes, u.Scheme) // Parse lowers the scheme
+}
+
+// validBase is whether paths can be appended to the address.
+func validBase(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 func validAddress(a string) bool {
 	_, port, err := net.SplitHostPort(a)
-	if err != nil {
+	if err != nil || port == "" {
 		return false
 	}
 	_, err = net.LookupPort("tcp", port) //nolint:noctx // a number is checked without the network
 	return err == nil
 }
 
+// validTarget is whether the address names a host and a port, with the resolver that gRPC takes in front or without.
+func validTarget(a string) bool {
+	host, _, err := net.SplitHostPort(strings.TrimPrefix(a, "dns:///"))
+	return err == nil && host != "" && validAddress(strings.TrimPrefix(a, "dns:///"))
+}
+
 // nameVariables turns the library's complaint about a field into one about its variable, without the value.
 func nameVariables(err error) error {
-	var list env.AggregateError
-	if !errors.As(err, &list) {
+	list, ok := errors.AsType[env.AggregateError](err)
+	if !ok {
 		return fmt.Errorf("read the environment: %w", err)
 	}
 	fields := reflect.TypeFor[Config]()
 	var faults []error
 	for _, e := range list.Errors {
-		var parse env.ParseError
-		if errors.As(e, &parse) {
+		if parse, ok := errors.AsType[env.ParseError](e); ok {
 			if f, ok := fields.FieldByName(parse.Name); ok {
 				faults = append(faults, fmt.Errorf("%s must be %s", f.Tag.Get("env"), describe(f.Type)))
 				continue

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"regexp"
@@ -34,6 +35,12 @@ type Upstream struct {
 
 const maxUpstreams = 32 // of one chain: names are labels of metrics
 
+// fixedHeaders are what the gateway or HTTP itself sets. The last two would make HTTP clients and proxies send a submission twice.
+var fixedHeaders = []string{
+	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host", "te", "trailer",
+	"transfer-encoding", "upgrade", "idempotency-key", "x-idempotency-key",
+}
+
 var (
 	upstreamName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 	variable     = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
@@ -45,7 +52,7 @@ var (
 func LoadUpstreams(path string, chains []string) (Upstreams, error) {
 	raw, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
-		return Upstreams{}, fmt.Errorf("upstreams file: %w", err)
+		return Upstreams{}, fmt.Errorf("the upstreams file cannot be read; check its path: %w", err)
 	}
 	u, err := ParseUpstreams(raw, chains)
 	if err != nil {
@@ -56,10 +63,13 @@ func LoadUpstreams(path string, chains []string) (Upstreams, error) {
 
 // ParseUpstreams is LoadUpstreams for a file's content.
 func ParseUpstreams(raw []byte, chains []string) (Upstreams, error) {
+	return parseUpstreams(raw, chains, os.Getenv)
+}
+
+func parseUpstreams(raw []byte, chains []string, getenv func(string) string) (Upstreams, error) {
 	var u Upstreams
 	if err := yaml.UnmarshalWithOptions(raw, &u, yaml.Strict()); err != nil {
-		// Without the source: it may hold a credential.
-		return Upstreams{}, errors.New(strings.TrimSpace(yaml.FormatError(err, false, false)))
+		return Upstreams{}, syntaxFault(err)
 	}
 	if len(u.Chains) == 0 {
 		return Upstreams{}, errors.New("it names no chain: add chains: with at least one of " + strings.Join(chains, ", "))
@@ -76,50 +86,80 @@ func ParseUpstreams(raw []byte, chains []string) (Upstreams, error) {
 		seen := make(map[string]bool)
 		for i := range c.Upstreams {
 			place := fmt.Sprintf("chains.%s.upstreams[%d]", name, i)
-			faults = append(faults, c.Upstreams[i].complete(place)...)
+			faults = append(faults, c.Upstreams[i].complete(place, getenv)...)
 			if seen[c.Upstreams[i].Name] {
 				faults = append(faults, fmt.Errorf("%s.name: %q is used twice", place, c.Upstreams[i].Name))
 			}
 			seen[c.Upstreams[i].Name] = true
 		}
 	}
-	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return u, errors.Join(faults...)
+	if len(faults) > 0 {
+		slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return Upstreams{}, errors.Join(faults...)
+	}
+	return u, nil
+}
+
+// syntaxFault says where the YAML is at fault, and what in words that quote nothing of the file: it may hold a credential.
+func syntaxFault(err error) error {
+	what := "it is not valid YAML, or a name stands twice"
+	switch {
+	case errors.Is(err, io.EOF):
+		what = "it is empty"
+	case is[*yaml.UnknownFieldError](err):
+		what = "a member has an unknown name; chains have chain_id and upstreams, an upstream has name, url, headers and supply"
+	case is[*yaml.TypeError](err), is[*yaml.UnexpectedNodeTypeError](err), is[*yaml.OverflowError](err):
+		what = "a value is of the wrong kind"
+	}
+	if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil && at.GetToken().Position != nil {
+		position := at.GetToken().Position
+		return fmt.Errorf("line %d, column %d: %s; upstreams.example.yaml shows the form", position.Line, position.Column, what)
+	}
+	return fmt.Errorf("%s; upstreams.example.yaml shows the form", what)
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // complete expands variables, fills defaults and validates.
-func (u *Upstream) complete(place string) []error {
+func (u *Upstream) complete(place string, getenv func(string) string) []error {
 	var faults []error
 	fault := func(field, rule string) { faults = append(faults, fmt.Errorf("%s.%s: %s", place, field, rule)) }
 	if !upstreamName.MatchString(u.Name) {
 		fault("name", "give 1 to 40 of a-z, 0-9, - and _, beginning with a letter or digit")
 	}
-	var unset []string
-	expand := func(s string) string {
+	expand := func(field, s string) string {
+		if strings.Contains(variable.ReplaceAllString(s, ""), "${") {
+			fault(field, "write a variable as ${NAME}, with letters, digits and _ only")
+		}
 		return variable.ReplaceAllStringFunc(s, func(m string) string {
 			name := m[2 : len(m)-1]
-			value, ok := os.LookupEnv(name)
-			if !ok {
-				unset = append(unset, name)
+			value := getenv(name)
+			if value == "" {
+				fault(field, "the environment variable "+name+" is not set")
 			}
 			return value
 		})
 	}
-	u.URL = expand(u.URL)
+	unexpanded := len(faults)
+	u.URL = expand("url", u.URL)
+	if len(faults) == unexpanded && !validUpstreamURL(u.URL) {
+		fault("url", "give an http:// or https:// address")
+	}
 	for name, value := range u.Headers {
 		if !headerName.MatchString(name) {
-			fault("headers", "a name is made of letters, digits and -")
+			fault("headers", "a name is made of 1 to 64 letters, digits and -")
+			continue
 		}
-		u.Headers[name] = expand(value)
-		if strings.ContainsAny(u.Headers[name], "\r\n\x00") {
-			fault("headers."+name, "a value is one line")
+		if slices.Contains(fixedHeaders, strings.ToLower(name)) {
+			fault("headers."+name, "the gateway sets it itself; leave it out")
 		}
-	}
-	for _, name := range unset {
-		fault("url or headers", "the environment variable "+name+" is not set")
-	}
-	if parsed, err := url.Parse(u.URL); err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
-		fault("url", "give an http:// or https:// address")
+		u.Headers[name] = expand("headers."+name, value)
+		if strings.ContainsFunc(u.Headers[name], unfitForHeader) {
+			fault("headers."+name, "a value is one line without control characters")
+		}
 	}
 	if u.Supply == "" {
 		u.Supply = "public"
@@ -129,3 +169,11 @@ func (u *Upstream) complete(place string) []error {
 	}
 	return faults
 }
+
+func validUpstreamURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// unfitForHeader is RFC 9110's rule for field values: visible characters, spaces and tabs.
+func unfitForHeader(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f }

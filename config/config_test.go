@@ -1,0 +1,282 @@
+package config
+
+import (
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+)
+
+// environment is one in which every role starts.
+func environment(changes map[string]string) map[string]string {
+	e := map[string]string{
+		"DATABASE_URL":     "postgres://gateway:pass-canary@db.internal:5432/gateway",
+		"REDIS_URL":        "redis://:pass-canary@redis.internal:6379/0",
+		"TEMPORAL_ADDRESS": "temporal.internal:7233",
+		"KEY_PEPPER":       "pepper-canary-pepper-canary-pepper-canary",
+		"UPSTREAMS_FILE":   "/etc/gateway/upstreams.yaml",
+	}
+	maps.Copy(e, changes)
+	return e
+}
+
+func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
+	t.Parallel()
+	for role, needed := range map[Role][]string{
+		Serve:   {"DATABASE_URL", "REDIS_URL", "KEY_PEPPER", "UPSTREAMS_FILE"},
+		Worker:  {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "UPSTREAMS_FILE"},
+		Migrate: {"DATABASE_URL"},
+	} {
+		all, e := environment(nil), map[string]string{}
+		for _, name := range needed {
+			e[name] = all[name]
+		}
+		if _, err := fromMap(role, e); err != nil {
+			t.Errorf("role %d does not start on what it needs: %v", role, err)
+		}
+		for _, name := range needed {
+			for what, without := range map[string]map[string]string{"unset": maps.Clone(e), "empty": maps.Clone(e)} {
+				delete(without, name)
+				if what == "empty" {
+					without[name] = ""
+				}
+				_, err := fromMap(role, without)
+				if err == nil || !strings.HasPrefix(err.Error(), name+" is not set: ") || strings.Contains(err.Error(), "\n") {
+					t.Errorf("role %d with %s %s: %v, want one sentence that begins with its name", role, name, what, err)
+				}
+			}
+		}
+	}
+}
+
+func TestDefaultsAreThoseOfTheTags(t *testing.T) {
+	t.Parallel()
+	// A variable that is set to nothing counts as not set: compose files pass empty ones on.
+	c, err := fromMap(Serve, environment(map[string]string{"CALL_TIMEOUT": "", "LOG_LEVEL": "", "LISTEN_ADDRESS": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		DatabaseURL: c.DatabaseURL, RedisURL: c.RedisURL, TemporalAddress: c.TemporalAddress, KeyPepper: c.KeyPepper,
+		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
+		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20,
+		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, DrainTimeout: 35 * time.Second, LogFormat: "json",
+	}
+	if c != want {
+		t.Errorf("got %+v\nwant %+v", c, want)
+	}
+}
+
+func TestValuesAreTakenOver(t *testing.T) {
+	t.Parallel()
+	c, err := fromMap(Serve, environment(map[string]string{
+		"PUBLIC_URL": "https://rpc.example.org/", "TRUSTED_PROXIES": "2", "MAX_BODY_BYTES": "2048", "CALL_TIMEOUT": "5s",
+		"LOG_LEVEL": "debug", "LOG_FORMAT": "text", "REDIS_URL": "rediss://redis.internal:6380/1", "LISTEN_ADDRESS": "[::1]:0",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.PublicURL != "https://rpc.example.org" {
+		t.Errorf("public URL is %q, want it without the slash that paths begin with", c.PublicURL)
+	}
+	if c.TrustedProxies != 2 || c.MaxBodyBytes != 2048 || c.CallTimeout != 5*time.Second || c.LogLevel != slog.LevelDebug ||
+		c.LogFormat != "text" || c.RedisURL != "rediss://redis.internal:6380/1" || c.ListenAddress != "[::1]:0" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		role            Role
+		variable, value string
+		rule            string // a part of the sentence
+	}{
+		{Migrate, "DATABASE_URL", "mysql://canary@host/db", "postgres://"},
+		{Migrate, "DATABASE_URL", "host=canary dbname=x", "postgres://"},
+		{Migrate, "DATABASE_URL", "postgres://canary:%zz@host/db", "postgres://"},
+		{Serve, "REDIS_URL", "http://canary:6379", "redis://"},
+		{Serve, "REDIS_URL", "canary:6379", "redis://"},
+		{Serve, "KEY_PEPPER", "canary-that-is-too-short", "32 characters"},
+		{Serve, "LISTEN_ADDRESS", "canary", "HOST:PORT"},
+		{Serve, "LISTEN_ADDRESS", "canary:", "HOST:PORT"},
+		{Serve, "LISTEN_ADDRESS", "canary:70000", "HOST:PORT"},
+		{Serve, "LISTEN_ADDRESS", "canary:-1", "HOST:PORT"},
+		{Serve, "METRICS_ADDRESS", "canary", "HOST:PORT"},
+		{Worker, "METRICS_ADDRESS", "canary", "HOST:PORT"},
+		{Serve, "PUBLIC_URL", "canary.example.org", "http://"},
+		{Serve, "PUBLIC_URL", "ftp://canary", "http://"},
+		{Serve, "PUBLIC_URL", "https://?canary", "http://"},
+		{Serve, "PUBLIC_URL", "https://user:canary@host", "http://"},
+		{Serve, "PUBLIC_URL", "https://host/?canary", "without a query"},
+		{Serve, "TRUSTED_PROXIES", "canary", "a whole number"},
+		{Serve, "TRUSTED_PROXIES", "-1", "between 0 and 10"},
+		{Serve, "TRUSTED_PROXIES", "11", "between 0 and 10"},
+		{Serve, "MAX_BODY_BYTES", "1MB-canary", "a whole number"},
+		{Serve, "MAX_BODY_BYTES", "1023", "between 1024"},
+		{Serve, "MAX_BODY_BYTES", "67108865", "between 1024"},
+		{Serve, "MAX_ANSWER_BYTES", "1048575", "at least 1048576"},
+		{Serve, "CALL_TIMEOUT", "30-canary", "a duration"},
+		{Serve, "CALL_TIMEOUT", "30", "a duration"},
+		{Serve, "CALL_TIMEOUT", "999ms", "between 1s and 5m"},
+		{Serve, "CALL_TIMEOUT", "301s", "between 1s and 5m"},
+		{Serve, "DRAIN_TIMEOUT", "0s", "between 1s and 10m"},
+		{Serve, "DRAIN_TIMEOUT", "-1s", "between 1s and 10m"},
+		{Worker, "PROBE_INTERVAL", "499ms", "between 500ms and 1m"},
+		{Worker, "PROBE_INTERVAL", "61s", "between 500ms and 1m"},
+		{Worker, "TEMPORAL_ADDRESS", "http://canary", "HOST:PORT"},
+		{Worker, "TEMPORAL_ADDRESS", "canary", "HOST:PORT"},
+		{Worker, "TEMPORAL_ADDRESS", ":7233", "HOST:PORT"},
+		{Worker, "LOG_LEVEL", "canary", "debug, info, warn or error"},
+		{Serve, "LOG_FORMAT", "canary", "json or text"},
+	} {
+		got, err := fromMap(tc.role, environment(map[string]string{tc.variable: tc.value}))
+		if err == nil {
+			t.Errorf("%s=%s is taken", tc.variable, tc.value)
+			continue
+		}
+		if got != (Config{}) {
+			t.Errorf("%s=%s gives a configuration beside the error", tc.variable, tc.value)
+		}
+		sentence := err.Error()
+		if !strings.HasPrefix(sentence, tc.variable+" must ") || !strings.Contains(sentence, tc.rule) || strings.Contains(sentence, "\n") {
+			t.Errorf("%s=%s: %q, want one sentence with the variable and %q", tc.variable, tc.value, sentence, tc.rule)
+		}
+		if strings.Contains(sentence, "canary") {
+			t.Errorf("%s=%s: %q shows a value", tc.variable, tc.value, sentence)
+		}
+	}
+}
+
+func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		changes map[string]string
+		want    []string
+	}{
+		{map[string]string{"DATABASE_URL": "", "KEY_PEPPER": "short", "CALL_TIMEOUT": "1h"}, []string{"DATABASE_URL", "KEY_PEPPER", "CALL_TIMEOUT"}},
+		{map[string]string{"CALL_TIMEOUT": "soon", "MAX_BODY_BYTES": "many", "LOG_LEVEL": "loud"}, []string{"CALL_TIMEOUT", "MAX_BODY_BYTES", "LOG_LEVEL"}},
+	} {
+		_, err := fromMap(Serve, environment(tc.changes))
+		if err == nil {
+			t.Errorf("%v is taken", tc.changes)
+			continue
+		}
+		if lines := strings.Split(err.Error(), "\n"); len(lines) != len(tc.want) {
+			t.Errorf("%v: %q, want %d lines", tc.changes, err, len(tc.want))
+		}
+		for _, name := range tc.want {
+			if !strings.Contains(err.Error(), name) {
+				t.Errorf("%v: %q does not name %s", tc.changes, err, name)
+			}
+		}
+	}
+}
+
+func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
+	t.Parallel()
+	for role, changes := range map[Role]map[string]string{
+		Serve:   {"TEMPORAL_ADDRESS": "", "PROBE_INTERVAL": "1h"},
+		Worker:  {"KEY_PEPPER": "", "LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
+		Migrate: {"KEY_PEPPER": "", "REDIS_URL": "", "TEMPORAL_ADDRESS": "", "UPSTREAMS_FILE": "", "LOG_FORMAT": "nonsense"},
+	} {
+		if _, err := fromMap(role, environment(changes)); err != nil {
+			t.Errorf("role %d: %v", role, err)
+		}
+	}
+}
+
+func TestPepperIsAsLongAsKeysNeedIt(t *testing.T) {
+	t.Parallel()
+	if minPepper != account.MinPepperBytes {
+		t.Errorf("the configuration takes a pepper of %d bytes, keys need %d", minPepper, account.MinPepperBytes)
+	}
+}
+
+// variables lists the environment of Config with its defaults.
+func variables() map[string]string {
+	found := map[string]string{}
+	for f := range reflect.TypeFor[Config]().Fields() {
+		if name := f.Tag.Get("env"); name != "" {
+			found[name] = f.Tag.Get("envDefault")
+		}
+	}
+	return found
+}
+
+func TestReadmeListsEveryVariableWithItsDefault(t *testing.T) {
+	t.Parallel()
+	listed := map[string]string{}
+	for line := range strings.Lines(readRoot(t, "README.md")) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 4 || !strings.HasPrefix(strings.TrimSpace(cells[1]), "`") {
+			continue
+		}
+		name := strings.Trim(cells[1], " `")
+		if strings.ToUpper(name) != name || strings.ContainsAny(name, " /") {
+			continue
+		}
+		listed[name] = strings.Trim(cells[2], " `")
+	}
+	for name, byDefault := range variables() {
+		want := byDefault
+		if want == "" {
+			want = "–"
+		}
+		switch got, ok := listed[name]; {
+		case !ok:
+			t.Errorf("README's table lacks %s", name)
+		case got != want:
+			t.Errorf("README gives %s the default %q, the code %q", name, got, want)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("README lists %s, which nothing reads", name)
+	}
+}
+
+func TestExampleEnvironmentStartsEveryRoleOnceThePepperIsSet(t *testing.T) {
+	t.Parallel()
+	e := map[string]string{}
+	for line := range strings.Lines(readRoot(t, ".env.example")) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			t.Fatalf(".env.example has the line %q", line)
+		}
+		e[name] = value
+	}
+	for name := range variables() {
+		if _, ok := e[name]; !ok {
+			t.Errorf(".env.example lacks %s", name)
+		}
+	}
+	if _, err := fromMap(Serve, e); err == nil || !strings.Contains(err.Error(), "KEY_PEPPER") {
+		t.Errorf("the example starts without a secret of the operator's own: %v", err)
+	}
+	e["KEY_PEPPER"] = environment(nil)["KEY_PEPPER"]
+	for _, role := range []Role{Serve, Worker, Migrate} {
+		if _, err := fromMap(role, e); err != nil {
+			t.Errorf("role %d: %v", role, err)
+		}
+	}
+}
+
+func readRoot(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", name)) //nolint:gosec // a file of this repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
