@@ -18,6 +18,7 @@ help: ## List the targets
 dev: ## Run everything on this machine: servers, sandbox chains, API, worker (ARGS="--listen … --data …")
 	@scripts/bootstrap dev
 	@mkdir -p $(BIN)
+	@echo "building gateway-dev; the first time takes some minutes" >&2
 	@go build -o $(BIN)/gateway-dev ./cmd/gateway-dev
 	@exec $(BIN)/gateway-dev $(ARGS)
 

@@ -20,7 +20,9 @@ import (
 type figures struct {
 	rate     float64 // requests per second
 	p50, p99 time.Duration
-	failed   int // answers other than 2xx, and socket errors
+	calls    float64
+	failed   int    // answers other than 2xx, and socket errors
+	cpu      string // what each program spent on a call
 }
 
 // load is one kind of request, every one of them different.
@@ -57,8 +59,8 @@ func (r *rig) measure(ctx context.Context, o options, out, progress io.Writer) e
 			}
 		}
 		n, g := median(nginx), median(gateway)
-		fmt.Fprintf(out, "nginx    %8.0f requests/s  p50 %-9s p99 %s\n", n.rate, n.p50, n.p99)
-		fmt.Fprintf(out, "gateway  %8.0f requests/s  p50 %-9s p99 %s\n", g.rate, g.p50, g.p99)
+		fmt.Fprintf(out, "nginx    %8.0f requests/s  p50 %-9s p99 %-9s  cpu per call: %s\n", n.rate, n.p50, n.p99, n.cpu)
+		fmt.Fprintf(out, "gateway  %8.0f requests/s  p50 %-9s p99 %-9s  cpu per call: %s\n", g.rate, g.p50, g.p99, g.cpu)
 		fmt.Fprintf(out, "%s ratio_to_nginx=%.2f\n", l.name, g.rate/n.rate)
 	}
 	return nil
@@ -89,14 +91,18 @@ func (r *rig) wrk(ctx context.Context, o options, l load, url string, keys []str
 	}
 	cmd := exec.CommandContext(ctx, "wrk", "-t2", "-c", strconv.Itoa(o.connections), //nolint:gosec // numbers and paths of ours
 		"-d", strconv.Itoa(int(o.duration.Seconds()))+"s", "--latency", "-s", file, url)
+	before := cpuByProgram()
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return figures{}, fmt.Errorf("wrk: %w: %s", err, text)
 	}
-	return parseWrk(string(text))
+	f, err := parseWrk(string(text))
+	f.cpu = perCall(before, cpuByProgram(), f.calls)
+	return f, err
 }
 
 var (
+	callsLine  = regexp.MustCompile(`(\d+) requests in`)
 	rateLine   = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
 	quantile   = regexp.MustCompile(`\n\s+(50|99)%\s+([0-9.]+)(us|ms|s)`)
 	failedLine = regexp.MustCompile(`Non-2xx or 3xx responses: (\d+)`)
@@ -109,6 +115,9 @@ func parseWrk(text string) (figures, error) {
 	quantiles := quantile.FindAllStringSubmatch(text, -1)
 	if m == nil || len(quantiles) != 2 {
 		return f, fmt.Errorf("wrk printed something unexpected: %s", text)
+	}
+	if c := callsLine.FindStringSubmatch(text); c != nil {
+		f.calls, _ = strconv.ParseFloat(c[1], 64)
 	}
 	f.rate, _ = strconv.ParseFloat(m[1], 64) // digits, by the expression
 	for i, into := range []*time.Duration{&f.p50, &f.p99} {
