@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -172,7 +174,7 @@ func TestEVMUpstreamsServeNeitherAdminNorMiner(t *testing.T) {
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	for _, method := range []string{"admin_nodeInfo", "miner_setExtra", "txpool_status", "dev_addWithdrawal"} {
 		err := call(t, s.upstream(t, chain.EthMainnet, 0).URL, method, nil)
-		if refused, ok := err.(*rpcFailure); !ok || refused.Code != -32601 { //nolint:errorlint // call returns it as it is
+		if refused, ok := err.(*rpcError); !ok || refused.Code != -32601 { //nolint:errorlint // call returns it as it is
 			t.Errorf("%s answered %v", method, err)
 		}
 	}
@@ -201,6 +203,53 @@ func TestEVMChainResumesFromItsDataDirectory(t *testing.T) {
 		t.Errorf("block %d was %s and is %s", last.Number, last.Hash, again.Hash)
 	}
 	must(t, s.Close())
+}
+
+// TestRunUntilKilled is the child process of the test below; by itself it does nothing.
+func TestRunUntilKilled(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("SANDBOX_RUN_UNTIL_KILLED")
+	if dir == "" {
+		return
+	}
+	s, err := Start(t.Context(), Options{DataDir: dir, Chains: []chain.ID{chain.EthMainnet}, BlockTime: 20e6})
+	must(t, err)
+	_, err = os.Stdout.WriteString("\n" + s.upstream(t, chain.EthMainnet, 0).URL + "\n")
+	must(t, err)
+	_, err = io.Copy(io.Discard, os.Stdin) // ends when the parent does
+	must(t, err)
+	must(t, s.Close())
+}
+
+func TestEVMChainResumesWhereAKilledProcessLeftIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program, err := os.Executable()
+	must(t, err)
+	child := exec.CommandContext(t.Context(), program, "-test.run=^TestRunUntilKilled$")
+	child.Env = append(os.Environ(), "SANDBOX_RUN_UNTIL_KILLED="+dir)
+	out, err := child.StdoutPipe()
+	must(t, err)
+	_, err = child.StdinPipe()
+	must(t, err)
+	must(t, child.Start())
+	url := ""
+	for lines := bufio.NewScanner(out); url == "" && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "http") {
+			url = lines.Text()
+		}
+	}
+	begin := blockAt(t, url, "latest").Number
+	eventually(t, "a few blocks", func() bool { return blockAt(t, url, "latest").Number > begin+5 })
+	last := blockAt(t, url, "latest")
+	must(t, child.Process.Kill())
+	_ = child.Wait() // it was killed
+
+	s := start(t, Options{DataDir: dir, Chains: []chain.ID{chain.EthMainnet}})
+	url = s.upstream(t, chain.EthMainnet, 0).URL
+	if again := blockAt(t, url, hexutil.EncodeUint64(uint64(last.Number))); again.Hash != last.Hash {
+		t.Errorf("block %d was %s and is %s", last.Number, last.Hash, again.Hash)
+	}
 }
 
 func TestEVMChainBeginsAnewWhenItsDataDirectoryIsBroken(t *testing.T) {

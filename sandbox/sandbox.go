@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -26,7 +27,8 @@ import (
 
 // Options says what to run. The zero value runs all six chains in memory on 127.0.0.1.
 type Options struct {
-	// DataDir keeps the EVM chains between starts, also when the process was killed; about 30 MB per chain and day. Empty:
+	// DataDir keeps the EVM chains between starts, also when the process was killed; about 90 MB per
+	// chain and day. Empty:
 	// memory only. Solana keeps nothing: its slots follow the clock, its accounts begin anew.
 	DataDir string
 	// Listen is the host that the upstreams listen on, on free ports. Default 127.0.0.1.
@@ -47,6 +49,8 @@ type Sandbox struct {
 	evm       map[chain.ID]*evm.Node
 	solana    *solana.Node
 	accounts  accounts
+	closing   sync.Once
+	closed    error
 }
 
 // world lists the chains in the order in which they are shown.
@@ -126,7 +130,7 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) error {
 			continue
 		}
 		if w.chainID == 0 {
-			if s.solana, err = solana.Start(solana.Config{
+			if s.solana, err = solana.Start(ctx, solana.Config{
 				SlotTime: o.SlotTime, Funded: s.accounts.solanaKeys(), Logger: o.Logger,
 			}); err != nil {
 				return errors.Join(err, group.Wait())
@@ -144,7 +148,7 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) error {
 			cfg.DataDir = filepath.Join(o.DataDir, "sandbox", w.name)
 		}
 		group.Go(func() (err error) {
-			nodes[i], err = evm.Start(cfg)
+			nodes[i], err = evm.Start(ctx, cfg)
 			return err
 		})
 	}
@@ -179,8 +183,13 @@ func (s *Sandbox) LogEmitter(id chain.ID) common.Address {
 	return common.Address{}
 }
 
-// Close stops all upstreams and chains and waits for them. It may be called once only.
+// Close stops all upstreams and chains and waits for them. Called again it answers the same.
 func (s *Sandbox) Close() error {
+	s.closing.Do(func() { s.closed = s.stop() })
+	return s.closed
+}
+
+func (s *Sandbox) stop() error {
 	var errs []error
 	for _, u := range s.upstreams {
 		errs = append(errs, u.Stop())

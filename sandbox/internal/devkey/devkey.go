@@ -18,7 +18,7 @@ import (
 )
 
 // Mnemonic is the well-known development phrase (BIP-39, no passphrase). Sandbox only.
-const Mnemonic = "test test test test test test test test test test test junk"
+const Mnemonic = "test test test test test test test test test test test junk" //nolint:dupword // it is so
 
 const hardened = uint32(1) << 31
 

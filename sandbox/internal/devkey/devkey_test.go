@@ -35,7 +35,7 @@ func TestSolanaDerivesDistinctWorkingKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		public := key.Public().(ed25519.PublicKey)
+		public := ed25519.PublicKey(key[ed25519.SeedSize:])
 		if name := base58.Encode(public); seen[name] {
 			t.Errorf("account %d repeats %s", i, name)
 		} else {

@@ -68,14 +68,14 @@ type Node struct {
 }
 
 // Start opens or creates the chain and begins to produce blocks. A data directory that cannot be resumed is emptied and the
-// chain begins anew; one in use by another process is an error.
-func Start(cfg Config) (*Node, error) {
+// chain begins anew; one in use by another process is an error. The chain runs until Close; the context carries values only.
+func Start(ctx context.Context, cfg Config) (*Node, error) {
 	genesisTime, resume := uint64(0), false
 	if cfg.DataDir != "" {
 		genesisTime, resume = readMarker(cfg.DataDir)
 	}
 	if resume {
-		n, err := open(cfg, genesisTime, true)
+		n, err := open(ctx, cfg, genesisTime, true)
 		if err == nil || errors.Is(err, node.ErrDatadirUsed) {
 			return n, explainUsed(cfg, err)
 		}
@@ -87,7 +87,7 @@ func Start(cfg Config) (*Node, error) {
 		}
 	}
 	start := time.Now().Add(-historyBlocks * blockSeconds(cfg.BlockTime))
-	n, err := open(cfg, uint64(start.Unix()), false) //nolint:gosec // a date after 1970
+	n, err := open(ctx, cfg, uint64(start.Unix()), false) //nolint:gosec // a date after 1970
 	return n, explainUsed(cfg, err)
 }
 
@@ -99,7 +99,7 @@ func explainUsed(cfg Config, err error) error {
 	return err
 }
 
-func open(cfg Config, genesisTime uint64, resume bool) (n *Node, err error) {
+func open(ctx context.Context, cfg Config, genesisTime uint64, resume bool) (n *Node, err error) {
 	stack, err := node.New(&node.Config{
 		Name:        "geth",
 		Version:     clientVersion,
@@ -134,7 +134,7 @@ func open(cfg Config, genesisTime uint64, resume bool) (n *Node, err error) {
 	if err := stack.Start(); err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: start node: %w", cfg.Name, err)
 	}
-	if err := n.produce(); err != nil {
+	if err := n.produce(ctx); err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: %w", cfg.Name, err)
 	}
 	if cfg.DataDir != "" && !resume {

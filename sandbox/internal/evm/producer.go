@@ -13,11 +13,13 @@ import (
 // trickleEvery is the number of blocks between two of the sandbox's own transactions.
 const trickleEvery = 3
 
+const indexPatience = 30 * time.Second
+
 var coinbase = common.HexToAddress("0x5a4d00000000000000000000000000000000b10c")
 
 // produce seals a first block, from which on finalized and safe are known, and then one per block time in the background.
 // The beacon's own period mode is not used, for nobody could wait for it to stop.
-func (n *Node) produce() error {
+func (n *Node) produce(ctx context.Context) error {
 	n.eth.SetSynced()
 	beacon, err := catalyst.NewSimulatedBeacon(0, coinbase, n.eth)
 	if err != nil {
@@ -28,9 +30,28 @@ func (n *Node) produce() error {
 	if n.beacon.Commit() == before {
 		return fmt.Errorf("seal the first block after %s: the head did not move", before)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	n.cancel = cancel
+	if err := n.indexed(ctx); err != nil {
+		return err
+	}
+	ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go n.loop(ctx)
+	return nil
+}
+
+// indexed waits for go-ethereum's index of transactions, which runs beside: until it has been through the history once,
+// receipts that do not exist yet are answered with an error instead of null.
+func (n *Node) indexed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, indexPatience)
+	defer cancel()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for !n.eth.BlockChain().TxIndexDone() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the index of transactions: %w", ctx.Err())
+		case <-poll.C:
+		}
+	}
 	return nil
 }
 
@@ -53,7 +74,19 @@ func (n *Node) loop(ctx context.Context) {
 		if n.beacon.Commit() == before {
 			n.cfg.Logger.Warn("sandbox chain did not advance", "chain", n.cfg.Name)
 		}
+		if err := n.sync(); err != nil {
+			n.cfg.Logger.Warn("sandbox chain could not be synced to disk", "chain", n.cfg.Name, "error", err)
+		}
 	}
+}
+
+// sync writes the database's log out, which otherwise holds the last blocks in the process's memory: a killed process would
+// begin again before a head that it has shown.
+func (n *Node) sync() error {
+	if n.cfg.DataDir == "" {
+		return nil
+	}
+	return n.eth.ChainDb().SyncKeyValue()
 }
 
 // trickle puts one transaction into the pool, for the next block.

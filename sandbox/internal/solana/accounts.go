@@ -34,10 +34,9 @@ func rentExempt(size int) uint64 { return uint64(128+size) * 3_480 * 2 } //nolin
 
 // at gives the account as a slot saw it; false when it does not exist there.
 func (l *ledger) at(k key, slot uint64) (account, bool) {
-	versions := l.accounts[k]
-	for i := len(versions) - 1; i >= 0; i-- {
-		if versions[i].slot <= slot {
-			return versions[i].account, versions[i].lamports > 0
+	for _, v := range slices.Backward(l.accounts[k]) {
+		if v.slot <= slot {
+			return v.account, v.lamports > 0
 		}
 	}
 	return account{}, false

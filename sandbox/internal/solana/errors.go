@@ -24,7 +24,6 @@ var (
 	errProgramNotFound   = &txError{"ProgramAccountNotFound", "Attempt to load a program that does not exist"}
 	errNotExecutable     = &txError{"InvalidProgramForExecution", "This program may not be used for executing instructions"}
 	errTooManyAccounts   = &txError{"WouldExceedAccountDataTotalLimit", "Transaction would exceed total account data limit"}
-	errSignatureFailure  = &txError{"SignatureFailure", "Transaction did not pass signature verification"}
 )
 
 func errRent(index int) *txError {

@@ -205,8 +205,9 @@ func (m *message) fee() (lamports, unitPrice uint64) {
 // step runs one instruction and writes its log as validators do.
 func (x *execution) step(i instruction) *instructionError {
 	program := x.keys[i.program]
-	x.log("Program %s invoke [1]", program)
-	units, failed := uint64(systemUnits), (*instructionError)(nil)
+	x.logf("Program %s invoke [1]", program)
+	units := uint64(systemUnits)
+	var failed *instructionError
 	switch program {
 	case systemProgram:
 		failed = x.system(i)
@@ -214,20 +215,20 @@ func (x *execution) step(i instruction) *instructionError {
 		failed = computeBudget(i)
 	case memoProgram, memoProgramV1:
 		units, failed = memoUnits, x.memo(i)
-		x.log("Program %s consumed %d of %d compute units", program, units, defaultUnits)
+		x.logf("Program %s consumed %d of %d compute units", program, units, defaultUnits)
 	default:
 		failed = insUnsupported
 	}
 	x.out.units += units
 	if failed != nil {
-		x.log("Program %s failed: %s", program, failed.text)
+		x.logf("Program %s failed: %s", program, failed.text)
 		return failed
 	}
-	x.log("Program %s success", program)
+	x.logf("Program %s success", program)
 	return nil
 }
 
-func (x *execution) log(format string, args ...any) {
+func (x *execution) logf(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	x.out.logs = append(x.out.logs, line[:min(len(line), maxLogLineLength)])
 }
@@ -243,15 +244,15 @@ func (x *execution) system(i instruction) *instructionError {
 	from, to := int(i.accounts[0]), int(i.accounts[1])
 	amount := binary.LittleEndian.Uint64(i.data[4:])
 	if !x.isSigner(from) {
-		x.log("Transfer: `from` account %s must sign", x.keys[from])
+		x.logf("Transfer: `from` account %s must sign", x.keys[from])
 		return insMissingSignature
 	}
 	if len(x.accounts[from].data) > 0 {
-		x.log("Transfer: `from` must not carry data")
+		x.logf("Transfer: `from` must not carry data")
 		return insInvalidArgument
 	}
 	if amount > x.accounts[from].lamports {
-		x.log("Transfer: insufficient lamports %d, need %d", x.accounts[from].lamports, amount)
+		x.logf("Transfer: insufficient lamports %d, need %d", x.accounts[from].lamports, amount)
 		return insCustom(1)
 	}
 	switch {
@@ -283,6 +284,6 @@ func (x *execution) memo(i instruction) *instructionError {
 			return insMissingSignature
 		}
 	}
-	x.log("Program log: Memo (len %d): %q", len(i.data), i.data)
+	x.logf("Program log: Memo (len %d): %q", len(i.data), i.data)
 	return nil
 }

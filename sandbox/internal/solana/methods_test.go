@@ -13,7 +13,7 @@ import (
 // Every method of the node with parameters that it accepts.
 func TestEveryMethodAnswers(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	owner := publicKey(b.rich)
 	held := associated(owner, usdcMint)
 	var slot uint64
@@ -47,7 +47,7 @@ func TestEveryMethodAnswers(t *testing.T) {
 
 func TestBlocksAnswerNativeCodesWhenTheyAreNotThere(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	var slot uint64
 	b.get(&slot, "getSlot")
 	gap := slot
@@ -73,7 +73,7 @@ func TestBlocksAnswerNativeCodesWhenTheyAreNotThere(t *testing.T) {
 
 func TestBadParametersAreRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	for _, c := range []struct {
 		method string
 		params []any
@@ -105,7 +105,7 @@ func TestBadParametersAreRefused(t *testing.T) {
 
 func TestBatchAnswersInOrderWithEachIDAsSent(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	answer := string(b.post([]byte(`[{"jsonrpc":"2.0","id":1e2,"method":"getHealth"},{"jsonrpc":"2.0","id":"b","method":"nope"}]`)))
 	want := `[{"jsonrpc":"2.0","result":"ok","id":1e2},{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":"b"}]`
 	if answer != want {
@@ -115,7 +115,7 @@ func TestBatchAnswersInOrderWithEachIDAsSent(t *testing.T) {
 
 func TestTokenAccountsAreParsed(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	var raw json.RawMessage
 	b.get(&raw, "getTokenAccountsByOwner", publicKey(b.rich), map[string]any{"programId": tokenProgram}, map[string]any{"encoding": "jsonParsed"})
 	for _, part := range []string{`"uiAmountString":"1000"`, usdcMint.String(), publicKey(b.rich).String(), `"program":"spl-token"`} {
@@ -129,7 +129,7 @@ func TestTokenAccountsAreParsed(t *testing.T) {
 // curve while real keys are on it.
 func TestAssociatedAccountIsNoPublicKey(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	if onCurve(associated(publicKey(b.rich), usdcMint)) {
 		t.Error("the associated account is on the curve")
 	}
@@ -142,7 +142,7 @@ func TestAssociatedAccountIsNoPublicKey(t *testing.T) {
 
 func TestLedgerForgetsOldBlocks(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	l := newLedger(key{1})
 	l.seed(nil, b.node.traffic[:], key{1}, key{2})
 	var first *wire

@@ -55,8 +55,8 @@ type Node struct {
 	done   chan struct{}
 }
 
-// Start makes the history and lets slots advance.
-func Start(cfg Config) (*Node, error) {
+// Start makes the history and lets slots advance until Close; the context carries values only.
+func Start(ctx context.Context, cfg Config) (*Node, error) {
 	if cfg.SlotTime <= 0 {
 		cfg.SlotTime = defaultSlotTime
 	}
@@ -71,8 +71,7 @@ func Start(cfg Config) (*Node, error) {
 		at := n.started.Add(-time.Duration(back) * cfg.SlotTime) //nolint:gosec // at most historySlots
 		n.advance(n.baseSlot-back, at)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	n.cancel = cancel
+	ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go n.loop(ctx)
 	return n, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/sandbox/internal/devkey"
 )
 
-// bundle is a node with fast slots behind a server, and two funded keys.
+// bundle is a node behind a server, a funded key and one without an account.
 type bundle struct {
 	*testing.T
 	node       *Node
@@ -26,7 +26,12 @@ type bundle struct {
 	rich, poor ed25519.PrivateKey
 }
 
-func setup(t *testing.T) *bundle {
+const (
+	fast   = 25 * time.Millisecond // final after 0.8 s, blockhashes good for 3 s
+	steady = defaultSlotTime       // nothing expires while a test runs
+)
+
+func setup(t *testing.T, slotTime time.Duration) *bundle {
 	t.Helper()
 	b := &bundle{T: t}
 	funded := make([]ed25519.PrivateKey, 3)
@@ -39,7 +44,7 @@ func setup(t *testing.T) *bundle {
 	poor, err := devkey.Solana(77)
 	b.must(err)
 	b.poor = poor
-	b.node, err = Start(Config{SlotTime: 10 * time.Millisecond, Funded: funded, Logger: slog.New(slog.DiscardHandler)})
+	b.node, err = Start(t.Context(), Config{SlotTime: slotTime, Funded: funded, Logger: slog.New(slog.DiscardHandler)})
 	b.must(err)
 	server := httptest.NewServer(b.node.Handler())
 	b.url = server.URL
@@ -155,7 +160,7 @@ var base64Encoding = map[string]any{"encoding": "base64"}
 
 func TestSlotsHeightsAndTransactionsAdvance(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, fast)
 	type state struct {
 		Slot   uint64 `json:"absoluteSlot"`
 		Height uint64 `json:"blockHeight"`
@@ -182,7 +187,7 @@ func TestSlotsHeightsAndTransactionsAdvance(t *testing.T) {
 
 func TestTransferSentMovesLamportsAndProgressesToFinalized(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, fast)
 	from, to := publicKey(b.rich), publicKey(b.poor)
 	const amount = 2_000_000
 	before := b.balance(from, processed)
@@ -247,7 +252,7 @@ func TestTransferSentMovesLamportsAndProgressesToFinalized(t *testing.T) {
 
 func TestFinalizedBalanceTrailsTheProcessedOne(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, fast)
 	to := publicKey(b.poor)
 	b.get(nil, "sendTransaction", encode64(transfer(b.rich, to, 1_000_000, b.blockhash(finalized))), base64Encoding)
 	trailed := false
@@ -263,7 +268,7 @@ func TestFinalizedBalanceTrailsTheProcessedOne(t *testing.T) {
 
 func TestSendTransactionRefusesWithNativeCodes(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, steady)
 	hash := b.blockhash(finalized)
 	to := publicKey(b.poor)
 	forged := transfer(b.rich, to, 1_000_000, hash)
@@ -294,7 +299,11 @@ func TestSendTransactionRefusesWithNativeCodes(t *testing.T) {
 			continue
 		}
 		if c.err != "" {
-			cause, err := json.Marshal(got.Data.(map[string]any)["err"])
+			data, ok := got.Data.(map[string]any)
+			if !ok {
+				t.Errorf("%s: data %v", c.name, got.Data)
+			}
+			cause, err := json.Marshal(data["err"])
 			b.must(err)
 			if string(cause) != c.err {
 				t.Errorf("%s: err %s, want %s", c.name, cause, c.err)
@@ -305,7 +314,7 @@ func TestSendTransactionRefusesWithNativeCodes(t *testing.T) {
 
 func TestTransactionSentTwiceIsRefusedAndExecutedOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, fast)
 	to := publicKey(b.poor)
 	w := transfer(b.rich, to, 1_000_000, b.blockhash(finalized))
 	for range 3 {
@@ -323,7 +332,7 @@ func TestTransactionSentTwiceIsRefusedAndExecutedOnce(t *testing.T) {
 
 func TestForgedTransactionWithoutPreflightIsLost(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, fast)
 	w := transfer(b.rich, publicKey(b.poor), 1_000_000, b.blockhash(finalized))
 	w.raw[1] ^= 1
 	var sig string
@@ -342,7 +351,13 @@ func TestForgedTransactionWithoutPreflightIsLost(t *testing.T) {
 
 func TestBlockhashesAge(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, fast)
+	var latest struct {
+		Value struct {
+			Last uint64 `json:"lastValidBlockHeight"`
+		} `json:"value"`
+	}
+	b.get(&latest, "getLatestBlockhash", map[string]string{"commitment": processed})
 	hash := b.blockhash(processed)
 	valid := func() bool {
 		var answer struct {
@@ -355,6 +370,11 @@ func TestBlockhashesAge(t *testing.T) {
 		t.Fatal("a fresh blockhash is not valid")
 	}
 	b.eventually("the blockhash expires", func() bool { return !valid() })
+	var height uint64
+	b.get(&height, "getBlockHeight", map[string]string{"commitment": processed})
+	if last := latest.Value.Last; height <= last || height > last+maxAge/2 {
+		t.Errorf("expired at height %d, last valid %d", height, last)
+	}
 	err := b.call(nil, "sendTransaction", encode64(transfer(b.rich, publicKey(b.poor), 1_000_000, hash)),
 		map[string]any{"encoding": "base64", "preflightCommitment": processed})
 	if err == nil || err.Code != -32002 {
