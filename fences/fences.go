@@ -37,7 +37,10 @@ func New(s *store.Store, m *meter.Meter, hasher *account.Hasher, now func() time
 // between may need one more.
 const maxLoads = 5
 
-var errStillMissing = errors.New("projections are still missing after loading them")
+var (
+	errStillMissing = errors.New("projections are still missing after loading them")
+	errMoved        = errors.New("the key belongs to another account")
+)
 
 // Admit asks the meter, loads what it lacks, and follows a key that moved to another account. It gives the subject that was
 // admitted. An error means that the call must not be relayed.
@@ -53,7 +56,11 @@ func (f *Fences) Admit(ctx context.Context, s *meter.Subject, c *meter.Call) (*m
 			}
 			continue
 		}
-		if err := f.load(ctx, s, a.Missing); err != nil {
+		err = f.load(ctx, s, a.Missing)
+		if errors.Is(err, errMoved) {
+			s, err = f.ids.reload(ctx, s)
+		}
+		if err != nil {
 			return s, meter.Admission{}, err
 		}
 	}
@@ -62,7 +69,7 @@ func (f *Fences) Admit(ctx context.Context, s *meter.Subject, c *meter.Call) (*m
 
 // load brings what is missing into the meter, once for all calls that wait for the same.
 func (f *Fences) load(ctx context.Context, s *meter.Subject, missing meter.Missing) error {
-	name := s.Key.String() + strconv.Itoa(int(missing))
+	name := s.Account.String() + s.Key.String() + strconv.Itoa(int(missing))
 	result := f.flight.DoChan(name, func() (any, error) {
 		// Not ended with the first caller: others wait for it too.
 		loadCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
@@ -90,6 +97,9 @@ func (f *Fences) loadMissing(ctx context.Context, s *meter.Subject, missing mete
 		if err != nil {
 			return err
 		}
+		if k.Account != s.Account {
+			return errMoved // and the meter lost what would have said so
+		}
 		if err := f.meter.PushKey(ctx, keyFences(k)); err != nil {
 			return err
 		}
@@ -105,11 +115,19 @@ func (f *Fences) loadAccount(ctx context.Context, id account.ID) error {
 	if err != nil {
 		return err
 	}
-	return f.PushAccount(ctx, a)
+	return f.pushAccount(ctx, a)
 }
 
-// PushAccount puts an account's fences in force as they are recorded.
+// PushAccount puts an account's fences in force as they are recorded. Call it after every change and before the change is answered;
+// when it fails, the change is saved but not in force, which is fault.NotYetInForce.
 func (f *Fences) PushAccount(ctx context.Context, a store.Account) error {
+	if err := f.pushAccount(ctx, a); err != nil {
+		return fault.New(fault.NotYetInForce, "").Wrap(err)
+	}
+	return nil
+}
+
+func (f *Fences) pushAccount(ctx context.Context, a store.Account) error {
 	p, ok := plan.Lookup(a.Plan)
 	if !ok {
 		return fmt.Errorf("account %s: unknown plan %q", a.ID, a.Plan)

@@ -3,7 +3,9 @@ package fences
 import (
 	"context"
 	"errors"
+	"math"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -34,6 +36,7 @@ type identities struct {
 	now     func() time.Time
 	known   *expirable.LRU[account.Digest, *meter.Subject]
 	unknown *expirable.LRU[account.Digest, struct{}]
+	mu      sync.Mutex // guards the making of limits, so that a network never has two
 	limits  *expirable.LRU[netip.Prefix, *rate.Limiter]
 }
 
@@ -60,16 +63,18 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 		return nil, fault.New(fault.KeyInvalid, "")
 	}
 	misses := f.ids.missesOf(network)
-	if misses.TokensAt(f.now()) < 1 {
+	if wait := f.ids.wait(misses); wait > 0 {
 		e := fault.New(fault.RateWindow, "Too many unknown keys from your network address. Check the key, and wait a second.")
-		e.RetryAfter = time.Second
-		e.Window = &fault.Window{Limit: lookupsPerSecond, Reset: time.Second}
+		e.RetryAfter = wait
+		e.Window = &fault.Window{Limit: lookupsPerSecond, Reset: wait}
 		return nil, e
 	}
-	id, err := f.store.FindIdentity(ctx, digest[:])
+	s, err := f.lookUp(ctx, digest)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		misses.AllowN(f.now(), 1) // only keys that do not exist count: an owner's many keys may all be new to this process
+		// Only keys that do not exist count: an owner's many keys may all be new to this process. Look-ups that ran at the same time
+		// may overdraw the limit; what they overdrew is waited for.
+		misses.ReserveN(f.now(), 1)
 		f.ids.unknown.Add(digest, struct{}{})
 		return nil, fault.New(fault.KeyInvalid, "")
 	case err != nil:
@@ -77,14 +82,43 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 		e.RetryAfter = retryMeter
 		return nil, e.Wrap(err)
 	}
-	s := meter.NewSubject(id, digest)
-	f.ids.known.Add(digest, s)
 	return s, nil
 }
 
 const retryMeter = 2 * time.Second
 
+// lookUp asks the record once for all callers that wait for the same key.
+func (f *Fences) lookUp(ctx context.Context, digest account.Digest) (*meter.Subject, error) {
+	result := f.flight.DoChan(digest.String(), func() (any, error) {
+		// Not ended with the first caller: others wait for it too.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+		defer cancel()
+		return f.ids.find(ctx, digest)
+	})
+	select {
+	case r := <-result:
+		s, _ := r.Val.(*meter.Subject)
+		return s, r.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// find reads whose key this is and remembers it.
+func (i *identities) find(ctx context.Context, digest account.Digest) (*meter.Subject, error) {
+	id, err := i.store.FindIdentity(ctx, digest[:])
+	if err != nil {
+		return nil, err
+	}
+	s := meter.NewSubject(id, digest)
+	i.known.Add(digest, s)
+	return s, nil
+}
+
+// missesOf counts the unknown keys of a network address.
 func (i *identities) missesOf(network netip.Prefix) *rate.Limiter {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	l, ok := i.limits.Get(network)
 	if !ok {
 		l = rate.NewLimiter(lookupsPerSecond, lookupBurst)
@@ -93,14 +127,21 @@ func (i *identities) missesOf(network netip.Prefix) *rate.Limiter {
 	return l
 }
 
-// reload looks a subject up again after the meter said that its key moved.
+// wait is how long no unknown key may be looked up, in whole seconds; 0 when one may.
+func (i *identities) wait(l *rate.Limiter) time.Duration {
+	tokens := l.TokensAt(i.now())
+	if tokens >= 1 {
+		return 0
+	}
+	return time.Duration(math.Ceil((1-tokens)/lookupsPerSecond)) * time.Second
+}
+
+// reload looks a subject up again after the meter said that its key moved. When that fails, it gives the subject as it was.
 func (i *identities) reload(ctx context.Context, s *meter.Subject) (*meter.Subject, error) {
-	id, err := i.store.FindIdentity(ctx, s.Digest[:])
+	moved, err := i.find(ctx, s.Digest)
 	if err != nil {
 		return s, err
 	}
-	moved := meter.NewSubject(id, s.Digest)
-	i.known.Add(s.Digest, moved)
 	return moved, nil
 }
 

@@ -76,6 +76,23 @@ func (s *Subject) line(c *Call) string {
 	return s.linePrefix + c.Chain + "|" + c.Service + "|" + c.Method + "|" + c.Class + "|" + c.Tier
 }
 
+// check refuses what a correct caller never passes, and what would spoil a bucket for the record: the words of a line are parted
+// by bars.
+func (c *Call) check(line string) error {
+	switch {
+	case c.Units < 0:
+		return fmt.Errorf("admit: %d thousandths of units: a call never weighs less than nothing", c.Units)
+	case c.Mode == WindowOnly && (c.Reason == "" || strings.Contains(c.Reason, "|")):
+		return fmt.Errorf("admit: a request that is wrong in itself needs the name of its fault, not %q", c.Reason)
+	case strings.Count(line, "|") != lineBars:
+		return fmt.Errorf("admit: a word of usage line %q holds a bar", line)
+	}
+	return nil
+}
+
+// lineBars is how many bars part the words of Subject.line.
+const lineBars = 6
+
 // Admission is the meter's answer. Exactly one of Admitted, Refused, Missing and Moved says what it is.
 type Admission struct {
 	Admitted bool
@@ -118,19 +135,24 @@ var (
 )
 
 // Admit runs the admission script. An error means that nothing is known of the outcome (at most one charge was made) and the
-// call must not be relayed.
+// call must not be relayed. A context that ends before the script was sent ends the wait, and nothing was charged; after that the
+// reply is waited for, as long as a pipeline may take.
 func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, error) {
+	line := s.line(c)
+	if err := c.check(line); err != nil {
+		return Admission{}, err
+	}
 	args := []any{
 		evalSHA, m.admit.Hash(), three, s.cfgKey, s.keyKey, s.windowKey,
-		modeArgs[c.Mode], s.accountArg, s.keyArg, int64(c.Units), c.Reason, s.line(c), nonce(),
+		modeArgs[c.Mode], s.accountArg, s.keyArg, int64(c.Units), c.Reason, line, nonce(),
 	}
 	cmd := redis.NewCmd(ctx, args...)
-	err := m.lanes.do(cmd)
+	err := m.lanes.do(ctx, cmd)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		// Redis forgot its scripts; the answer proves that nothing ran.
 		args[0], args[1] = "eval", admitSource
 		cmd = redis.NewCmd(ctx, args...)
-		err = m.lanes.do(cmd)
+		err = m.lanes.do(ctx, cmd)
 	}
 	if err != nil {
 		return Admission{}, fmt.Errorf("admit: %w", err)
@@ -201,6 +223,9 @@ func parseMissing(rest string) Missing {
 // Refund gives back a charge whose answer the service failed to give, to the counters it came from, once per request id and
 // batch index however often it is called. reason is the name of the fault that the client was answered with.
 func (m *Meter) Refund(ctx context.Context, s *Subject, c *Call, r Receipt, request, reason string) error {
+	if c.Units < 0 {
+		return fmt.Errorf("refund: %d thousandths of units: a charge is never negative", c.Units)
+	}
 	keys := []string{accountTag(s.Account) + "rf:" + request}
 	err := m.run(ctx, m.settle, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Source, r.Day,
 		s.line(c), reason, nonce()).Err()

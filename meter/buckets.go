@@ -112,47 +112,55 @@ func parseBucket(shard int, member string, fields map[string]string) (account.Us
 	b := account.UsageBucket{
 		Shard: shard, Slot: time.Unix(slot, 0).UTC(), Account: account.ID{UUID: owner}, Generation: parts[2],
 	}
+	b.Lines = parseLines(fields)
+	return b, nil
+}
+
+// parseLines reads the fields of a bucket. One that no script of the meter wrote becomes a line whose period is no date, which the
+// record refuses: the bucket is then told and kept, and keeps no other from moving.
+func parseLines(fields map[string]string) []account.UsageLine {
 	lines := make(map[string]*account.UsageLine, len(fields)/2+1)
 	for field, value := range fields {
 		if field == "g" {
 			continue
 		}
-		words := field[:max(0, len(field)-2)]
-		line := lines[words]
-		if line == nil {
-			if line, err1 = parseLine(words); err1 != nil {
-				return account.UsageBucket{}, fmt.Errorf("bucket %q of shard %d: %w", member, shard, err1)
-			}
-			lines[words] = line
+		words, isUnits := strings.CutSuffix(field, "|u")
+		words, isRequests := strings.CutSuffix(words, "|n")
+		line, known := lines[words]
+		if !known {
+			line, known = parseLine(words)
 		}
 		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return account.UsageBucket{}, fmt.Errorf("bucket %q of shard %d: count %q: %w", member, shard, value, err)
+		if err != nil || !known || isUnits == isRequests {
+			lines[field] = &account.UsageLine{Period: fmt.Sprintf("foreign field %q with value %q", field, value)}
+			continue
 		}
-		if strings.HasSuffix(field, "|u") {
+		lines[words] = line
+		if isUnits {
 			line.Units = plan.Units(n)
 		} else {
 			line.Requests = n
 		}
 	}
+	all := make([]account.UsageLine, 0, len(lines))
 	for _, line := range lines {
-		b.Lines = append(b.Lines, *line)
+		all = append(all, *line)
 	}
-	return b, nil
+	return all
 }
 
 // parseLine reads <period>|<outcome>|<source>|<key>|<agent>|<chain>|<service>|<method>|<class>|<tier>.
-func parseLine(words string) (*account.UsageLine, error) {
+func parseLine(words string) (*account.UsageLine, bool) {
 	w := strings.Split(words, "|")
 	if len(w) != 10 {
-		return nil, fmt.Errorf("usage line %q: unexpected form", words)
+		return nil, false
 	}
 	key, err := uuid.Parse(w[3])
 	if err != nil {
-		return nil, fmt.Errorf("usage line %q: %w", words, err)
+		return nil, false
 	}
 	return &account.UsageLine{
 		Period: w[0], Outcome: w[1], Source: w[2], Key: account.KeyID{UUID: key}, Agent: w[4],
 		Chain: w[5], Service: w[6], Method: w[7], Class: w[8], Tier: w[9],
-	}, nil
+	}, true
 }

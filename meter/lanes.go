@@ -3,7 +3,9 @@ package meter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,56 +15,86 @@ import (
 // Redis busy while one of them decodes.
 const (
 	laneCount    = 2
-	laneQueue    = 1024 // callers block when it is full: admission is never skipped
+	laneQueue    = 1024 // callers block when it is full, until there is room or their context ends: admission is never skipped
 	pipelineMost = 256
 	pipelineTime = 3 * time.Second
 )
 
 var errClosed = errors.New("the meter is closed")
 
+// The states of a job: a lane takes a queued one, unless its caller has left it.
+const (
+	jobQueued int32 = iota
+	jobTaken
+	jobLeft
+)
+
 // job is one script call on its way through a lane. done has room for one token, so a lane never waits for a caller.
 type job struct {
-	cmd  *redis.Cmd
-	done chan struct{}
+	cmd   *redis.Cmd
+	state atomic.Int32
+	done  chan struct{}
 }
 
 var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
 
 type lanes struct {
-	rdb   redis.UniversalClient
-	queue chan *job
-	quit  chan struct{}
-	wg    sync.WaitGroup
+	rdb     redis.UniversalClient
+	queue   chan *job
+	quit    chan struct{} // closed when nothing more is to be taken in
+	stopped chan struct{} // closed when every lane has ended
+	wg      sync.WaitGroup
+	once    sync.Once
 }
 
 func startLanes(rdb redis.UniversalClient) *lanes {
-	l := &lanes{rdb: rdb, queue: make(chan *job, laneQueue), quit: make(chan struct{})}
+	l := &lanes{
+		rdb: rdb, queue: make(chan *job, laneQueue), quit: make(chan struct{}), stopped: make(chan struct{}),
+	}
 	for range laneCount {
 		l.wg.Go(l.work)
 	}
 	return l
 }
 
-func (l *lanes) stop() {
-	close(l.quit)
-	l.wg.Wait()
+// stop answers what is queued and waits for the lanes. It reports false when it was called before.
+func (l *lanes) stop() (first bool) {
+	l.once.Do(func() {
+		first = true
+		close(l.quit)
+		l.wg.Wait()
+		close(l.stopped)
+	})
+	return first
 }
 
-// do sends cmd with whatever else is waiting and gives it back answered. It does not end early when the caller's context does:
-// the script runs either way, and its reply says what was charged. The pipeline's own deadline bounds the wait.
-func (l *lanes) do(cmd *redis.Cmd) error {
+// do sends cmd with whatever else is waiting and gives it back answered. The caller's context ends the wait only until a lane has
+// taken the job: from then on the script runs either way, and its reply says what was charged. The pipeline's own deadline bounds
+// that wait.
+func (l *lanes) do(ctx context.Context, cmd *redis.Cmd) error {
 	j := jobs.Get().(*job) //nolint:forcetypeassert // the pool holds jobs only
 	j.cmd = cmd
+	j.state.Store(jobQueued)
 	select {
 	case l.queue <- j:
 	case <-l.quit:
 		return errClosed
+	case <-ctx.Done():
+		return fmt.Errorf("not sent: %w", ctx.Err())
 	}
 	select {
 	case <-j.done:
-	case <-l.quit:
-		// The lane may still answer: the job is not put back, and the caller is told as if the reply was lost.
-		return errClosed
+	case <-ctx.Done():
+		if j.state.CompareAndSwap(jobQueued, jobLeft) {
+			return fmt.Errorf("not sent: %w", ctx.Err()) // the lane that finds the job drops it
+		}
+		<-j.done
+	case <-l.stopped:
+		select {
+		case <-j.done:
+		default:
+			return errClosed // queued when the lanes had ended: nothing was sent
+		}
 	}
 	j.cmd = nil
 	jobs.Put(j)
@@ -74,25 +106,53 @@ func (l *lanes) work() {
 	for {
 		select {
 		case j := <-l.queue:
-			batch = append(batch[:0], j)
+			batch = take(batch[:0], j)
 		case <-l.quit:
+			l.finish(batch[:0])
 			return
 		}
-		for len(batch) < pipelineMost {
-			select {
-			case j := <-l.queue:
-				batch = append(batch, j)
-				continue
-			default:
-			}
-			break
+		batch = l.gather(batch)
+		l.send(batch)
+		clear(batch)
+	}
+}
+
+// finish sends what is queued still.
+func (l *lanes) finish(batch []*job) {
+	for {
+		if batch = l.gather(batch[:0]); len(batch) == 0 {
+			return
 		}
 		l.send(batch)
 		clear(batch)
 	}
 }
 
+// gather adds what waits to the batch, up to the most that a pipeline carries.
+func (l *lanes) gather(batch []*job) []*job {
+	for len(batch) < pipelineMost {
+		select {
+		case j := <-l.queue:
+			batch = take(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// take adds a job to the batch unless its caller has left it.
+func take(batch []*job, j *job) []*job {
+	if !j.state.CompareAndSwap(jobQueued, jobTaken) {
+		return batch
+	}
+	return append(batch, j)
+}
+
 func (l *lanes) send(batch []*job) {
+	if len(batch) == 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
 	defer cancel()
 	if len(batch) == 1 {

@@ -37,12 +37,15 @@ var sealSource string
 //go:embed take.lua
 var takeSource string
 
+//go:embed give.lua
+var giveSource string
+
 // Meter is the client of the meter. It is safe for concurrent use.
 type Meter struct {
 	rdb   redis.UniversalClient
 	lanes *lanes
 
-	admit, settle, push, seed, seal, take *redis.Script
+	admit, settle, push, seed, seal, take, give *redis.Script
 }
 
 // Open connects to the Redis at url (redis://, rediss:// or unix://) and loads the scripts.
@@ -55,6 +58,8 @@ func Open(ctx context.Context, url string) (*Meter, error) {
 	opts.ReadTimeout = time.Second
 	opts.WriteTimeout = time.Second
 	opts.DialTimeout = 2 * time.Second
+	opts.DialerRetries = 1 // whoever waits for a lane waits for its connection too
+	opts.ContextTimeoutEnabled = true
 	return New(ctx, redis.NewClient(opts))
 }
 
@@ -68,6 +73,7 @@ func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 		seed:   redis.NewScript(seedSource),
 		seal:   redis.NewScript(sealSource),
 		take:   redis.NewScript(takeSource),
+		give:   redis.NewScript(giveSource),
 	}
 	if err := m.loadScripts(ctx); err != nil {
 		_ = rdb.Close()
@@ -77,9 +83,11 @@ func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 	return m, nil
 }
 
-// Close waits for what is under way and closes the connection.
+// Close answers what is under way or queued, refuses what comes later, and closes the connection. Closing again does nothing.
 func (m *Meter) Close() error {
-	m.lanes.stop()
+	if !m.lanes.stop() {
+		return nil
+	}
 	return m.rdb.Close()
 }
 
@@ -93,7 +101,7 @@ func (m *Meter) Client() redis.UniversalClient { return m.rdb }
 func (m *Meter) Now(ctx context.Context) (time.Time, error) { return m.rdb.Time(ctx).Result() }
 
 func (m *Meter) loadScripts(ctx context.Context) error {
-	for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.seed, m.seal, m.take} {
+	for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.seed, m.seal, m.take, m.give} {
 		if err := s.Load(ctx, m.rdb).Err(); err != nil {
 			return fmt.Errorf("load the meter's scripts into Redis: %w", err)
 		}

@@ -2,19 +2,27 @@ package meter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/plan"
 )
 
-// PushAccount puts an account's fences in force for every process, unless a higher version is there already.
+// PushAccount puts an account's fences in force for every process, unless a higher version is there already, or the same one
+// with periods that end as late. A negative rate limit means that there is none.
 func (m *Meter) PushAccount(ctx context.Context, f account.AccountFences) error {
-	err := m.run(ctx, m.push, []string{accountTag(f.Account) + "cfg:" + f.Account.String()}, f.Version,
+	if f.Rate.Limit >= 0 && f.Rate.Per < time.Millisecond {
+		return fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, f.Rate.Per)
+	}
+	end := f.Current.End.UnixMilli()
+	err := m.run(ctx, m.push, []string{accountTag(f.Account) + "cfg:" + f.Account.String()}, f.Version, end,
 		"st", string(f.Status), "rl", f.Rate.Limit, "rw", f.Rate.Per.Milliseconds(),
-		"p", f.Current.Start.Format(time.DateOnly), "pe", f.Current.End.UnixMilli(), "q", int64(f.Current.Quota),
+		"p", f.Current.Start.Format(time.DateOnly), "pe", end, "q", int64(f.Current.Quota),
 		"np", f.Next.Start.Format(time.DateOnly), "ne", f.Next.End.UnixMilli(), "nq", int64(f.Next.Quota),
 	).Err()
 	if err != nil {
@@ -25,7 +33,7 @@ func (m *Meter) PushAccount(ctx context.Context, f account.AccountFences) error 
 
 // PushKey puts a key's fences in force for every process, unless a higher version is there already.
 func (m *Meter) PushKey(ctx context.Context, f account.KeyFences) error {
-	err := m.run(ctx, m.push, []string{accountTag(f.Account) + "key:" + f.Key.String()}, f.Version,
+	err := m.run(ctx, m.push, []string{accountTag(f.Account) + "key:" + f.Key.String()}, f.Version, 0,
 		"st", string(f.Status), "dy", int64(f.Daily),
 	).Err()
 	if err != nil {
@@ -36,8 +44,8 @@ func (m *Meter) PushKey(ctx context.Context, f account.KeyFences) error {
 
 // Epoch counts the flushes that dropped buckets of the account's shard. Read it before the figures for Seed are.
 func (m *Meter) Epoch(ctx context.Context, id account.ID) (int64, error) {
-	n, err := m.rdb.IncrBy(ctx, accountTag(id)+"epoch", 0).Result()
-	if err != nil {
+	n, err := m.rdb.Get(ctx, accountTag(id)+"epoch").Int64()
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return 0, fmt.Errorf("read the flush epoch: %w", err)
 	}
 	return n, nil

@@ -42,5 +42,6 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
   if owner == account and not held[member] then add(tag .. 's:' .. member, slot) end
 end
 
-redis.call('SET', KEYS[1], string.format('%d', sum), 'PX', ARGV[7])
+-- Below zero only when a charge was lost with its bucket and its refund was not.
+redis.call('SET', KEYS[1], string.format('%d', math.max(0, sum)), 'PX', ARGV[7])
 return 1

@@ -32,9 +32,12 @@ func (m *Meter) TakeDaily(ctx context.Context, name string, limit int64) (Taken,
 	return Taken{OK: ok == 1, Left: left, Reset: time.Duration(reset) * time.Millisecond, count: count}, nil
 }
 
-// GiveBack undoes a TakeDaily whose purpose failed.
+// GiveBack undoes a TakeDaily whose purpose failed. One that was not OK has taken nothing and gives nothing back.
 func (m *Meter) GiveBack(ctx context.Context, t Taken) error {
-	if err := m.rdb.Decr(ctx, t.count).Err(); err != nil {
+	if !t.OK {
+		return nil
+	}
+	if err := m.run(ctx, m.give, []string{t.count}).Err(); err != nil {
 		return fmt.Errorf("give back to a daily count: %w", err)
 	}
 	return nil

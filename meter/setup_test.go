@@ -1,0 +1,340 @@
+package meter_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+)
+
+const (
+	testTimeout = 30 * time.Second
+	unlimited   = account.Unlimited
+	everything  = 1 << 20
+)
+
+// bundle is a meter over a server of its own. mini is set when the server is the embedded one, whose clock stands still.
+type bundle struct {
+	ctx   context.Context //nolint:containedctx // a test's own
+	url   string
+	meter *meter.Meter
+	rdb   *redis.Client // looks past the meter
+	mini  *miniredis.Miniredis
+}
+
+// noon is what the embedded server's clock shows first.
+var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+func setupRedis(t testing.TB) (*bundle, *testkit.RedisServer) {
+	t.Helper()
+	server := testkit.Redis(t)
+	return connect(t, server.URL), server
+}
+
+func setupMini(t testing.TB) *bundle {
+	t.Helper()
+	mini := miniredis.RunT(t)
+	mini.SetTime(noon)
+	b := connect(t, "redis://"+mini.Addr()+"/0")
+	b.mini = mini
+	return b
+}
+
+// onBoth runs a test against a Redis process and against the embedded server that development falls back to.
+func onBoth(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		b, _ := setupRedis(t)
+		test(t, b)
+	})
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		test(t, setupMini(t))
+	})
+}
+
+func connect(t testing.TB, url string) *bundle {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
+	t.Cleanup(cancel)
+	b := &bundle{ctx: ctx, url: url, meter: openMeter(ctx, t, url)}
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.rdb = redis.NewClient(opts)
+	t.Cleanup(func() { _ = b.rdb.Close() })
+	return b
+}
+
+func openMeter(ctx context.Context, t testing.TB, url string) *meter.Meter {
+	t.Helper()
+	m, err := meter.Open(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
+// now is the server's time.
+func (b *bundle) now(t testing.TB) time.Time {
+	t.Helper()
+	now, err := b.meter.Now(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now.UTC()
+}
+
+// client is an account with one key as the meter knows them.
+type client struct {
+	*meter.Subject
+	account account.AccountFences
+	key     account.KeyFences
+}
+
+// client makes an account whose month began ten days ago, without limits unless change sets some, puts it in force, and starts its
+// counters at 0.
+func (b *bundle) client(t testing.TB, change func(a *account.AccountFences, k *account.KeyFences)) *client {
+	t.Helper()
+	c := b.stranger(t, change)
+	b.push(t, c)
+	b.seed(t, c, meter.Figure{})
+	return c
+}
+
+// stranger is a client of which the meter knows nothing.
+func (b *bundle) stranger(t testing.TB, change func(a *account.AccountFences, k *account.KeyFences)) *client {
+	t.Helper()
+	now := b.now(t)
+	id, key := account.NewID(), account.NewKeyID()
+	start := now.Add(-10 * 24 * time.Hour)
+	end := now.Add(20 * 24 * time.Hour)
+	c := &client{
+		account: account.AccountFences{
+			Account: id, Version: 1, Status: account.Active, Rate: account.RateWindow{Limit: -1, Per: time.Second},
+			Current: account.Period{Start: start, End: end, Quota: unlimited},
+			Next:    account.Period{Start: end, End: end.Add(30 * 24 * time.Hour), Quota: unlimited},
+		},
+		key: account.KeyFences{Key: key, Account: id, Version: 1, Status: account.Active, Daily: unlimited},
+	}
+	if change != nil {
+		change(&c.account, &c.key)
+	}
+	c.Subject = meter.NewSubject(account.Identity{Key: key, Account: id}, account.Digest{})
+	return c
+}
+
+func (b *bundle) push(t testing.TB, c *client) {
+	t.Helper()
+	if err := b.meter.PushAccount(b.ctx, c.account); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.meter.PushKey(b.ctx, c.key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// change puts a change of a client's fences in force.
+func (b *bundle) change(t testing.TB, c *client, change func(a *account.AccountFences, k *account.KeyFences)) {
+	t.Helper()
+	change(&c.account, &c.key)
+	c.account.Version++
+	c.key.Version++
+	b.push(t, c)
+}
+
+// seed gives the counters of the current day and period their values, if they are missing.
+func (b *bundle) seed(t testing.TB, c *client, f meter.Figure) {
+	t.Helper()
+	b.seedPeriod(t, c, c.account.Current.Key(), f)
+	b.seedDay(t, c, b.now(t), f)
+}
+
+func (b *bundle) seedPeriod(t testing.TB, c *client, period string, f meter.Figure) {
+	t.Helper()
+	ok, err := b.meter.SeedPeriod(b.ctx, c.Account, period, time.Hour, b.epoch(t, c), f)
+	if err != nil || !ok {
+		t.Fatalf("seed the period: %t, %v", ok, err)
+	}
+}
+
+func (b *bundle) seedDay(t testing.TB, c *client, day time.Time, f meter.Figure) {
+	t.Helper()
+	ok, err := b.meter.SeedDay(b.ctx, c.Account, c.Key, day, b.epoch(t, c), f)
+	if err != nil || !ok {
+		t.Fatalf("seed the day: %t, %v", ok, err)
+	}
+}
+
+func (b *bundle) epoch(t testing.TB, c *client) int64 {
+	t.Helper()
+	epoch, err := b.meter.Epoch(b.ctx, c.Account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return epoch
+}
+
+func charge(units plan.Units) *meter.Call {
+	return &meter.Call{
+		Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
+	}
+}
+
+func hit() *meter.Call {
+	c := charge(0)
+	c.Mode = meter.Hit
+	return c
+}
+
+func windowOnly(reason string) *meter.Call {
+	c := charge(0)
+	c.Mode, c.Reason = meter.WindowOnly, reason
+	return c
+}
+
+func (b *bundle) admit(t testing.TB, c *client, call *meter.Call) meter.Admission {
+	t.Helper()
+	a, err := b.meter.Admit(b.ctx, c.Subject, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (b *bundle) mustAdmit(t testing.TB, c *client, call *meter.Call) meter.Receipt {
+	t.Helper()
+	a := b.admit(t, c, call)
+	if !a.Admitted {
+		t.Fatalf("not admitted: %+v", a)
+	}
+	return a.Receipt
+}
+
+func (b *bundle) mustRefuse(t testing.TB, c *client, call *meter.Call, reason string) meter.Admission {
+	t.Helper()
+	a := b.admit(t, c, call)
+	if a.Refused != reason || a.Admitted || a.Missing != 0 || a.Moved {
+		t.Fatalf("the meter said %+v, want a refusal for %s", a, reason)
+	}
+	return a
+}
+
+func tagOf(c *client) string { return fmt.Sprintf("{u%04d}:", account.Shard(c.Account)) }
+
+func dayKey(c *client, at time.Time) string {
+	return tagOf(c) + "day:" + c.Key.String() + ":" + strconv.FormatInt(at.Unix()/86400, 10)
+}
+
+func periodKey(c *client, period string) string { return tagOf(c) + "per:" + c.Account.String() + ":" + period }
+
+func windowKey(c *client) string { return tagOf(c) + "win:" + c.Account.String() }
+
+// counter reads a counter; −1 when it is missing.
+func (b *bundle) counter(t testing.TB, name string) int64 {
+	t.Helper()
+	n, err := b.rdb.Get(b.ctx, name).Int64()
+	switch {
+	case err == redis.Nil: //nolint:errorlint // go-redis returns it bare
+		return -1
+	case err != nil:
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (b *bundle) usedDay(t testing.TB, c *client) int64 { return b.counter(t, dayKey(c, b.now(t))) }
+
+func (b *bundle) usedPeriod(t testing.TB, c *client) int64 {
+	return b.counter(t, periodKey(c, c.account.Current.Key()))
+}
+
+// buckets seals all that the meter has of a client and gives it.
+func (b *bundle) buckets(t testing.TB, c *client) []account.UsageBucket {
+	t.Helper()
+	all, _, err := b.meter.SealedBuckets(b.ctx, account.Shard(c.Account), true, everything)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := all[:0]
+	for _, bucket := range all {
+		if bucket.Account == c.Account {
+			own = append(own, bucket)
+		}
+	}
+	return own
+}
+
+// usage is what a client's buckets hold by outcome.
+type usage map[string]figures
+
+type figures struct{ requests, units int64 }
+
+func (b *bundle) usage(t testing.TB, c *client) usage {
+	t.Helper()
+	u := usage{}
+	for _, bucket := range b.buckets(t, c) {
+		for _, line := range bucket.Lines {
+			f := u[line.Outcome]
+			f.requests += line.Requests
+			f.units += int64(line.Units)
+			u[line.Outcome] = f
+		}
+	}
+	return u
+}
+
+func (b *bundle) wantUsage(t testing.TB, c *client, want usage) {
+	t.Helper()
+	if got := b.usage(t, c); !maps.Equal(got, want) {
+		t.Errorf("usage is %v, want %v", got, want)
+	}
+}
+
+// snapshot is everything in the server except the keys with these prefixes after the hash tag.
+func (b *bundle) snapshot(t testing.TB, c *client, except ...string) map[string]string {
+	t.Helper()
+	names, err := b.rdb.Keys(b.ctx, "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		if skip(name, tagOf(c), except) {
+			continue
+		}
+		switch kind := b.rdb.Type(b.ctx, name).Val(); kind {
+		case "string":
+			all[name] = b.rdb.Get(b.ctx, name).Val()
+		case "hash":
+			all[name] = fmt.Sprint(b.rdb.HGetAll(b.ctx, name).Val())
+		case "zset":
+			all[name] = fmt.Sprint(b.rdb.ZRangeWithScores(b.ctx, name, 0, -1).Val())
+		default:
+			t.Fatalf("key %s is a %s", name, kind)
+		}
+	}
+	return all
+}
+
+func skip(name, tag string, except []string) bool {
+	for _, prefix := range except {
+		if len(name) >= len(tag+prefix) && name[:len(tag+prefix)] == tag+prefix {
+			return true
+		}
+	}
+	return false
+}
