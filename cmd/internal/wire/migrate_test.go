@@ -1,0 +1,112 @@
+package wire_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/migrations"
+)
+
+// migrate gives what a run prints, line by line.
+func migrate(t *testing.T, databaseURL string, d wire.Direction) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := wire.Migrate(t.Context(), databaseURL, d, &out); err != nil {
+		t.Fatalf("migrate %s: %v", d, err)
+	}
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+}
+
+// states counts the lines of migrate status by state.
+func states(t *testing.T, databaseURL string) (applied, pending int) {
+	t.Helper()
+	for _, line := range migrate(t, databaseURL, wire.Status) {
+		switch state, _, _ := strings.Cut(line, " "); state {
+		case "applied":
+			applied++
+		case "pending":
+			pending++
+		default:
+			t.Errorf("migrate status prints %q", line)
+		}
+	}
+	return applied, pending
+}
+
+func TestMigrateGoesUpAndDownAndTellsTheStatus(t *testing.T) {
+	t.Parallel()
+	files, err := migrations.FS.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := len(files)
+	db := testkit.EmptyPostgres(t)
+	check := func(after string, wantApplied int) {
+		t.Helper()
+		if applied, pending := states(t, db); applied != wantApplied || pending != all-wantApplied {
+			t.Fatalf("%s: %d applied and %d pending of %d, want %d applied", after, applied, pending, all, wantApplied)
+		}
+	}
+	check("before the first run", 0)
+	if lines := migrate(t, db, wire.Up); len(lines) != all {
+		t.Errorf("up prints %q, want a line for each of %d migrations", lines, all)
+	}
+	check("after up", all)
+	if lines := migrate(t, db, wire.Up); len(lines) != 1 || !strings.Contains(lines[0], "up to date") {
+		t.Errorf("up again prints %q", lines)
+	}
+	if lines := migrate(t, db, wire.Down); len(lines) != 1 {
+		t.Errorf("down prints %q, want the one migration it took back", lines)
+	}
+	check("after down", all-1)
+	if lines := migrate(t, db, wire.Up); len(lines) != 1 {
+		t.Errorf("up after down prints %q, want the one migration that was pending", lines)
+	}
+	check("after up again", all)
+	for range all {
+		migrate(t, db, wire.Down)
+	}
+	check("after every down", 0)
+}
+
+// Several processes of a deployment migrate at once.
+func TestConcurrentMigrationsApplyEachOnce(t *testing.T) {
+	t.Parallel()
+	db := testkit.EmptyPostgres(t)
+	var group errgroup.Group
+	for range 4 {
+		group.Go(func() error { return wire.Migrate(t.Context(), db, wire.Up, io.Discard) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, pending := states(t, db); pending != 0 {
+		t.Errorf("%d are pending", pending)
+	}
+}
+
+func TestMigrateErrorsShowNoPassword(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		url string
+		d   wire.Direction
+	}{
+		{"postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x", wire.Up},
+		{"postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x?sslmode=bogus", wire.Status},
+		{"postgres://u:" + canary + "%zz@host/x", wire.Down},
+	} {
+		err := wire.Migrate(t.Context(), tc.url, tc.d, io.Discard)
+		if err == nil || strings.Contains(err.Error(), canary) {
+			t.Errorf("%s: %v", tc.d, err)
+		}
+	}
+	if err := wire.Migrate(t.Context(), testkit.EmptyPostgres(t), "sideways", io.Discard); err == nil || !strings.Contains(err.Error(), "up, down or status") {
+		t.Errorf("an unknown direction: %v", err)
+	}
+}
