@@ -120,7 +120,7 @@ func (s *starter) initialise(ctx context.Context, c cluster) error {
 		return errors.Join(context.Cause(ctx), p.Kill())
 	}
 	if p.Err() != nil {
-		return fmt.Errorf("the database could not be made: %s (the log is %s)", lastWords(p), p.LogFile())
+		return fmt.Errorf("the database could not be made: %s%s", lastWords(p), s.seeLog(p))
 	}
 	if err := os.Rename(fresh, c.data()); err != nil {
 		return fmt.Errorf("move the new database into place: %w", err)
@@ -134,7 +134,7 @@ func (s *starter) runPostgres(ctx context.Context, c cluster, password string) e
 		return err
 	}
 	var adminURL string
-	p, err := launch(ctx, func() (attempt, error) {
+	p, err := s.launch(ctx, func() (attempt, error) {
 		port, err := freePort(ctx)
 		if err != nil {
 			return attempt{}, err

@@ -67,7 +67,7 @@ func (s *starter) startRedis(ctx context.Context, program string) error {
 		return fmt.Errorf("make the directory of Redis: %w", err)
 	}
 	return s.progress.during("starting Redis", func() error {
-		p, err := launch(ctx, func() (attempt, error) {
+		p, err := s.launch(ctx, func() (attempt, error) {
 			port, err := freePort(ctx)
 			if err != nil {
 				return attempt{}, err

@@ -77,7 +77,7 @@ func (s *starter) startTemporal(ctx context.Context, program string) error {
 		return fmt.Errorf("make the directory of Temporal: %w", err)
 	}
 	return s.progress.during("starting Temporal", func() error {
-		p, err := launch(ctx, func() (attempt, error) { return s.temporalAttempt(ctx, program, dir) })
+		p, err := s.launch(ctx, func() (attempt, error) { return s.temporalAttempt(ctx, program, dir) })
 		if err != nil {
 			return err
 		}

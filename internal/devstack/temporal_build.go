@@ -54,7 +54,7 @@ func (s *starter) install(ctx context.Context, goTool, target string) error {
 
 	p, err := process.Start(process.Spec{
 		Name: "the build of Temporal", Path: goTool, Args: []string{"install", "-trimpath", "-ldflags=-s -w", temporalModule},
-		Dir: scratch, Env: buildEnv(scratch), LogFile: s.logFile("temporal-build"),
+		Dir: scratch, Env: buildEnv(scratch), LogFile: filepath.Join(filepath.Dir(target), "temporal-build.log"),
 	})
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ type attempt struct {
 
 // launch starts a server and waits until ready answers nil. It is started again when another program took its port between
 // the choice and the start; begin chooses a new one each time. A server that does not come up is killed.
-func launch(ctx context.Context, begin func() (attempt, error)) (*process.Process, error) {
+func (s *starter) launch(ctx context.Context, begin func() (attempt, error)) (*process.Process, error) {
 	for n := 1; ; n++ {
 		try, err := begin()
 		if err != nil {
@@ -95,7 +95,7 @@ func launch(ctx context.Context, begin func() (attempt, error)) (*process.Proces
 		if err != nil {
 			return nil, err
 		}
-		err = awaitReady(ctx, p, try.ready)
+		err = s.awaitReady(ctx, p, try.ready)
 		if err == nil {
 			return p, nil
 		}
@@ -109,7 +109,7 @@ func launch(ctx context.Context, begin func() (attempt, error)) (*process.Proces
 }
 
 // awaitReady polls ready until it answers nil, the child ends, or the time is over.
-func awaitReady(ctx context.Context, p *process.Process, ready func(context.Context, *process.Process) error) error {
+func (s *starter) awaitReady(ctx context.Context, p *process.Process, ready func(context.Context, *process.Process) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %s", startTimeout))
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
@@ -121,13 +121,20 @@ func awaitReady(ctx context.Context, p *process.Process, ready func(context.Cont
 		}
 		select {
 		case <-p.Exited():
-			return fmt.Errorf("%s did not start: %s (its log is %s)", p.Name(), lastWords(p), p.LogFile())
+			return fmt.Errorf("%s did not start: %s%s", p.Name(), lastWords(p), s.seeLog(p))
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not start: %w (last answer: %s; its log is %s)",
-				p.Name(), context.Cause(ctx), oneLine(last), p.LogFile())
+			return fmt.Errorf("%s did not start: %w (last answer: %s)%s", p.Name(), context.Cause(ctx), oneLine(last), s.seeLog(p))
 		case <-tick.C:
 		}
 	}
+}
+
+// seeLog points to the log of a program that failed, unless that goes away with the stack.
+func (s *starter) seeLog(p *process.Process) string {
+	if s.opts.Temporary {
+		return ""
+	}
+	return " (the log is " + p.LogFile() + ")"
 }
 
 // lastWords picks the line of the log that says why a server ended.

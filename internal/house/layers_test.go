@@ -77,6 +77,7 @@ var layers = []rule{
 	{"internal/devstack", []string{"config"}},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
 	{"internal/house", nil},
+	{"deploy", nil},
 }
 
 // unreachable lists what must not be linked into a package, however indirectly.

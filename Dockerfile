@@ -1,0 +1,19 @@
+# syntax=docker/dockerfile:1
+
+# One image for every production role; the command chooses it: serve, worker, migrate up.
+FROM golang:1.26.8-bookworm AS build
+WORKDIR /src
+ENV CGO_ENABLED=0 GOFLAGS=-trimpath
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY . .
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    go build -ldflags="-s -w" -o /out/ ./cmd/gateway ./deploy/healthcheck
+
+# No shell, no package manager, not root; certificates and time zones are there.
+FROM gcr.io/distroless/static-debian12:nonroot
+COPY --from=build /out/gateway /out/healthcheck /
+USER nonroot
+EXPOSE 8080 9464
+ENTRYPOINT ["/gateway"]
+CMD ["serve"]
