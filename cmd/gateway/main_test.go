@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// programVariable makes this test binary be the program.
+const programVariable = "GATEWAY_TEST_BE_THE_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// patience is how long a condition may take on a loaded machine.
+const patience = time.Minute
+
+// canary stands in every secret.
+const canary = "secret-canary-secret-canary-secret-canary"
+
+// program is the program with an environment of nothing but the given lines.
+func program(t *testing.T, env map[string]string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...) //nolint:gosec // this test binary
+	cmd.Env = []string{programVariable + "=1"}
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	return cmd
+}
+
+// run runs the program to its end.
+func run(t *testing.T, env map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := program(t, env, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func upstreamsFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "upstreams.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// environment is one that every role accepts, whose servers do not answer.
+func environment(t *testing.T) map[string]string {
+	t.Helper()
+	closed := testkit.ClosedAddress(t)
+	return map[string]string{
+		"DATABASE_URL": "postgres://u:" + canary + "@" + closed + "/gateway", "REDIS_URL": "redis://:" + canary + "@" + closed + "/0",
+		"TEMPORAL_ADDRESS": closed, "KEY_PEPPER": canary, "LISTEN_ADDRESS": "127.0.0.1:0", "METRICS_ADDRESS": "127.0.0.1:0",
+		"UPSTREAMS_FILE": upstreamsFile(t, `chains: {base_mainnet: {upstreams: [{name: a, url: "https://a.example/`+canary+`"}]}}`),
+	}
+}
+
+func TestHelpListsTheRoles(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--help"}, {"-h"}, {"help"}, {}} {
+		code, out, errs := run(t, nil, args...)
+		if code != 0 || errs != "" {
+			t.Errorf("%v: exit code %d, %q", args, code, errs)
+		}
+		for _, role := range []string{"serve", "worker", "migrate"} {
+			if !strings.Contains(out, "\n  "+role) {
+				t.Errorf("%v does not list %s", args, role)
+			}
+		}
+	}
+	for _, role := range []string{"serve", "worker", "migrate"} {
+		if code, out, _ := run(t, nil, role, "--help"); code != 0 || !strings.Contains(out, "gateway "+role) {
+			t.Errorf("%s --help: exit code %d, %q", role, code, out)
+		}
+	}
+}
+
+// refused checks that the program ended with exit code 1 and one sentence with every wanted word, on stderr alone.
+func refused(t *testing.T, what string, code int, stdout, stderr string, want ...string) {
+	t.Helper()
+	if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "gateway: ") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("%s: exit code %d, stdout %q, stderr %q, want exit code 1 and one line", what, code, stdout, stderr)
+	}
+	for _, word := range want {
+		if !strings.Contains(stderr, word) {
+			t.Errorf("%s: %q does not say %q", what, stderr, word)
+		}
+	}
+	if strings.Contains(stderr, canary) {
+		t.Errorf("%s: %q shows a secret", what, stderr)
+	}
+}
+
+func TestBadCommandLineIsOneSentenceAndExitCode1(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"bogus"}, "bogus"},
+		{[]string{"serve", "--bogus"}, "--bogus"},
+		{[]string{"serve", "extra"}, "extra"},
+		{[]string{"worker", "extra"}, "extra"},
+		{[]string{"migrate"}, "1 arg"},
+		{[]string{"migrate", "sideways"}, "sideways"},
+		{[]string{"migrate", "up", "down"}, "1 arg"},
+	} {
+		code, out, errs := run(t, environment(t), tc.args...)
+		refused(t, strings.Join(tc.args, " "), code, out, errs, tc.want)
+	}
+}
+
+func TestMissingVariableIsNamed(t *testing.T) {
+	t.Parallel()
+	for role, needed := range map[string][]string{
+		"serve":      {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "KEY_PEPPER"},
+		"worker":     {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS"},
+		"migrate up": {"DATABASE_URL"},
+	} {
+		for _, name := range needed {
+			env := environment(t)
+			delete(env, name)
+			code, out, errs := run(t, env, strings.Fields(role)...)
+			refused(t, role+" without "+name, code, out, errs, name+" is not set")
+		}
+		code, out, errs := run(t, nil, strings.Fields(role)...)
+		if code != 1 || out != "" || strings.Count(errs, "\n") != len(needed) {
+			t.Errorf("%s without any: exit code %d, %q, want a line for each of %q", role, code, errs, needed)
+		}
+	}
+}
+
+func TestBadConfigurationIsOneSentenceAndExitCode1(t *testing.T) {
+	t.Parallel()
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	for _, tc := range []struct {
+		role, variable, value string
+		want                  []string
+	}{
+		{"serve", "CALL_TIMEOUT", "canary", []string{"CALL_TIMEOUT must be a duration"}},
+		{"serve", "KEY_PEPPER", "short", []string{"KEY_PEPPER must be at least 32"}},
+		{"worker", "PROBE_INTERVAL", "1ms", []string{"PROBE_INTERVAL must be between"}},
+		{"serve", "LISTEN_ADDRESS", taken.Addr().String(), []string{"LISTEN_ADDRESS", "choose a free port"}},
+		{"serve", "UPSTREAMS_FILE", "/nonexistent/upstreams.yaml", []string{"UPSTREAMS_FILE", "check its path"}},
+		{"worker", "UPSTREAMS_FILE", upstreamsFile(t, "chains: ["+canary), []string{"UPSTREAMS_FILE", "line 1", "not valid YAML"}},
+		{"worker", "UPSTREAMS_FILE", upstreamsFile(t, "chains: {bitcoin: {}}"), []string{"chains.bitcoin: unknown chain", "eth_mainnet"}},
+		{"serve", "UPSTREAMS_FILE", upstreamsFile(t, `chains: {eth_mainnet: {upstreams: [{name: a, url: "https://a.example/${ABSENT_KEY}"}]}}`), []string{"ABSENT_KEY is not set"}},
+	} {
+		env := environment(t)
+		env[tc.variable] = tc.value
+		code, out, errs := run(t, env, tc.role)
+		refused(t, tc.role+" with "+tc.variable, code, out, errs, tc.want...)
+	}
+}
+
+func TestServerThatDoesNotAnswerIsNamedWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"serve"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}, {"migrate", "down"}} {
+		code, out, errs := run(t, environment(t), args...)
+		if code != 1 || out != "" || !strings.HasPrefix(errs, "gateway: ") || strings.Contains(errs, canary) {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, out, errs)
+		}
+		if args[0] != "migrate" && !strings.Contains(errs, "DATABASE_URL") {
+			t.Errorf("%v: %q does not name DATABASE_URL", args, errs)
+		}
+	}
+}
+
+// service is a role that runs as a process of its own.
+type service struct {
+	cmd *exec.Cmd
+	// address is where it listens, as its log says; empty for the worker.
+	address string
+}
+
+// begin starts a role and waits until its log has the message, which may tell an address.
+func begin(t *testing.T, env map[string]string, role, message string) *service {
+	t.Helper()
+	cmd := program(t, env, role)
+	logs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	told := make(chan string, 1)
+	go func() {
+		defer close(told)
+		for lines := bufio.NewScanner(logs); lines.Scan(); {
+			var fields struct{ Msg, Address string }
+			if json.Unmarshal(lines.Bytes(), &fields) == nil && fields.Msg == message {
+				select {
+				case told <- fields.Address:
+				default:
+				}
+			}
+		}
+	}()
+	select {
+	case address, ok := <-told:
+		if !ok {
+			t.Fatalf("%s ended before it said %q", role, message)
+		}
+		return &service{cmd: cmd, address: address}
+	case <-time.After(patience):
+		t.Fatalf("%s does not say %q", role, message)
+		return nil
+	}
+}
+
+func (s *service) terminate(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v, want exit code 0", err)
+	}
+}
+
+func TestRolesRunBesideEachOtherUntilSIGTERM(t *testing.T) {
+	t.Parallel()
+	temporal, up := testkit.Temporal(t), testkit.Upstream(t)
+	up.On("eth_chainId", testkit.Result("0x2105"))
+	up.On("eth_blockNumber", testkit.Result("0x64"))
+	env := environment(t)
+	env["DATABASE_URL"], env["REDIS_URL"] = testkit.EmptyPostgres(t), testkit.Redis(t).URL
+	env["TEMPORAL_ADDRESS"], env["TEMPORAL_NAMESPACE"] = temporal.Address, temporal.Namespace
+	env["UPSTREAM_KEY"], env["PROBE_INTERVAL"] = canary, "500ms"
+	env["UPSTREAMS_FILE"] = upstreamsFile(t, fmt.Sprintf(`chains: {base_mainnet: {upstreams: [{name: a, url: "%s/v2/${UPSTREAM_KEY}"}]}}`, up.URL))
+
+	if code, out, errs := run(t, env, "migrate", "up"); code != 0 || out == "" || errs != "" {
+		t.Fatalf("migrate up: exit code %d, %q, %q", code, out, errs)
+	}
+	if code, out, _ := run(t, env, "migrate", "status"); code != 0 || strings.Contains(out, "pending") || !strings.Contains(out, "applied") {
+		t.Fatalf("migrate status: exit code %d, %q", code, out)
+	}
+	worker := begin(t, env, "worker", "durable work runs")
+	api := begin(t, env, "serve", "serving")
+	testkit.Eventually(t, patience, func() bool { return ready(t, api.address) }, "the API is ready")
+	api.terminate(t)
+	worker.terminate(t)
+	if got := up.Requests()[0].Path; got != "/v2/"+canary {
+		t.Errorf("the upstream was asked at %s", got)
+	}
+}
+
+func ready(t *testing.T, address string) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
