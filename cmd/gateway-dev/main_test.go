@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// programVariable makes this test binary be the program.
+const programVariable = "GATEWAY_DEV_TEST_BE_THE_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(programVariable) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// patience is how long a start may take on a loaded machine that may still have to build Temporal's server.
+const patience = 10 * time.Minute
+
+// program is the program without servers that the environment names.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...) //nolint:gosec // this test binary
+	for _, line := range os.Environ() {
+		switch name, _, _ := strings.Cut(line, "="); name {
+		case "DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS":
+		default:
+			cmd.Env = append(cmd.Env, line)
+		}
+	}
+	cmd.Env = append(cmd.Env, programVariable+"=1")
+	return cmd
+}
+
+func finish(t *testing.T, cmd *exec.Cmd) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+func TestHelpExplainsEveryFlag(t *testing.T) {
+	t.Parallel()
+	code, out, errs := finish(t, program(t, "--help"))
+	if code != 0 || errs != "" {
+		t.Errorf("exit code %d, %q", code, errs)
+	}
+	for _, flag := range []string{"--listen", "--data", "--upstreams", "--headless"} {
+		if !strings.Contains(out, flag) {
+			t.Errorf("help does not explain %s", flag)
+		}
+	}
+}
+
+// dataDir is a directory that every user may pass through, which the ones of t.TempDir are not: PostgreSQL runs as another user
+// when the tests run as root.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gateway-dev-test-") //nolint:usetesting // see above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user passes through
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "state")
+}
+
+func writeFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestWhatCannotStartIsOneSentenceAndExitCode1(t *testing.T) {
+	t.Parallel()
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	const free = "--listen=127.0.0.1:0"
+	for _, tc := range []struct {
+		name string
+		args []string
+		want []string
+	}{
+		{"unknown flag", []string{"--bogus"}, []string{"--bogus"}},
+		{"argument", []string{"extra"}, []string{"extra"}},
+		{"port taken", []string{"--listen", taken.Addr().String()}, []string{"cannot listen on " + taken.Addr().String(), "choose another address with --listen"}},
+		{"no port", []string{"--listen", "localhost"}, []string{"cannot listen on localhost", "--listen"}},
+		{"no such port", []string{"--listen", "127.0.0.1:99999"}, []string{"cannot listen on 127.0.0.1:99999", "--listen"}},
+		{"no upstreams file", []string{free, "--upstreams", "/nonexistent.yaml"}, []string{"--upstreams", "check its path"}},
+		{"no YAML", []string{free, "--upstreams", writeFile(t, "chains: [")}, []string{"--upstreams", "line 1", "not valid YAML"}},
+		{"unknown chain", []string{free, "--upstreams", writeFile(t, "chains: {bitcoin: {}}")}, []string{"chains.bitcoin: unknown chain", "eth_mainnet"}},
+		{"state is a file", []string{free, "--data", writeFile(t, "")}, []string{"--data", "choose a folder"}},
+	} {
+		cmd := program(t, tc.args...)
+		cmd.Dir = t.TempDir() // what it makes by default lands there
+		code, out, errs := finish(t, cmd)
+		if code != 1 || out != "" || !strings.HasPrefix(errs, "gateway-dev: ") || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want exit code 1 and one line", tc.name, code, out, errs)
+		}
+		for _, word := range tc.want {
+			if !strings.Contains(errs, word) {
+				t.Errorf("%s: %q does not say %q", tc.name, errs, word)
+			}
+		}
+	}
+}
+
+func TestServerOfTheEnvironmentThatDoesNotAnswerIsNamed(t *testing.T) {
+	t.Parallel()
+	const canary = "password-canary"
+	for name, value := range map[string]string{
+		"DATABASE_URL":     "postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x",
+		"REDIS_URL":        "redis://:" + canary + "@" + testkit.ClosedAddress(t) + "/0",
+		"TEMPORAL_ADDRESS": testkit.ClosedAddress(t),
+	} {
+		cmd := program(t, "--listen", "127.0.0.1:0", "--data", dataDir(t))
+		cmd.Env = append(cmd.Env, name+"="+value)
+		code, out, errs := finish(t, cmd)
+		last := errs[strings.LastIndex(strings.TrimSpace(errs), "\n")+1:]
+		if code != 1 || out != "" || !strings.Contains(last, name) || strings.Contains(errs, canary) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", name, code, out, errs)
+		}
+	}
+}
+
+// gateway is one run of the program that has become ready.
+type gateway struct {
+	cmd                *exec.Cmd
+	base, ui, key, dir string
+	curl               string
+}
+
+var readyLine = regexp.MustCompile(`^ready base_url=(http://\S+) temporal_ui=(\S+)$`)
+
+// begin starts the program and reads what it prints when it is ready.
+func begin(t *testing.T, dir string) *gateway {
+	t.Helper()
+	g := &gateway{cmd: program(t, "--listen", "127.0.0.1:0", "--data", dir), dir: dir}
+	out, err := g.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var progress bytes.Buffer
+	g.cmd.Stderr = &progress
+	if err := g.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.cmd.Process.Kill() }) // what it started dies with it
+	watchdog := time.AfterFunc(patience, func() { _ = g.cmd.Process.Kill() })
+	defer watchdog.Stop()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && g.curl == "" {
+		line := lines.Text()
+		switch {
+		case readyLine.MatchString(line):
+			m := readyLine.FindStringSubmatch(line)
+			g.base, g.ui = m[1], m[2]
+		case strings.HasPrefix(line, "key "):
+			g.key = strings.TrimPrefix(line, "key ")
+		case strings.HasPrefix(line, "curl "):
+			g.curl = line
+		default:
+			t.Errorf("unexpected line %q", line)
+		}
+		if g.curl != "" {
+			break
+		}
+	}
+	if g.base == "" || g.key == "" || g.curl == "" {
+		_ = g.cmd.Wait()
+		t.Fatalf("no ready, key and curl line: %s", progress.String())
+	}
+	return g
+}
+
+// stop sends the signal and checks that the program and what it started are gone.
+func (g *gateway) stop(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if err := g.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.cmd.Wait(); err != nil {
+		t.Errorf("after %s: %v, want exit code 0", signal, err)
+	}
+	for _, address := range []string{g.base, g.ui} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", u.Host); err == nil {
+			_ = conn.Close()
+			t.Errorf("%s still answers", address)
+		}
+	}
+}
+
+// post sends a body with a key and gives the answer.
+func post(t *testing.T, address, key, body string) (status int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+var curlLine = regexp.MustCompile(`^curl -s (\S+) -H 'Authorization: Bearer (\S+)' -H 'Content-Type: application/json' -d '(.*)'$`)
+
+// runCurl sends what the printed line says; curl itself is not on every machine.
+func (g *gateway) runCurl(t *testing.T) {
+	t.Helper()
+	m := curlLine.FindStringSubmatch(g.curl)
+	if m == nil || m[2] != g.key || !strings.HasPrefix(m[1], g.base+"/rpc/") {
+		t.Fatalf("the line %q does not hold the address and the key that were printed", g.curl)
+	}
+	if status, answer := post(t, m[1], m[2], m[3]); status != http.StatusOK || !strings.Contains(answer, `"result":"0x`) {
+		t.Errorf("the printed call: %d %s", status, answer)
+	}
+}
+
+func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	first := begin(t, dir)
+	if _, ok := account.ParseKey(first.key); !ok {
+		t.Errorf("the key is %q", first.key)
+	}
+	first.runCurl(t)
+	for _, c := range chain.All() {
+		method := "eth_gasPrice"
+		if c.Family == chain.Solana {
+			method = "getBlockHeight"
+		}
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":[]}`
+		// A key has five requests a second, so that the last chain may have to wait.
+		testkit.Eventually(t, time.Minute, func() bool {
+			status, answer := post(t, first.base+"/rpc/"+string(c.ID), first.key, body)
+			if status != http.StatusOK && status != http.StatusTooManyRequests {
+				t.Errorf("%s: %d %s", c.ID, status, answer)
+				return true
+			}
+			return strings.Contains(answer, `"result":`)
+		}, "%s answers", c.ID)
+	}
+	first.stop(t, os.Interrupt)
+
+	second := begin(t, dir)
+	if second.key == first.key {
+		t.Error("the second start prints the first one's key, want a fresh one")
+	}
+	if status, answer := post(t, second.base+"/rpc/eth_mainnet", first.key, `{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`); status != http.StatusOK {
+		t.Errorf("the first start's key is not known to the second: %d %s", status, answer)
+	}
+	// One program at a time uses a folder.
+	code, out, errs := finish(t, program(t, "--listen", "127.0.0.1:0", "--data", dir))
+	if code != 1 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, dir) {
+		t.Errorf("a second program on the same folder: exit code %d, stdout %q, stderr %q", code, out, errs)
+	}
+	second.runCurl(t)
+	second.stop(t, syscall.SIGTERM)
+}
