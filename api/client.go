@@ -24,7 +24,7 @@ func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {
 	if trustedProxies > 0 {
 		entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		if i := len(entries) - trustedProxies; i >= 0 {
-			if a, err := netip.ParseAddr(strings.TrimSpace(entries[i])); err == nil {
+			if a, ok := parseClient(strings.TrimSpace(entries[i])); ok {
 				return fences.Network(a)
 			}
 		}
@@ -34,4 +34,13 @@ func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {
 		return netip.Prefix{} // a unix socket has no address: all its clients share one limit
 	}
 	return fences.Network(peer.Addr())
+}
+
+// parseClient reads an entry of X-Forwarded-For; some proxies add the port.
+func parseClient(entry string) (netip.Addr, bool) {
+	if a, err := netip.ParseAddr(entry); err == nil {
+		return a, true
+	}
+	a, err := netip.ParseAddrPort(entry)
+	return a.Addr(), err == nil
 }

@@ -41,9 +41,10 @@ func limitHeaders(h http.Header, f *fault.Error) {
 		h.Set("Retry-After", strconv.FormatInt(wholeSeconds(f.RetryAfter), 10))
 	}
 	if w := f.Window; w != nil {
-		h.Set("RateLimit-Limit", strconv.FormatInt(w.Limit, 10))
-		h.Set("RateLimit-Remaining", strconv.FormatInt(w.Remaining, 10))
-		h.Set("RateLimit-Reset", strconv.FormatInt(wholeSeconds(w.Reset), 10))
+		// Written as the interface spells them, which is not net/http's canonical form.
+		h["RateLimit-Limit"] = []string{strconv.FormatInt(w.Limit, 10)}
+		h["RateLimit-Remaining"] = []string{strconv.FormatInt(w.Remaining, 10)}
+		h["RateLimit-Reset"] = []string{strconv.FormatInt(wholeSeconds(w.Reset), 10)}
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -59,9 +60,7 @@ func (s *server) newKey(c *gin.Context) {
 	}
 	key, err := s.Fences.NewDoorKey(ctx, s.Random)
 	if err != nil {
-		if back := s.Meter.GiveBack(ctx, taken); back != nil {
-			s.Logger.Warn("a new-key count could not be given back", "error", back)
-		}
+		s.giveBackKey(ctx, taken)
 		f := fault.New(fault.DurableUnavailable, "No key could be made right now. Retry in a minute; it does not count against your address.")
 		f.RetryAfter = time.Minute
 		s.refuse(c, f.Wrap(err))
@@ -78,18 +77,32 @@ func (s *server) newKey(c *gin.Context) {
 	})
 }
 
+const giveBackTimeout = 2 * time.Second
+
+// giveBackKey undoes the count of a key that was not made, also when the visitor is gone.
+func (s *server) giveBackKey(ctx context.Context, taken meter.Taken) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
+	defer cancel()
+	if err := s.Meter.GiveBack(ctx, taken); err != nil {
+		s.Logger.Warn("a new-key count could not be given back", "error", err)
+	}
+}
+
 // doorways are the ways past a door key's limits that stand open.
 func (s *server) doorways(taken meter.Taken) map[string]doorway {
 	midnight := s.Now().UTC().Add(taken.Reset).Truncate(time.Minute).Format(time.RFC3339)
-	return map[string]doorway{
+	ways := map[string]doorway{
 		"wait": {
 			Past: "units_per_day, keys_per_address_and_day", Do: "Wait until 00:00 UTC, when both count anew.", At: midnight,
 		},
-		"another_key": {
+	}
+	if taken.Left > 0 {
+		ways["another_key"] = doorway{
 			Past: "units_per_day",
 			Do:   "Make another key: this address has " + strconv.FormatInt(taken.Left, 10) + " left today.", At: s.PublicURL + "/keys",
-		},
+		}
 	}
+	return ways
 }
 
 func meterUnreachable(err error) *fault.Error {

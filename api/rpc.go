@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/jsonrpc"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/relay"
 )
@@ -31,7 +31,7 @@ func (s *server) rpc(c *gin.Context) {
 	defer giveBack(buffer)
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
-		s.writeSingle(c, s.Relay.Refuse(c.Request.Context(), e, 0, nil, own))
+		s.writeSingle(c, s.Relay.Refuse(c.Request.Context(), e, 0, singleID(body), own))
 		return
 	}
 	replies, batch := s.Relay.Serve(c.Request.Context(), e, body)
@@ -42,19 +42,27 @@ func (s *server) rpc(c *gin.Context) {
 	}
 }
 
-// requestOf reads what the relay needs from the path, the headers and the body. A refusal of its own is still to be counted.
-func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) ([]byte, *fault.Error) {
+// requestOf reads what the relay needs from the path, the headers and the body. A refusal of its own is still to be counted; the body
+// is given with it when it could be read.
+func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (body []byte, own *fault.Error) {
+	body, unread := s.readBody(c.Request, buffer)
 	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
 	if !ok {
-		return nil, s.unknownChain(c.Param("chain"))
+		return body, s.unknownChain(c.Param("chain"))
 	}
 	e.Chain = on
 	tier, ok := plan.ParseTier(c.Request.Header.Get("X-Route-Tier"))
 	if !ok {
-		return nil, fault.New(fault.ParameterRefused, "X-Route-Tier takes cheap, balanced or fast.")
+		return body, fault.New(fault.ParameterRefused, "X-Route-Tier takes cheap, balanced or fast.")
 	}
 	e.Tier = tier
-	return s.readBody(c.Request, buffer)
+	return body, unread
+}
+
+// singleID gives the id of a request that is refused whatever it asks; nil when there is none to be found.
+func singleID(body []byte) []byte {
+	req, _ := jsonrpc.SplitRequest(body) // what is wrong with it does not matter any more
+	return req.ID
 }
 
 func (s *server) unknownChain(name string) *fault.Error {
@@ -127,7 +135,7 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	if reply.Hit {
 		h["X-Service-Cache"] = hitValue
 	}
-	h.Set("Server-Timing", serverTiming(reply))
+	h.Set("Server-Timing", serverTiming(reply.Timing, reply.Hit))
 	h["Content-Type"] = jsonTypeValue
 	buffer := bodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds these only
 	defer giveBack(buffer)
@@ -145,22 +153,21 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 // stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this answer, and it is given back.
 func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 	c.Writer.WriteHeader(http.StatusOK)
-	n, err := c.Writer.Write(beginning)
-	written := int64(n)
+	client := clientWriter{w: c.Writer, now: s.Now}
+	err := client.write(beginning)
 	chunk := make([]byte, 32<<10)
 	for err == nil {
 		var got int
 		got, upstreamErr := reply.Rest.Read(chunk)
 		if got > 0 {
-			n, err = c.Writer.Write(chunk[:got])
-			written += int64(n)
+			err = client.write(chunk[:got])
 		}
 		if errors.Is(upstreamErr, io.EOF) {
-			n, _ = c.Writer.Write([]byte{'}'})
-			reply.Close(http.StatusOK, written+int64(n))
+			_ = client.write([]byte{'}'}) // the client may be gone; the call was made all the same
+			reply.Close(http.StatusOK, client.written)
 			return
 		}
-		if upstreamErr != nil && c.Request.Context().Err() == nil {
+		if upstreamErr != nil && c.Request.Context().Err() == nil && client.waited < s.Relay.Timeout/2 {
 			reply.Broken(c.Request.Context())
 			s.logFault(c.Writer.Header().Get(requestIDHeader), reply.Fault.Wrap(upstreamErr))
 		}
@@ -168,8 +175,25 @@ func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 			break
 		}
 	}
-	reply.Close(http.StatusOK, written)
+	reply.Close(http.StatusOK, client.written)
 	panic(http.ErrAbortHandler) // the client must see that the answer is not whole
+}
+
+// clientWriter counts what a client took and how long it let us wait: an answer that ran out of time because its reader is slow is
+// no failure of the service.
+type clientWriter struct {
+	w       io.Writer
+	now     func() time.Time
+	written int64
+	waited  time.Duration
+}
+
+func (c *clientWriter) write(p []byte) error {
+	started := c.now()
+	n, err := c.w.Write(p)
+	c.waited += c.now().Sub(started)
+	c.written += int64(n)
+	return err
 }
 
 var (
@@ -198,6 +222,7 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 	if allHit {
 		h["X-Service-Cache"] = hitValue
 	}
+	h.Set("Server-Timing", serverTiming(slowest(replies), allHit))
 	c.Data(http.StatusOK, jsonType, body)
 	for i, reply := range replies {
 		reply.Close(http.StatusOK, int64(sizes[i]))
@@ -237,15 +262,26 @@ func appendOpening(b, id []byte) []byte {
 }
 
 // serverTiming names where the time went: gate (identity, weight, admission), route (everything else of ours), upstream.
-func serverTiming(reply *relay.Reply) string {
-	if reply.Hit {
-		return fmt.Sprintf("cache;desc=hit;dur=%.3f", milliseconds(reply.Timing.Gate))
-	}
+func serverTiming(t relay.Timing, hit bool) string {
 	b := make([]byte, 0, 64)
-	b = appendTiming(b, "gate;dur=", reply.Timing.Gate)
-	b = appendTiming(b, ", route;dur=", reply.Timing.Route)
-	b = appendTiming(b, ", upstream;dur=", reply.Timing.Upstream)
+	if hit {
+		return string(appendTiming(b, "cache;desc=hit;dur=", t.Gate))
+	}
+	b = appendTiming(b, "gate;dur=", t.Gate)
+	b = appendTiming(b, ", route;dur=", t.Route)
+	b = appendTiming(b, ", upstream;dur=", t.Upstream)
 	return string(b)
+}
+
+// slowest gives the longest of each part: the items of a batch run beside each other.
+func slowest(replies []*relay.Reply) relay.Timing {
+	var t relay.Timing
+	for _, reply := range replies {
+		t.Gate = max(t.Gate, reply.Timing.Gate)
+		t.Route = max(t.Route, reply.Timing.Route)
+		t.Upstream = max(t.Upstream, reply.Timing.Upstream)
+	}
+	return t
 }
 
 func appendTiming(b []byte, name string, d time.Duration) []byte {

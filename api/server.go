@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -48,8 +49,9 @@ func Handler(o Options) http.Handler {
 	s := &server{o}
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
-	engine.ForwardedByClientIP = false // the client's address is found by clientNetwork
-	_ = engine.SetTrustedProxies(nil)  // nil cannot be wrong
+	engine.RedirectTrailingSlash = false // its redirects carry no envelope and have the body sent again
+	engine.ForwardedByClientIP = false   // the client's address is found by clientNetwork
+	_ = engine.SetTrustedProxies(nil)    // nil cannot be wrong
 	engine.Use(s.identifyRequest, s.recoverPanic, s.boundHeaders)
 	engine.NoRoute(func(c *gin.Context) { s.refuse(c, fault.New(fault.UnknownRoute, "")) })
 	engine.NoMethod(func(c *gin.Context) { s.refuse(c, fault.New(fault.MethodNotAllowed, "")) })
@@ -88,7 +90,7 @@ func (s *server) recoverPanic(c *gin.Context) {
 		if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares so as well
 			panic(cause) // cuts the connection, so that the client sees a broken answer
 		}
-		s.Logger.Error("panic", "request_id", c.Writer.Header().Get(requestIDHeader), "path", c.FullPath(), "cause", cause)
+		s.Logger.Error("panic", "request_id", c.Writer.Header().Get(requestIDHeader), "path", c.FullPath(), "cause", cause, "stack", string(debug.Stack()))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)
 		}

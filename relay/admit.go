@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -46,13 +47,9 @@ func (r *Relay) refuse(ctx context.Context, c *call, own *fault.Error) *fault.Er
 
 // Refuse answers a request that could not even be split, after the meter has counted it.
 func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, own *fault.Error) *Reply {
-	reply := &Reply{ID: id, relay: r, call: call{
-		envelope: e, index: index, started: r.Now(), subject: e.Subject, metered: meter.Call{Service: service, Tier: string(e.Tier)},
-	}}
-	if e.Chain != nil {
-		reply.call.metered.Chain = string(e.Chain.ID)
-	}
-	return reply.refused(r.refuse(ctx, &reply.call, own))
+	reply := r.newReply(e, index, id)
+	reply.refused(r.refuse(ctx, &reply.call, own))
+	return reply
 }
 
 // refusal puts the meter's verdict into words.
@@ -62,7 +59,7 @@ func refusal(s *meter.Subject, a meter.Admission) *fault.Error {
 		reason = fault.InternalFault
 	}
 	f := fault.New(reason, "")
-	if reason == fault.RateWindow || reason == fault.DoorKeyDay || reason == fault.PlanQuota {
+	if f.HTTP() == http.StatusTooManyRequests {
 		f.RetryAfter = a.Reset
 		f.Window = &fault.Window{Limit: a.Limit, Remaining: a.Remaining, Reset: a.Reset}
 		if reason != fault.RateWindow { // allowances are metered in thousandths of units
@@ -81,23 +78,38 @@ func refusal(s *meter.Subject, a meter.Admission) *fault.Error {
 	return f
 }
 
-// refund gives a charge back, before the client is told that nothing was charged. The meter does it once per call.
-func (r *Relay) refund(ctx context.Context, c *call, reason fault.Reason) {
+// refund gives a charge back for a failure of the service's own, before the client is told. It gives the failure to tell: another
+// one when the charge could not be given back. The meter refunds once per call.
+func (r *Relay) refund(ctx context.Context, c *call, own *fault.Error) *fault.Error {
 	if !c.charged {
-		return
+		return own
 	}
-	c.charged = false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refundTimeout)
 	defer cancel()
 	name := c.envelope.RequestID.String() + ":" + strconv.Itoa(c.index)
 	var err error
 	for range 2 { // guarded by name, so trying again is safe
-		if err = r.Meter.Refund(ctx, c.subject, &c.metered, c.receipt, name, reason.String()); err == nil {
-			return
+		if err = r.Meter.Refund(ctx, c.subject, &c.metered, c.receipt, name, own.Reason.String()); err == nil {
+			c.charged = false
+			return own
 		}
 	}
 	r.Logger.Error("refund failed", "request_id", c.envelope.RequestID, "account_id", c.subject.Account, "units", c.metered.Units, "error", err)
+	if own.Reason == fault.OutcomeUnknown { // its message says nothing of the charge
+		return own
+	}
+	told := *own
+	told.Message = "The call failed, and its charge of " + c.metered.Units.String() + " units could not be given back because the meter " +
+		"did not answer. File a ticket at data.support to have it given back."
+	return &told
 }
+
+// A call whose client went away before the answer: it is charged, and recorded under a name and a status of its own (the status is
+// the one that web servers log).
+const (
+	outcomeClientGone = "client_gone"
+	statusClientGone  = 499
+)
 
 // record notes the call for support and statistics, without parameters, results or keys.
 func (reply *Reply) record(httpStatus int, written int64) {
@@ -111,6 +123,8 @@ func (reply *Reply) record(httpStatus int, written int64) {
 		rec.Chain = c.envelope.Chain.ID
 	}
 	switch {
+	case c.clientGone:
+		rec.Outcome, rec.HTTPStatus = outcomeClientGone, statusClientGone
 	case reply.Fault != nil:
 		rec.Outcome = reply.Fault.Reason.String()
 	case reply.Hit:
@@ -119,8 +133,6 @@ func (reply *Reply) record(httpStatus int, written int64) {
 	if c.charged {
 		rec.Units = c.metered.Units
 	}
-	if reply.answer != nil {
-		rec.Upstream, rec.Attempts = reply.answer.Upstream, reply.answer.Attempts
-	}
+	rec.Upstream, rec.Attempts = c.asked.Upstream, c.asked.Attempts
 	reply.relay.Recorder.Record(rec)
 }

@@ -4,6 +4,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -83,32 +84,50 @@ type call struct {
 	subject  *meter.Subject
 	receipt  meter.Receipt
 	charged  bool
+	asked    upstream.Asked
 	bytes    int64
+	// clientGone is set when the client went away before an upstream had answered.
+	clientGone bool
 }
 
 // Do relays one request. index is its place in a batch.
 func (r *Relay) Do(ctx context.Context, e *Envelope, index int, req jsonrpc.Request) *Reply {
-	reply := &Reply{ID: req.ID, relay: r, call: call{
-		envelope: e, index: index, started: r.Now(), subject: e.Subject, bytes: int64(len(req.Params)),
-		metered: meter.Call{Chain: string(e.Chain.ID), Service: service, Tier: string(e.Tier)},
-	}}
+	reply := r.newReply(e, index, req.ID)
+	r.do(ctx, reply, req)
+	return reply
+}
+
+func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
+	defer reply.contain(ctx)
 	c := &reply.call
+	c.bytes = int64(len(req.Params))
 	if refusal := r.classify(c, req); refusal != nil {
-		return reply.refused(r.refuse(ctx, c, refusal))
+		reply.refused(r.refuse(ctx, c, refusal))
+		return
 	}
-	cached, hit := r.cache.get(e.Chain, c.method, req.Params)
+	cached, hit := r.cache.get(c.envelope.Chain, c.method, req.Params)
 	if hit {
 		c.metered.Mode, c.metered.Units = meter.Hit, 0
 	}
 	if refusal := r.admit(ctx, c); refusal != nil {
-		return reply.refused(refusal)
+		reply.refused(refusal)
+		return
 	}
 	reply.Timing.Gate = r.Now().Sub(c.started)
 	if hit {
 		reply.Result, reply.Hit = cached, true
-		return reply
+		return
 	}
 	r.route(ctx, reply, req)
+}
+
+func (r *Relay) newReply(e *Envelope, index int, id []byte) *Reply {
+	reply := &Reply{ID: id, relay: r, call: call{
+		envelope: e, index: index, started: r.Now(), subject: e.Subject, metered: meter.Call{Service: service, Tier: string(e.Tier)},
+	}}
+	if e.Chain != nil {
+		reply.call.metered.Chain = string(e.Chain.ID)
+	}
 	return reply
 }
 
@@ -124,8 +143,8 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 	}
 	c.method, c.metered.Method, c.metered.Class = method, method.Name, string(method.Class)
 	head, known := on.Head()
-	if !known && method.NeedsHead(req.Params) {
-		f := fault.New(fault.NoUpstream, "The head of %s is not known yet, so the call cannot be weighed. Nothing was charged; retry in a few seconds.", on.ID)
+	if !known && (method.NeedsHead(req.Params) || headKind(method, req.Params) != upstream.NoHead) {
+		f := fault.New(fault.NoUpstream, "The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.", on.ID)
 		f.RetryAfter = retryNoHead
 		return f
 	}
@@ -144,12 +163,12 @@ const retryNoHead = 5 * time.Second
 
 // route asks the upstreams: reads fail over, a write goes to exactly one. When the service itself fails to give an answer the
 // charge is given back before the client is told.
-func (r *Relay) route(ctx context.Context, reply *Reply, req jsonrpc.Request) {
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request) {
+	ctx, cancel := context.WithTimeout(client, r.Timeout)
 	c := &reply.call
 	ask := &upstream.Request{
 		Method: req.Method, Params: req.Params, Supply: c.subject.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
-		Head: c.method.Cache == chain.Short && isHead(c.method, req.Params),
+		Head: headKind(c.method, req.Params),
 	}
 	asked := r.Now()
 	var answer *upstream.Answer
@@ -162,9 +181,14 @@ func (r *Relay) route(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 	}
 	reply.Timing.Upstream = r.Now().Sub(asked)
 	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
+	c.asked = ask.Asked
 	if failure != nil {
 		cancel()
-		r.refund(ctx, c, failure.Reason)
+		if c.method.Write || !errors.Is(client.Err(), context.Canceled) {
+			failure = r.refund(ctx, c, failure)
+		} else {
+			c.clientGone = true // nobody waits for the answer any more; what was asked for is charged
+		}
 		reply.refused(failure)
 		return
 	}
@@ -186,26 +210,32 @@ func withSubmission(on *upstream.Chain, params []byte, f *fault.Error) *fault.Er
 	return f.With("rule", "Look the transaction up before signing again. Re-sending the identical signed bytes is safe; a new signature on the same nonce is not.")
 }
 
-func (reply *Reply) refused(f *fault.Error) *Reply {
+func (reply *Reply) refused(f *fault.Error) {
+	if reply.Timing.Gate == 0 {
+		reply.Timing.Gate = reply.relay.Now().Sub(reply.call.started)
+	}
 	reply.Fault, reply.Result, reply.Error, reply.Rest = withNextDoor(reply.call.subject, f), nil, nil, nil
-	return reply
 }
 
 // Broken says that the answer could not be given to its end because the upstream broke off: the charge is given back.
 func (reply *Reply) Broken(ctx context.Context) {
-	reply.relay.refund(ctx, &reply.call, fault.UpstreamFailed)
-	reply.Fault = fault.New(fault.UpstreamFailed, "")
+	reply.Fault = reply.relay.refund(ctx, &reply.call, fault.New(fault.UpstreamFailed, ""))
 }
 
 // tooLargeForBatch replaces an answer that does not fit a batch: the charge is given back.
 func (reply *Reply) tooLargeForBatch(ctx context.Context) {
-	reply.relay.refund(ctx, &reply.call, fault.UpstreamFailed)
-	reply.refused(fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it."))
+	f := fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it.")
+	reply.refused(reply.relay.refund(ctx, &reply.call, f))
+	reply.release()
 }
 
 // Close releases the answer and writes the call's record. written is how many bytes of body went to the client.
 func (reply *Reply) Close(httpStatus int, written int64) {
 	reply.record(httpStatus, written)
+	reply.release()
+}
+
+func (reply *Reply) release() {
 	if reply.answer != nil {
 		reply.answer.Release()
 		reply.answer = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/debug"
 	"sync"
 
 	"github.com/chainaccess/gateway/fault"
@@ -47,13 +48,7 @@ func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			req, err := jsonrpc.SplitItem(item)
-			if err != nil {
-				replies[i] = r.Refuse(ctx, e, i, req.ID, splitFault(err))
-			} else {
-				replies[i] = r.Do(ctx, e, i, req)
-				replies[i].gather(ctx, room)
-			}
+			replies[i] = r.item(ctx, e, i, item, room)
 			if f := replies[i].Fault; f != nil {
 				replies[i].Fault = f.With("index", i)
 			}
@@ -61,6 +56,29 @@ func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply
 	}
 	wg.Wait()
 	return replies
+}
+
+func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room *room) *Reply {
+	req, err := jsonrpc.SplitItem(item)
+	if err != nil {
+		return r.Refuse(ctx, e, i, req.ID, splitFault(err))
+	}
+	reply := r.Do(ctx, e, i, req)
+	reply.gather(ctx, room)
+	return reply
+}
+
+// contain turns a panic into the reply's internal fault and gives the charge back. Items of a batch run in goroutines of their own,
+// where a panic would end the process.
+func (reply *Reply) contain(ctx context.Context) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	r := reply.relay
+	r.Logger.Error("panic", "request_id", reply.call.envelope.RequestID, "cause", cause, "stack", string(debug.Stack()))
+	reply.refused(r.refund(ctx, &reply.call, fault.New(fault.InternalFault, "")))
+	reply.release()
 }
 
 // room is what is left of the memory for a batch's answers.
@@ -81,6 +99,7 @@ func (r *room) take(n int) bool {
 
 // gather reads a streamed answer to its end, if the batch has room for it.
 func (reply *Reply) gather(ctx context.Context, room *room) {
+	defer reply.contain(ctx)
 	if !room.take(len(reply.Result) + len(reply.Error)) {
 		reply.tooLargeForBatch(ctx)
 		return
@@ -104,6 +123,7 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 		if err != nil {
 			reply.Broken(ctx)
 			reply.refused(reply.Fault)
+			reply.release()
 			return
 		}
 	}

@@ -17,9 +17,6 @@ type Answer struct {
 	Result []byte
 	Error  []byte
 	Rest   io.Reader
-	// Upstream is who answered, Attempts how many were asked.
-	Upstream string
-	Attempts int
 
 	body   io.ReadCloser
 	buffer *[]byte
@@ -94,11 +91,11 @@ func readAnswer(resp *http.Response, most int64) (*Answer, error) {
 func (a *Answer) peek(resp *http.Response) (whole bool, err error) {
 	b := *a.buffer
 	if n := resp.ContentLength; n > int64(cap(b)) {
-		b = make([]byte, 0, min(n, peekBytes)+1)
+		b = make([]byte, 0, min(n+1, peekBytes)) // one more, so that the end shows without growing
 	}
 	for len(b) < peekBytes {
 		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
+			b = append(make([]byte, 0, min(2*cap(b), peekBytes)), b...)
 		}
 		n, err := resp.Body.Read(b[len(b):min(cap(b), peekBytes)])
 		b = b[:len(b)+n]

@@ -28,7 +28,7 @@ func (e *Endpoint) measureCapabilities(ctx context.Context, last map[string]bool
 		switch v.meaning {
 		case isAnswer:
 			measured[p.name] = answer.Error == nil
-		case isAbsent, isMissingData:
+		case isAbsent, isUnsupported, isMissingData:
 			measured[p.name] = false
 		}
 		answer.Release()

@@ -19,8 +19,10 @@ const (
 	isMissingData                // pruned, or not there yet: another node may have it
 	isExecTimeout                // the node gave up on the execution
 	isAbsent                     // the node does not have the method
+	isUnsupported                // the node does not take something about the call; another one may
 	isDenied                     // the operator's credential is refused
-	isBroken                     // no usable answer at all
+	isBroken                     // an answer that cannot be used
+	isUnreachable                // no answer
 )
 
 // blame is what an answer says about the upstream that gave it.
@@ -49,40 +51,65 @@ var verdicts = [...]verdict{
 	isMissingData: {isMissingData, true, blameNobody, true},
 	isExecTimeout: {isExecTimeout, true, blameNobody, true},
 	isAbsent:      {isAbsent, true, blameNobody, false},
+	isUnsupported: {isUnsupported, true, blameNobody, true},
 	isDenied:      {isDenied, true, blameFailure, false},
 	isBroken:      {isBroken, true, blameFailure, false},
+	isUnreachable: {isUnreachable, true, blameFailure, false},
 }
 
 // pattern matches an error message, case-insensitively.
 type pattern struct {
+	rank    rank
 	meaning meaning
 	words   []string
 }
 
+// rank orders what an answer shows: the lowest decides. A status that says "not now" is outranked by words that say why.
+type rank int
+
+const (
+	rankDenied rank = iota // HTTP 401, 403 and redirects outrank the body
+	rankRange
+	rankSender
+	rankBilling
+	rankThrottled
+	rankData
+	rankExecution
+	rankRevert
+	rankKnown
+	rankNonce
+	rankAbsent
+	rankOther
+	rankServerError
+	rankNothing
+)
+
 // patterns are matched in this order; the first that matches wins. What providers say, and what it means, was collected from
 // their public nodes and documentation.
 var patterns = []pattern{
-	{isRange, []string{
+	{rankRange, isRange, []string{
 		"block range is too wide", "range too large", "max block range", "exceeds the range", "logs over more", "returned more than",
 		"exceeds max results", "response too large", "query exceeds limit", "limit the query to", "too many results", "try paginating",
 		"eth_getlogs is limited", "is too big",
 	}},
-	{isAnswer, []string{"sender is over rate limit"}}, // the sequencer limits the sender, not us
-	{isBilling, []string{"reached the free tier", "monthly capacity limit", "limit for your current plan"}},
-	{isThrottled, []string{
+	{rankSender, isAnswer, []string{"sender is over rate limit"}}, // the sequencer limits the sender, not us
+	{rankBilling, isBilling, []string{"reached the free tier", "monthly capacity limit", "limit for your current plan"}},
+	{rankThrottled, isThrottled, []string{
 		"has exceeded", "exceeded the quota", "too many requests", "under too much load", "rate limit", "limit exceeded",
 	}},
-	{isMissingData, []string{
+	{rankData, isMissingData, []string{
 		"block tag", "missing trie node", "header not found", "unknown block", "block not found", "no state available",
 		"historical state", "history has been pruned", "greater than latest",
 	}},
-	{isExecTimeout, []string{"execution timeout"}},
-	{isAnswer, []string{"execution reverted", "vm execution error", "out of gas", "invalid opcode"}},
-	{isAnswer, []string{"already known", "known transaction", "already imported", "already in mempool"}},
-	{isAnswer, []string{"nonce too low", "replacement transaction underpriced", "insufficient funds"}},
-	{isAbsent, []string{"method not found", "does not exist/is not available", "not supported", "unsupported method"}},
-	{isDenied, []string{"invalid api key"}},
+	{rankExecution, isExecTimeout, []string{"execution timeout"}},
+	{rankRevert, isAnswer, []string{"execution reverted", "vm execution error", "out of gas", "invalid opcode"}},
+	{rankKnown, isAnswer, []string{"already known", "known transaction", "already imported", "already in mempool"}},
+	{rankNonce, isAnswer, []string{"nonce too low", "replacement transaction underpriced", "insufficient funds"}},
+	{rankAbsent, isAbsent, []string{"method not found", "does not exist/is not available", "unsupported method", notSupported}},
+	{rankOther, isDenied, []string{"invalid api key"}},
 }
+
+const notSupported = "not supported"
 
 // solanaRetry are Solana's codes for which another node may have the answer: behind, block not available, slot skipped or
 // cleaned up, ledger jump, long-term storage.
@@ -96,60 +123,72 @@ var solanaAnswers = map[int]bool{
 }
 
 const (
-	codeMethodAbsent  = -32601
-	codeInvalidParams = -32602
+	codeMethodAbsent       = -32601
+	codeMethodNotSupported = -32004 // EIP-1474
+	codeInvalidParams      = -32602
 )
 
-// classifyStatus judges an answer by its HTTP status alone; isAnswer means that the body decides.
-func classifyStatus(status int) verdict {
+// classifyStatus judges an answer by its HTTP status alone; rankNothing leaves it to the body.
+func classifyStatus(status int) (verdict, rank) {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return verdicts[isDenied]
+		return verdicts[isDenied], rankDenied
+	case status >= 300 && status < 400:
+		return verdicts[isBroken], rankDenied
 	case status == http.StatusPaymentRequired:
-		return verdicts[isBilling]
+		return verdicts[isBilling], rankBilling
 	case status == http.StatusTooManyRequests:
-		return verdicts[isThrottled]
-	case status >= 500 || (status >= 300 && status < 400):
-		return verdicts[isBroken]
+		return verdicts[isThrottled], rankThrottled
+	case status >= 500:
+		return verdicts[isBroken], rankServerError
 	}
-	return verdicts[isAnswer]
+	return verdicts[isAnswer], rankNothing
 }
 
 // classifyError judges a well-formed JSON-RPC error object.
-func classifyError(family chain.Family, object []byte) verdict {
+func classifyError(family chain.Family, object []byte) (verdict, rank) {
 	var e struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
 	if json.Unmarshal(object, &e) != nil {
-		return verdicts[isBroken]
+		return verdicts[isBroken], rankServerError
 	}
 	if family == chain.Solana {
 		switch {
 		case solanaRetry[e.Code]:
-			return verdicts[isMissingData]
+			return verdicts[isMissingData], rankData
 		case solanaAnswers[e.Code]:
-			return verdicts[isAnswer]
+			return verdicts[isAnswer], rankRevert
 		}
 	}
 	message := strings.ToLower(e.Message)
 	for _, p := range patterns {
 		for _, words := range p.words {
 			if strings.Contains(message, words) {
-				return verdicts[p.meaning].given(e.Code)
+				return verdicts[p.meaning.given(e.Code, message, words)], p.rank
 			}
 		}
 	}
-	if e.Code == codeMethodAbsent {
-		return verdicts[isAbsent]
+	switch e.Code {
+	case codeMethodAbsent:
+		return verdicts[isAbsent], rankAbsent
+	case codeInvalidParams:
+		return verdicts[isAnswer], rankOther
 	}
-	return verdicts[isAnswer]
+	return verdicts[isAnswer], rankNothing
 }
 
-// given corrects a verdict by the code: an invalid parameter is the client's, whatever words explain it.
-func (v verdict) given(code int) verdict {
-	if v.meaning == isAbsent && code == codeInvalidParams {
-		return verdicts[isAnswer]
+// given corrects what the words say: an invalid parameter is the client's, whatever explains it, and not everything that a node
+// does not support is the method.
+func (m meaning) given(code int, message, words string) meaning {
+	switch {
+	case m != isAbsent || code == codeMethodAbsent || code == codeMethodNotSupported:
+		return m
+	case code == codeInvalidParams:
+		return isAnswer
+	case words == notSupported && !strings.Contains(message, "method") && !strings.Contains(message, "_"):
+		return isUnsupported
 	}
-	return v
+	return m
 }

@@ -30,6 +30,7 @@ type Endpoint struct {
 	writes   *http.Transport
 	scrub    scrubber
 	health   health
+	lacking  lacking
 	state    atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 }
 
@@ -65,7 +66,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		reads:  readTransport(),
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
-		health: health{now: now},
+		health: health{now: now}, lacking: lacking{now: now},
 	}, nil
 }
 
@@ -117,7 +118,7 @@ func (e *Endpoint) safe(err error) error {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	clean := string(e.scrub.clean([]byte(err.Error())))
+	clean := e.scrub.text(err.Error())
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("upstream %s: %w", e.Name, context.DeadlineExceeded)

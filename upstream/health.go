@@ -58,9 +58,18 @@ func (h *health) record(b blame, took, retryAfter time.Duration) {
 	h.inARow++
 	rate, calls := h.errorRate(index)
 	if b == blameThrottle || h.inARow >= failuresInARow || (calls >= minSamples && rate > maxErrorRate) {
-		h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
-		h.excludedUntil = now.Add(max(h.exclusion, min(retryAfter, maxExclusion)))
+		if !now.Before(h.excludedUntil) { // calls that fail together count once
+			h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
+		}
+		h.excludedUntil = later(h.excludedUntil, now.Add(max(h.exclusion, min(retryAfter, maxExclusion))))
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // errorRate is over the buckets that are young enough. The caller holds mu.

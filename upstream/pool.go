@@ -1,11 +1,9 @@
 package upstream
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +26,8 @@ type Chain struct {
 	favourites [3][3]atomic.Int32 // by supply and tier: index into endpoints, plus one; zero for none
 	now        func() time.Time
 
-	head       atomic.Uint64 // highest corroborated head this process knows; never goes back
-	measuredAt atomic.Int64  // of the newest snapshot, unix nanoseconds; zero before the first
+	heads      heads
+	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
 	prober     prober
 }
 
@@ -91,81 +89,9 @@ func (c *Chain) Apply(s Snapshot) {
 		}
 	}
 	if s.HeadKnown {
-		c.raiseHead(s.Head)
+		c.heads.measured(s.Head, s.MeasuredAt)
 	}
 	c.measuredAt.Store(s.MeasuredAt.UnixNano())
-}
-
-// Head is the chain's head as this process knows it; it never goes back. known is false before the first snapshot.
-func (c *Chain) Head() (head uint64, known bool) {
-	head = c.head.Load()
-	return head, head > 0
-}
-
-// ObserveHead takes the head that an upstream has just answered with and gives the one to answer: never lower than one answered
-// before. It is not ok when the head is further ahead than the chain can have come since the last measurement.
-func (c *Chain) ObserveHead(n uint64) (head uint64, ok bool) {
-	known := c.head.Load()
-	if n > known && n > c.plausible(known, c.now().UnixNano()-c.measuredAt.Load()) {
-		return known, false
-	}
-	return c.raiseHead(n), true
-}
-
-var errImplausibleHead = errors.New("the upstream's head is further ahead than the chain can be")
-
-// checkHead takes an upstream's answer about the head and gives the one for the client.
-func (c *Chain) checkHead(result []byte) ([]byte, error) {
-	n, ok := parseHead(result)
-	if !ok {
-		return nil, errImplausibleHead
-	}
-	head, ok := c.ObserveHead(n)
-	if !ok {
-		return nil, errImplausibleHead
-	}
-	if head == n {
-		return result, nil
-	}
-	return c.formatHead(head), nil
-}
-
-// HeadResult gives a stored result about the head, or the newer head when one is known since.
-func (c *Chain) HeadResult(stored []byte) []byte {
-	if n, ok := parseHead(stored); ok {
-		if head, known := c.Head(); known && head > n {
-			return c.formatHead(head)
-		}
-	}
-	return stored
-}
-
-// formatHead writes a head as the chain's nodes do: a hex quantity, or a number on Solana.
-func (c *Chain) formatHead(n uint64) []byte {
-	if c.Family == chain.Solana {
-		return strconv.AppendUint(nil, n, 10)
-	}
-	return strconv.AppendQuote(nil, "0x"+strconv.FormatUint(n, 16))
-}
-
-const headSlack = 64 // blocks a burst may come faster than the block time says
-
-// plausible is the highest head that a chain may have reached nanos after its head was known.
-func (c *Chain) plausible(known uint64, nanos int64) uint64 {
-	blocks := 2 * max(nanos, 0) / max(int64(c.BlockTime), 1)
-	return known + uint64(blocks) + headSlack
-}
-
-func (c *Chain) raiseHead(n uint64) uint64 {
-	for {
-		known := c.head.Load()
-		if n <= known {
-			return known
-		}
-		if c.head.CompareAndSwap(known, n) {
-			return n
-		}
-	}
 }
 
 // Measured tells whether a snapshot has been applied.
@@ -176,31 +102,40 @@ const (
 	unknownLatency = 1 * time.Second // of an upstream that was never measured
 )
 
-// choose picks the best endpoint that is not in tried (a bit per endpoint). When every one is excluded or found unusable, all
-// that are proven to be of the chain are eligible; one of another chain never is.
-func (c *Chain) choose(supply plan.Supply, tier plan.Tier, tried uint64) (index int, ok bool) {
-	for _, fallback := range [...]bool{false, true} {
-		if i, found := c.best(supply, tier, tried, fallback); found {
+// choose picks the best endpoint for r that is not in tried (a bit per endpoint). When every one is excluded or found unusable,
+// all that are proven to be of the chain are eligible, last those that lack the method; one of another chain never is.
+func (c *Chain) choose(r *Request, tried uint64) (index int, ok bool) {
+	for _, resort := range [...]resort{usableOnly, provenOnly, evenLacking} {
+		if i, found := c.best(r, tried, resort); found {
 			return i, true
 		}
 	}
 	return 0, false
 }
 
-func (c *Chain) best(supply plan.Supply, tier plan.Tier, tried uint64, fallback bool) (int, bool) {
+// resort says how far choose lowers its standards.
+type resort uint8
+
+const (
+	usableOnly resort = iota
+	provenOnly
+	evenLacking
+)
+
+func (c *Chain) best(r *Request, tried uint64, resort resort) (int, bool) {
 	best, favourite := -1, -1
 	var bestScore, favouriteScore float64
-	kept := &c.favourites[supplyRank(supply)][tierRank(tier)]
+	kept := &c.favourites[supplyRank(r.Supply)][tierRank(r.Tier)]
 	for i, e := range c.endpoints {
-		if tried&(1<<i) != 0 || supplyRank(e.Supply) > supplyRank(supply) {
+		if tried&(1<<i) != 0 || supplyRank(e.Supply) > supplyRank(r.Supply) {
 			continue
 		}
 		usable, proven := e.usable()
 		health := e.health.standing()
-		if !proven || (!fallback && (!usable || health.excluded)) {
+		if !proven || (resort == usableOnly && (!usable || health.excluded)) || (resort != evenLacking && e.lacking.has(r.Method)) {
 			continue
 		}
-		score := e.score(health, tier)
+		score := e.score(health, r.Tier)
 		if best < 0 || score < bestScore {
 			best, bestScore = i, score
 		}
@@ -213,10 +148,16 @@ func (c *Chain) best(supply plan.Supply, tier plan.Tier, tried uint64, fallback 
 		return 0, false
 	case favourite >= 0 && favouriteScore <= clearlyBetter*bestScore:
 		return favourite, true
-	case tried == 0 && !fallback:
+	case tried == 0 && resort == usableOnly && favourite < 0 && c.lacks(int(kept.Load())-1, r.Method):
+		// The favourite only lacks this method: it stays the favourite for others.
+	case tried == 0 && resort == usableOnly:
 		kept.Store(int32(best + 1)) //nolint:gosec // at most 32 endpoints
 	}
 	return best, true
+}
+
+func (c *Chain) lacks(i int, method []byte) bool {
+	return i >= 0 && c.endpoints[i].lacking.has(method)
 }
 
 // score is lower for better: latency, worsened by errors, and by how far the supply is from what the tier asks for.

@@ -134,10 +134,10 @@ func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byt
 	r := Request{Method: []byte(method), Params: []byte(params)}
 	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer)
 	if err != nil {
-		if v.meaning == isBroken && ctx.Err() == nil {
-			return nil, ReasonBadAnswer
+		if v.meaning == isUnreachable || ctx.Err() != nil {
+			return nil, ReasonUnreachable
 		}
-		return nil, ReasonUnreachable
+		return nil, ReasonBadAnswer
 	}
 	defer answer.Release()
 	if answer.Error != nil || answer.Rest != nil {

@@ -3,6 +3,8 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math/bits"
 	"net/http"
 	"time"
@@ -21,8 +23,18 @@ type Request struct {
 	Links  chain.Links
 	// MaxAnswer bounds the size of an answer in bytes.
 	MaxAnswer int64
-	// Head says that the result is the chain's head: it is held against what is plausible, and never answered lower than before.
-	Head bool
+	// Head says which of the chain's heads the result is: it is held against what is plausible, and never answered lower than
+	// before.
+	Head HeadKind
+
+	// Asked is set by Read and Submit, also when they fail.
+	Asked Asked
+}
+
+// Asked is what became of a call among the upstreams.
+type Asked struct {
+	Upstream string // the name of the one that answered, or that was asked last; empty when none was
+	Attempts int
 }
 
 const (
@@ -46,14 +58,13 @@ func (r *Request) body() []byte {
 
 // outcome gathers what the attempts of one read said.
 type outcome struct {
-	attempts       int
-	timeouts       int
-	absent         int
-	rangeRefused   bool
-	lastWords      *Answer // an in-band error that may be passed on when no upstream does better
-	lastCause      error
-	lastUpstream   string
-	clientCanceled bool
+	attempts     int
+	timeouts     int
+	absent       int
+	rangeRefused bool
+	lastWords    *Answer // an in-band error that may be passed on when no upstream does better
+	lastCause    error
+	lastUpstream string
 }
 
 // Read asks up to three distinct upstreams until one gives a usable answer. ctx carries the call's deadline. A returned fault is
@@ -63,7 +74,7 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	var o outcome
 	var tried uint64
 	for o.attempts < maxAttempts {
-		i, ok := c.choose(r.Supply, r.Tier, tried)
+		i, ok := c.choose(r, tried)
 		if !ok {
 			break
 		}
@@ -71,11 +82,14 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 		o.attempts++
 		left := min(maxAttempts-o.attempts, len(c.endpoints)-bits.OnesCount64(tried))
 		e := c.endpoints[i]
+		r.Asked = Asked{Upstream: e.Name, Attempts: o.attempts}
 		answer, v := c.attempt(ctx, e, body, r, left, &o)
 		if answer != nil && !v.another {
 			o.discardLastWords()
-			answer.Upstream, answer.Attempts = e.Name, o.attempts
 			return answer, nil
+		}
+		if v.meaning == isAbsent {
+			e.lacking.note(r.Method)
 		}
 		o.keep(answer, v, e.Name)
 		if ctx.Err() != nil {
@@ -98,15 +112,13 @@ func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Reques
 	started := c.now()
 	answer, v, wait, err := e.exchange(attemptCtx, body, r.MaxAnswer)
 	stop()
-	if r.Head && answer != nil && answer.Error == nil {
-		if answer.Result, err = c.checkHead(answer.Result); err != nil {
+	if r.Head != NoHead && answer != nil && answer.Error == nil {
+		if answer.Result, err = c.checkHead(r.Head, answer.Result); err != nil {
 			answer.Release()
 			answer, v = nil, verdicts[isBroken]
 		}
 	}
-	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
-		v.blame = blameNobody // the client went away
-	} else {
+	if !errors.Is(ctx.Err(), context.Canceled) { // a client that goes away blames nobody
 		e.health.record(v.blame, c.now().Sub(started), wait)
 	}
 	if answer == nil {
@@ -118,30 +130,57 @@ func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Reques
 		return nil, v
 	}
 	answer.cancel = func() { cancel(nil) }
+	if answer.Rest != nil {
+		answer.Rest = &blaming{Reader: answer.Rest, ctx: attemptCtx, health: &e.health}
+	}
 	return answer, v
+}
+
+// blaming holds an upstream to what it began: an answer that breaks off by itself counts as a failure.
+type blaming struct {
+	io.Reader
+	ctx    context.Context //nolint:containedctx // of the attempt that is being read
+	health *health
+}
+
+func (b *blaming) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() == nil {
+		b.health.record(blameFailure, 0, 0)
+	}
+	return n, err
 }
 
 // exchange sends a read and judges the answer, which is nil when it is not usable at all.
 func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64) (*Answer, verdict, time.Duration, error) {
 	resp, err := e.post(ctx, e.reads, body)
 	if err != nil {
-		return nil, verdicts[isBroken], 0, err
+		return nil, verdicts[isUnreachable], 0, err
 	}
-	if v := classifyStatus(resp.StatusCode); v.meaning != isAnswer {
-		wait := retryAfter(resp.Header)
+	byStatus, statusRank := classifyStatus(resp.StatusCode)
+	if statusRank == rankDenied {
 		_ = resp.Body.Close()
-		return nil, v, wait, statusError(e.Name, resp)
+		return nil, byStatus, 0, statusError(e.Name, resp)
 	}
 	answer, err := readAnswer(resp, most)
-	if err != nil {
+	switch {
+	case err != nil && statusRank == rankNothing:
 		return nil, verdicts[isBroken], 0, e.safe(err)
-	}
-	if answer.Error == nil {
+	case err != nil:
+		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
+	case answer.Error == nil && statusRank == rankNothing:
 		return answer, verdicts[isAnswer], 0, nil
 	}
-	v := classifyError(e.family, answer.Error)
-	answer.Error = e.scrub.clean(answer.Error)
-	return answer, v, 0, nil
+	v, wordsRank := byStatus, rankNothing
+	if answer.Error != nil {
+		v, wordsRank = classifyError(e.family, answer.Error)
+	}
+	if statusRank < wordsRank { // the body does not say better than the status
+		answer.Release()
+		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
+	}
+	answer.Error = e.scrub.object(answer.Error)
+	return answer, v, retryAfter(resp.Header), nil
 }
 
 func (o *outcome) keep(answer *Answer, v verdict, name string) {
@@ -172,7 +211,7 @@ func (o *outcome) discardLastWords() {
 // conclude is the answer when no upstream gave a usable one.
 func (o *outcome) conclude(ctx context.Context, c *Chain, r *Request) (*Answer, *fault.Error) {
 	if o.lastWords != nil {
-		o.lastWords.Upstream, o.lastWords.Attempts = o.lastUpstream, o.attempts
+		r.Asked.Upstream = o.lastUpstream
 		return o.lastWords, nil
 	}
 	switch {
@@ -181,8 +220,7 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, r *Request) (*Answer, 
 		f.RetryAfter = noUpstream
 		return nil, f
 	case o.rangeRefused:
-		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "No upstream serves a block range this wide for this filter. "+
-			"Split it into smaller ranges and send one call for each."))
+		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "%s", rangeMessage(r.Method)))
 	case o.absent == o.attempts:
 		return nil, r.Links.On(fault.New(fault.MethodNotServed, "No upstream of %s serves %s right now. Nothing was charged; "+
 			"ask at data.contact when you need it.", c.ID, r.Method))
@@ -192,13 +230,21 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, r *Request) (*Answer, 
 	return nil, fault.New(fault.UpstreamFailed, "").Wrap(o.lastCause)
 }
 
+func rangeMessage(method []byte) string {
+	if string(method) == "eth_getLogs" {
+		return "No upstream serves a block range this wide for this filter. Split it into smaller ranges and send one call for each. " +
+			"Nothing was charged."
+	}
+	return "No upstream gives an answer this large. Ask for less in one call, and send several. Nothing was charged."
+}
+
 type httpStatusError struct {
 	upstream string
 	status   int
 }
 
 func (e *httpStatusError) Error() string {
-	return "upstream " + e.upstream + ": HTTP " + http.StatusText(e.status)
+	return fmt.Sprintf("upstream %s: HTTP %d %s", e.upstream, e.status, http.StatusText(e.status))
 }
 
 func statusError(name string, resp *http.Response) error {

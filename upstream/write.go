@@ -27,17 +27,18 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 	var tried uint64
 	var cause error
 	for bits.OnesCount64(tried) < maxAttempts {
-		i, ok := c.choose(r.Supply, r.Tier, tried)
+		i, ok := c.choose(r, tried)
 		if !ok {
 			break
 		}
 		tried |= 1 << i
 		e := c.endpoints[i]
+		r.Asked = Asked{Upstream: e.Name, Attempts: bits.OnesCount64(tried)}
 		started := c.now()
 		answer, left, err := e.submit(ctx, body)
 		if err == nil {
-			e.health.record(blameNobody, c.now().Sub(started), 0)
-			answer.Upstream, answer.Attempts = e.Name, bits.OnesCount64(tried)
+			e.health.record(e.blameFor(answer), c.now().Sub(started), 0)
+			answer.Error = e.scrub.object(answer.Error)
 			return answer, nil
 		}
 		e.health.record(blameFailure, c.now().Sub(started), 0)
@@ -55,7 +56,8 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		f.RetryAfter = noUpstream
 		return nil, f
 	case ctx.Err() != nil:
-		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(cause)
+		return nil, fault.New(fault.UpstreamTimeout, "No connection to an upstream could be made in time, so the transaction was not sent. "+
+			"Nothing was charged; send it again.").Wrap(cause)
 	}
 	return nil, fault.New(fault.UpstreamFailed, "No upstream could be reached, so the transaction was not sent. "+
 		"Nothing was charged; send it again.").Wrap(cause)
@@ -69,7 +71,7 @@ func (e *Endpoint) submit(ctx context.Context, body []byte) (answer *Answer, lef
 	if err != nil {
 		return nil, connected.Load(), err
 	}
-	if v := classifyStatus(resp.StatusCode); v.meaning != isAnswer {
+	if _, rank := classifyStatus(resp.StatusCode); rank != rankNothing {
 		_ = resp.Body.Close()
 		return nil, true, statusError(e.Name, resp)
 	}
@@ -81,6 +83,14 @@ func (e *Endpoint) submit(ctx context.Context, body []byte) (answer *Answer, lef
 		answer.Release()
 		return nil, true, errUnusable
 	}
-	answer.Error = e.scrub.clean(answer.Error)
 	return answer, true, nil
+}
+
+// blameFor judges an upstream by an error that reaches the client as it is.
+func (e *Endpoint) blameFor(answer *Answer) blame {
+	if answer.Error == nil {
+		return blameNobody
+	}
+	v, _ := classifyError(e.family, answer.Error)
+	return v.blame
 }

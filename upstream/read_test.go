@@ -1,0 +1,380 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// failing is every way in which an upstream gives no usable answer to a read.
+func failing(second *testkit.UpstreamServer) map[string]testkit.Reply {
+	return map[string]testkit.Reply{
+		"reset":               testkit.Reset(),
+		"HTML 200":            testkit.HTML(http.StatusOK),
+		"HTML 502":            testkit.HTML(http.StatusBadGateway),
+		"307":                 testkit.Redirect(second.URL),
+		"500":                 testkit.Status(http.StatusInternalServerError),
+		"500 with words":      testkit.ErrorWithStatus(http.StatusInternalServerError, -32603, "internal error"),
+		"500 with a result":   testkit.Raw(http.StatusInternalServerError, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
+		"401":                 testkit.ErrorWithStatus(http.StatusUnauthorized, 3, "execution reverted"),
+		"403":                 testkit.Status(http.StatusForbidden),
+		"402":                 testkit.Status(http.StatusPaymentRequired),
+		"429":                 testkit.TooMany(time.Second),
+		"429 in band":         testkit.Error(-32005, "rate limit reached"),
+		"billing in band":     testkit.Error(-32000, "monthly capacity limit exceeded"),
+		"denied in band":      testkit.Error(-32000, "invalid api key"),
+		"absent":              testkit.Error(-32601, "the method eth_call does not exist/is not available"),
+		"range":               testkit.Error(-32000, "block range is too wide"),
+		"missing data":        testkit.Error(-32000, "header not found"),
+		"execution timeout":   testkit.Error(-32000, "execution timeout"),
+		"another id":          testkit.WrongID("0xbad"),
+		"no id":               testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","result":"0xbad"}`),
+		"truncated":           testkit.Truncated(),
+		"half a document":     testkit.InvalidJSON(),
+		"empty":               testkit.Raw(http.StatusOK, "application/json", ""),
+		"no content":          testkit.Raw(http.StatusNoContent, "application/json", ""),
+		"null":                testkit.Raw(http.StatusOK, "application/json", "null"),
+		"an array":            testkit.Raw(http.StatusOK, "application/json", `[{"jsonrpc":"2.0","id":1,"result":"0xbad"}]`),
+		"neither":             testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1}`),
+		"both":                testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad","error":{"code":1,"message":"x"}}`),
+		"error is a string":   testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"error":"no"}`),
+		"two results":         testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad","result":"0xbad"}`),
+		"more than one value": testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad"}{}`),
+		"compressed":          testkit.Gzip("0xbad"),
+		"announces too much":  testkit.WithHeader("Content-Length", "999999999999", testkit.Result("0xbad")),
+	}
+}
+
+func TestReadsFailOverWhateverOneUpstreamDoes(t *testing.T) {
+	t.Parallel()
+	for name, reply := range failing(testkit.Upstream(t)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, second := twoUpstreams(t)
+			first.Default(reply)
+			second.Default(testkit.Result("0xgood"))
+			r := request("eth_call")
+			answer, f := c.Read(deadline(t, testTimeout), r)
+			if f != nil {
+				t.Fatal(f)
+			}
+			defer answer.Release()
+			if string(answer.Result) != `"0xgood"` || first.Total() != 1 || second.Total() != 1 {
+				t.Errorf("answered %s after %d and %d requests", answer.Result, first.Total(), second.Total())
+			}
+			if r.Asked != (Asked{Upstream: "up-1", Attempts: 2}) {
+				t.Errorf("asked is %+v", r.Asked)
+			}
+		})
+	}
+}
+
+func TestReadsFailOverFromAnUpstreamThatIsDownOrHangs(t *testing.T) {
+	t.Parallel()
+	for name, breakIt := range map[string]func(*testkit.UpstreamServer){
+		"down":  func(u *testkit.UpstreamServer) { u.Close() },
+		"hangs": func(u *testkit.UpstreamServer) { u.Default(testkit.Hang(nil)) },
+		"drips": func(u *testkit.UpstreamServer) { u.Default(testkit.Drip("0xbad", 50*time.Millisecond)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, second := twoUpstreams(t)
+			breakIt(first)
+			second.Default(testkit.Result("0xgood"))
+			answer, f := c.Read(deadline(t, time.Second), request("eth_call"))
+			if f != nil {
+				t.Fatal(f)
+			}
+			defer answer.Release()
+			if string(answer.Result) != `"0xgood"` {
+				t.Errorf("answered %s", answer.Result)
+			}
+		})
+	}
+}
+
+func TestAnswersAreNotTriedElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]testkit.Reply{
+		"revert":             testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"),
+		"revert in HTTP 500": testkit.ErrorWithStatus(http.StatusInternalServerError, 3, "execution reverted"),
+		"invalid parameters": testkit.ErrorWithStatus(http.StatusBadRequest, -32602, "missing value for required argument 0"),
+		"unknown":            testkit.Error(-32000, "something nobody has heard of"),
+		"result null":        testkit.Result(nil),
+		"error null":         testkit.Raw(http.StatusOK, "application/json", `{"id":1,"result":"0x1","error":null}`),
+		"no version":         testkit.Raw(http.StatusOK, "text/plain", "\n{\"result\":\"0x1\",\"id\":1}\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, second := twoUpstreams(t)
+			first.Default(reply)
+			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			if f != nil {
+				t.Fatal(f)
+			}
+			defer answer.Release()
+			if second.Total() != 0 {
+				t.Error("the other upstream was asked")
+			}
+			if c.endpoints[0].health.inARow != 0 {
+				t.Error("the upstream was blamed for an answer")
+			}
+		})
+	}
+}
+
+func TestWhenNobodyAnswersTheFaultSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		first, second testkit.Reply
+		want          fault.Reason
+		says          string
+	}{
+		"both broken":      {testkit.HTML(502), testkit.Reset(), fault.UpstreamFailed, "No upstream gave a usable answer"},
+		"both hang":        {testkit.Hang(nil), testkit.Hang(nil), fault.UpstreamTimeout, "No upstream answered in time"},
+		"both lack it":     {testkit.Error(-32601, "method not found"), testkit.Error(-32601, "x"), fault.MethodNotServed, "No upstream of eth_mainnet serves eth_call"},
+		"one lacks it":     {testkit.Error(-32601, "method not found"), testkit.HTML(502), fault.UpstreamFailed, "No upstream gave a usable answer"},
+		"both limit range": {testkit.Error(-1, "range too large"), testkit.Error(-1, "too many results"), fault.RangeTooLarge, "Nothing was charged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, second := twoUpstreams(t)
+			first.Default(row.first)
+			second.Default(row.second)
+			r := request("eth_call")
+			answer, f := c.Read(deadline(t, 500*time.Millisecond), r)
+			if answer != nil || f == nil || f.Reason != row.want || !strings.Contains(f.Message, row.says) {
+				t.Fatalf("got %v and %v", answer, f)
+			}
+			if f.Reason == fault.RangeTooLarge && strings.Contains(f.Message, "block range") {
+				t.Errorf("eth_call has no block range, yet the message says %q", f.Message)
+			}
+			if r.Asked.Attempts != 2 {
+				t.Errorf("asked %+v", r.Asked)
+			}
+		})
+	}
+}
+
+func TestLastWordsPassWhenNobodyDoesBetter(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Error(-32000, "header not found"))
+	second.Default(testkit.HTML(502))
+	r := request("eth_call")
+	answer, f := c.Read(deadline(t, testTimeout), r)
+	if f != nil || string(answer.Error) != `{"code":-32000,"message":"header not found"}` {
+		t.Fatalf("got %+v, %v", answer, f)
+	}
+	answer.Release()
+	if r.Asked != (Asked{Upstream: "up-0", Attempts: 2}) {
+		t.Errorf("asked %+v", r.Asked)
+	}
+}
+
+func TestAtMostThreeUpstreamsAreAsked(t *testing.T) {
+	t.Parallel()
+	var servers []*testkit.UpstreamServer
+	for range 5 {
+		u := testkit.Upstream(t)
+		u.Default(testkit.HTML(502))
+		servers = append(servers, u)
+	}
+	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
+	c.Apply(healthy(c, time.Now()))
+	if _, f := c.Read(deadline(t, testTimeout), request("eth_call")); f == nil {
+		t.Fatal("there was an answer")
+	}
+	total := 0
+	for _, u := range servers {
+		total += u.Total()
+	}
+	if total != maxAttempts {
+		t.Errorf("%d requests were sent, want %d", total, maxAttempts)
+	}
+}
+
+func TestAMethodThatThreeLackIsFoundAtTheFourth(t *testing.T) {
+	t.Parallel()
+	var servers []*testkit.UpstreamServer
+	for range 4 {
+		u := testkit.Upstream(t)
+		u.On("trace_block", testkit.Error(-32601, "method not found"))
+		servers = append(servers, u)
+	}
+	servers[3].On("trace_block", testkit.Result("traced"))
+	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
+	c.Apply(healthy(c, time.Now()))
+	if _, f := c.Read(deadline(t, testTimeout), request("trace_block")); f == nil || f.Reason != fault.MethodNotServed {
+		t.Fatalf("the first call got %v", f)
+	}
+	answer, f := c.Read(deadline(t, testTimeout), request("trace_block"))
+	if f != nil || string(answer.Result) != `"traced"` {
+		t.Fatalf("the second call got %v", f)
+	}
+	answer.Release()
+}
+
+func TestAClientThatGoesAwayBlamesNobody(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Hang(nil))
+	for range failuresInARow + 1 {
+		ctx, cancel := context.WithCancel(t.Context())
+		first.Forget()
+		done := make(chan *fault.Error, 1)
+		go func() {
+			_, f := c.Read(ctx, request("eth_call"))
+			done <- f
+		}()
+		testkit.Eventually(t, testTimeout, func() bool { return first.Total() == 1 }, "the request arrives")
+		cancel()
+		<-done
+	}
+	if second.Total() != 0 || c.endpoints[0].health.standing().excluded {
+		t.Errorf("after clients went away the other upstream got %d requests, excluded: %v", second.Total(), c.endpoints[0].health.standing())
+	}
+}
+
+func TestAFarAheadUpstreamIsNotBelievedButTheNextIs(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Result("0xffffffff"))
+	second.Default(testkit.Result("0xf4241")) // one block on
+	r := request("eth_blockNumber")
+	r.Head = Latest
+	answer, f := c.Read(deadline(t, testTimeout), r)
+	if f != nil || string(answer.Result) != `"0xf4241"` {
+		t.Fatalf("got %v, %v", answer, f)
+	}
+	answer.Release()
+	second.Default(testkit.Result("0x1"))
+	answer, f = c.Read(deadline(t, testTimeout), r)
+	if f != nil || string(answer.Result) != `"0xf4241"` {
+		t.Fatalf("went back: %v, %v", answer, f)
+	}
+	answer.Release()
+}
+
+func TestLargeAnswersStreamInBoundedMemory(t *testing.T) {
+	t.Parallel()
+	const size = 200 << 20
+	c, first, _ := twoUpstreams(t)
+	first.Default(testkit.Large(size))
+	answer, f := c.Read(deadline(t, 2*time.Minute), request("eth_call"))
+	if f != nil {
+		t.Fatal(f)
+	}
+	defer answer.Release()
+	if len(answer.Result) > peekBytes || cap(*answer.buffer) > peekBytes {
+		t.Errorf("%d bytes are held before the stream", cap(*answer.buffer))
+	}
+	got := int64(len(answer.Result))
+	if !bytes.HasPrefix(answer.Result, []byte(`"0x000`)) || answer.Rest == nil {
+		t.Fatalf("the answer begins with %.20s", answer.Result)
+	}
+	n, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{answer.Rest}, make([]byte, 32<<10))
+	if err != nil || got+n != size+4 {
+		t.Errorf("streamed %d bytes (%v), want %d", got+n, err, size+4)
+	}
+	if rest, ok := answer.Rest.(*blaming).Reader.(*rest); !ok || len(rest.opening.Tail) > tailBytes {
+		t.Error("the stream holds what it has read")
+	}
+}
+
+func TestStreamsThatBreakAreToldAndBlamed(t *testing.T) {
+	t.Parallel()
+	head := `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("0", 2*peekBytes)
+	lateHead := `{"jsonrpc":"2.0","result":"` + strings.Repeat("0", 2*peekBytes)
+	for name, reply := range map[string]testkit.Reply{
+		"breaks off":               testkit.BreakAfter(1 << 20),
+		"ends inside the result":   testkit.Raw(200, "application/json", head),
+		"ends after the result":    testkit.Raw(200, "application/json", head+`"`),
+		"garbage after the result": testkit.Raw(200, "application/json", head+`"garbage}`),
+		"two results":              testkit.Raw(200, "application/json", head+`","result":1}`),
+		"an error after all":       testkit.Raw(200, "application/json", head+`","error":{"code":1}}`),
+		"another id at the end":    testkit.Raw(200, "application/json", lateHead+`","id":2}`),
+		"no id at all":             testkit.Raw(200, "application/json", lateHead+`"}`),
+		"too much after it":        testkit.Raw(200, "application/json", head+`","x":"`+strings.Repeat("0", 2*tailBytes)+`"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, _ := twoUpstreams(t)
+			first.Default(reply)
+			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			if f != nil {
+				t.Fatal(f)
+			}
+			defer answer.Release()
+			if _, err := io.Copy(io.Discard, answer.Rest); err == nil {
+				t.Error("the answer passed as whole")
+			}
+			if c.endpoints[0].health.inARow != 1 {
+				t.Error("the upstream was not blamed")
+			}
+		})
+	}
+	c, first, _ := twoUpstreams(t)
+	first.Default(testkit.Raw(200, "application/json", lateHead+`","id":1,"jsonrpc":"2.0"} `))
+	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+	if f != nil {
+		t.Fatal(f)
+	}
+	defer answer.Release()
+	if n, err := io.Copy(io.Discard, answer.Rest); err != nil || int(n)+len(answer.Result) != 2*peekBytes+2 {
+		t.Errorf("a whole answer with its id at the end: %d bytes, %v", n, err)
+	}
+}
+
+func TestAnswersAreBoundedInSize(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Large(4 << 20))
+	second.Default(testkit.Large(4 << 20))
+	r := request("eth_call")
+	r.MaxAnswer = 1 << 20
+	answer, f := c.Read(deadline(t, testTimeout), r)
+	if f != nil {
+		t.Fatal(f) // without Content-Length the size shows only later
+	}
+	defer answer.Release()
+	if n, err := io.Copy(io.Discard, answer.Rest); err == nil || n > r.MaxAnswer {
+		t.Errorf("%d bytes passed, %v", n, err)
+	}
+	small := request("eth_call")
+	small.MaxAnswer = 10
+	first.Default(testkit.Result("0x00000000000000000000"))
+	second.Default(testkit.Result("0x00000000000000000000"))
+	if _, f := c.Read(deadline(t, testTimeout), small); f == nil || f.Reason != fault.UpstreamFailed {
+		t.Errorf("an answer announced larger than the bound gave %v", f)
+	}
+}
+
+func TestRedirectsAreNeverFollowedAndTakeNoCredential(t *testing.T) {
+	t.Parallel()
+	target := testkit.Upstream(t)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		first, second := testkit.Upstream(t), testkit.Upstream(t)
+		list := providers(first, second)
+		list[0].Headers = map[string]string{"Authorization": "Bearer canary-token"}
+		_, c := poolOf(t, chain.EthMainnet, time.Now, list)
+		c.Apply(healthy(c, time.Now()))
+		first.Default(testkit.WithHeader("Location", target.URL, testkit.Status(status)))
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+		if target.Total() != 0 || first.Requests()[0].Header.Get("Authorization") != "Bearer canary-token" {
+			t.Errorf("HTTP %d was followed", status)
+		}
+	}
+}
