@@ -61,7 +61,9 @@ func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 0, Per: time.Hour}, 0, 0))
-		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) { a.Status, k.Status = account.Suspended, account.Revoked })
+		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) {
+			a.Status, k.Status = account.Suspended, account.Revoked
+		})
 		modes := []*meter.Call{charge(1000), hit(), windowOnly("method_unknown")}
 		for _, call := range modes {
 			b.mustRefuse(t, c, call, "key_invalid")
@@ -258,7 +260,9 @@ func TestLargeFiguresStayExact(t *testing.T) {
 		if a.Limit != quota || a.Remaining != 7 {
 			t.Errorf("refused with %+v, want limit %d and 7 left", a, int64(quota))
 		}
-		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Current.End = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) })
+		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) {
+			a.Current.End = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+		})
 		b.mustRefuse(t, c, charge(8), "plan_quota")
 		r := b.mustAdmit(t, c, charge(7))
 		if got := b.usedPeriod(t, c); got != quota {

@@ -239,7 +239,9 @@ func dayKey(c *client, at time.Time) string {
 	return tagOf(c) + "day:" + c.Key.String() + ":" + strconv.FormatInt(at.Unix()/86400, 10)
 }
 
-func periodKey(c *client, period string) string { return tagOf(c) + "per:" + c.Account.String() + ":" + period }
+func periodKey(c *client, period string) string {
+	return tagOf(c) + "per:" + c.Account.String() + ":" + period
+}
 
 func windowKey(c *client) string { return tagOf(c) + "win:" + c.Account.String() }
 

@@ -1,6 +1,7 @@
 package meter_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -34,33 +35,42 @@ func TestWindowAdmitsWhatItsModelAdmits(t *testing.T) {
 	for _, rate := range []account.RateWindow{
 		{Limit: 5, Per: time.Second}, {Limit: 100, Per: 15 * time.Minute}, {Limit: 30, Per: time.Second}, {Limit: 1, Per: time.Minute},
 	} {
-		b := setupMini(t)
-		c := b.client(t, limits(rate, unlimited, unlimited))
-		model := &windowModel{limit: rate.Limit, per: rate.Per.Milliseconds(), counts: map[int64]int64{}}
-		random := rand.New(rand.NewPCG(1, uint64(rate.Limit))) //nolint:gosec // a repeatable sequence
-		now := noon
-		admitted := 0
-		for n := range 1500 {
-			step := time.Duration(random.ExpFloat64() * float64(rate.Per) / float64(rate.Limit) * 0.7)
-			if random.IntN(200) == 0 {
-				step = time.Duration(random.Float64() * 3 * float64(rate.Per))
-			}
-			now = now.Add(step).Truncate(time.Millisecond)
-			b.mini.SetTime(now)
-			a := b.admit(t, c, hit())
-			if want := model.admit(now.UnixMilli()); a.Admitted != want {
-				t.Fatalf("%d per %s, call %d at %s: admitted %t, the model says %t at an estimate of %f",
-					rate.Limit, rate.Per, n, now, a.Admitted, want, model.estimate(now.UnixMilli()))
-			}
-			if a.Admitted {
-				admitted++
-				continue
-			}
-			reopens(t, model, now, a)
+		t.Run(fmt.Sprintf("%d per %s", rate.Limit, rate.Per), func(t *testing.T) {
+			t.Parallel()
+			followsModel(t, rate)
+		})
+	}
+}
+
+func followsModel(t *testing.T, rate account.RateWindow) {
+	t.Helper()
+	const calls = 600
+	b := setupMini(t)
+	c := b.client(t, limits(rate, unlimited, unlimited))
+	model := &windowModel{limit: rate.Limit, per: rate.Per.Milliseconds(), counts: map[int64]int64{}}
+	random := rand.New(rand.NewPCG(1, uint64(rate.Limit))) //nolint:gosec // a repeatable sequence
+	now := noon
+	admitted := 0
+	for n := range calls {
+		step := time.Duration(random.ExpFloat64() * float64(rate.Per) / float64(rate.Limit) * 0.7)
+		if random.IntN(200) == 0 {
+			step = time.Duration(random.Float64() * 3 * float64(rate.Per))
 		}
-		if admitted < 100 || admitted > 1490 {
-			t.Errorf("%d per %s: %d of 1500 admitted, which proves little", rate.Limit, rate.Per, admitted)
+		now = now.Add(step).Truncate(time.Millisecond)
+		b.mini.SetTime(now)
+		a := b.admit(t, c, hit())
+		if want := model.admit(now.UnixMilli()); a.Admitted != want {
+			t.Fatalf("call %d at %s: admitted %t, the model says %t at an estimate of %f",
+				n, now, a.Admitted, want, model.estimate(now.UnixMilli()))
 		}
+		if a.Admitted {
+			admitted++
+			continue
+		}
+		reopens(t, model, now, a)
+	}
+	if admitted < calls/10 || admitted > calls-10 {
+		t.Errorf("%d of %d admitted, which proves little", admitted, calls)
 	}
 }
 

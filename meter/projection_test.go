@@ -1,0 +1,244 @@
+package meter_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/meter"
+)
+
+func TestOlderProjectionNeverOverwritesANewer(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, nil)
+		active := *c
+		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) {
+			a.Status, k.Status = account.Suspended, account.Revoked
+		})
+		b.push(t, &active) // an old load that comes late
+		b.mustRefuse(t, c, charge(1), "key_invalid")
+		same := *c
+		same.account.Status, same.key.Status = account.Active, account.Active
+		b.push(t, &same) // the same version with another content: the first one stands
+		b.mustRefuse(t, c, charge(1), "key_invalid")
+		if err := b.meter.PushKey(b.ctx, withVersion(same.key, 10)); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRefuse(t, c, charge(1), "account_suspended")
+		same.account.Version = 10 // as a number, not as text
+		if err := b.meter.PushAccount(b.ctx, same.account); err != nil {
+			t.Fatal(err)
+		}
+		b.mustAdmit(t, c, charge(1))
+	})
+}
+
+func withVersion(k account.KeyFences, version int64) account.KeyFences {
+	k.Version = version
+	return k
+}
+
+func TestHighestVersionWinsWhateverTheOrder(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, nil)
+		const versions = 60
+		var wg sync.WaitGroup
+		for _, v := range rand.Perm(versions) { //nolint:gosec // any order
+			wg.Go(func() {
+				k, a := withVersion(c.key, int64(v)+2), c.account
+				a.Version = int64(v) + 2
+				if v == versions-1 {
+					k.Status, a.Rate = account.Revoked, account.RateWindow{Limit: 77, Per: time.Second}
+				}
+				if err := b.meter.PushKey(b.ctx, k); err != nil {
+					t.Error(err)
+				}
+				if err := b.meter.PushAccount(b.ctx, a); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		b.mustRefuse(t, c, charge(1), "key_invalid")
+		if got := b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "rl").Val(); got != "77" {
+			t.Errorf("the account's window is %s, want the one of the highest version, 77", got)
+		}
+	})
+}
+
+func TestSameVersionIsRenewedOnlyByLaterPeriods(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, limits(noWindow, unlimited, 1000))
+		earlier, later := c.account, c.account
+		later.Current, later.Next = c.account.Next, account.Period{
+			Start: c.account.Next.End, End: c.account.Next.End.AddDate(0, 1, 0), Quota: 1000,
+		}
+		for _, a := range []account.AccountFences{later, earlier} { // the earlier one is a load that comes late
+			if err := b.meter.PushAccount(b.ctx, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "p").Val(); got != later.Current.Key() {
+			t.Errorf("the current period is %s, want %s", got, later.Current.Key())
+		}
+		older := later
+		older.Version, older.Current.End = 0, later.Current.End.AddDate(1, 0, 0)
+		if err := b.meter.PushAccount(b.ctx, older); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "v").Val(); got != "1" {
+			t.Errorf("version %s is in force, want 1: later periods make no older version newer", got)
+		}
+	})
+}
+
+// The counter is the record's figure, the open buckets, and the sealed ones which the figure does not hold already.
+func TestSeedIsTheRecordAndWhatIsNotFlushed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, limits(noWindow, 100_000, 100_000))
+		for range 3 {
+			b.mustAdmit(t, c, charge(1000)) // will be in the record
+		}
+		var held []string
+		for _, bucket := range b.buckets(t, c) {
+			held = append(held, meter.BucketName(bucket.Slot, bucket.Account, bucket.Generation))
+		}
+		b.mustAdmit(t, c, charge(200)) // will be sealed
+		b.buckets(t, c)
+		r := b.mustAdmit(t, c, charge(40)) // stays open
+		b.mustAdmit(t, c, charge(5))
+		b.refund(t, c, charge(40), r, "request") // stays open too
+		b.mustAdmit(t, c, hit())
+		want := int64(205)
+		for name, f := range map[string]meter.Figure{
+			"nothing recorded":  {Units: 0},
+			"recorded and held": {Units: 3000, Buckets: held},
+			"more recorded":     {Units: 3000 + 70_000, Buckets: held},
+		} {
+			b.rdb.Del(b.ctx, dayKey(c, b.now(t)), periodKey(c, c.account.Current.Key()))
+			b.seed(t, c, f)
+			total := want + int64(f.Units)
+			if name == "nothing recorded" {
+				total += 3000
+			}
+			if day, period := b.usedDay(t, c), b.usedPeriod(t, c); day != total || period != total {
+				t.Errorf("%s: seeded with %d and %d, want %d", name, day, period, total)
+			}
+		}
+		before := b.usedDay(t, c)
+		b.seed(t, c, meter.Figure{Units: 1})
+		if after := b.usedDay(t, c); after != before {
+			t.Errorf("a counter that was there was seeded again, from %d to %d", before, after)
+		}
+		if ttl := b.rdb.PTTL(b.ctx, dayKey(c, b.now(t))).Val(); ttl < 47*time.Hour || ttl > 48*time.Hour {
+			t.Errorf("the day's counter lives %s", ttl)
+		}
+	})
+}
+
+func TestSeedCountsOnlyItsOwnKeyDayAndPeriod(t *testing.T) {
+	t.Parallel()
+	b := setupMini(t)
+	midnight := noon.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	b.mini.SetTime(midnight.Add(-time.Second))
+	c := b.client(t, limits(noWindow, 100_000, 100_000))
+	b.mustAdmit(t, c, charge(1000)) // yesterday
+	b.mini.SetTime(midnight)
+	b.seedDay(t, c, midnight, meter.Figure{})
+	b.mustAdmit(t, c, charge(200))
+	// Another key of the same account, and another account of the same shard.
+	sibling := *c
+	sibling.key.Key = account.NewKeyID()
+	sibling.Subject = meter.NewSubject(account.Identity{Key: sibling.key.Key, Account: c.Account}, account.Digest{})
+	b.push(t, &sibling)
+	b.seedDay(t, &sibling, midnight, meter.Figure{})
+	b.mustAdmit(t, &sibling, charge(30))
+	neighbour := b.stranger(t, limits(noWindow, 100_000, 100_000))
+	for account.Shard(neighbour.Account) != account.Shard(c.Account) {
+		neighbour = b.stranger(t, limits(noWindow, 100_000, 100_000))
+	}
+	b.push(t, neighbour)
+	b.seed(t, neighbour, meter.Figure{})
+	b.mustAdmit(t, neighbour, charge(4))
+	// A call of the next period of the same account.
+	b.rdb.HIncrBy(b.ctx, openBucket(t, b, c), "2027-01-01|ok|plan|"+c.Key.String()+"||c|s|m|x|balanced|u", 50_000)
+
+	b.rdb.Del(b.ctx, dayKey(c, midnight), periodKey(c, c.account.Current.Key()))
+	b.seed(t, c, meter.Figure{})
+	if period := b.usedPeriod(t, c); period != 1230 {
+		t.Errorf("the period was seeded with %d, want 1000, 200 and the sibling's 30", period)
+	}
+	if day := b.usedDay(t, c); day != 50_200 {
+		t.Errorf("the day was seeded with %d, want 200 and 50000 of whatever period", day)
+	}
+	if day := b.counter(t, dayKey(&sibling, midnight)); day != 30 {
+		t.Errorf("the sibling's day stands at %d, want 30", day)
+	}
+}
+
+// openBucket is the name of a client's open bucket of the present slot.
+func openBucket(t testing.TB, b *bundle, c *client) string {
+	t.Helper()
+	slot := b.now(t).Truncate(meter.SlotLength)
+	return tagOf(c) + "b:" + time64(slot) + ":" + c.Account.String()
+}
+
+func TestSeedIsRefusedWhenAFlushCameInBetween(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, limits(noWindow, 1000, 1000))
+		b.mustAdmit(t, c, charge(400))
+		b.rdb.Del(b.ctx, dayKey(c, b.now(t)), periodKey(c, c.account.Current.Key()))
+		epoch := b.epoch(t, c)
+		// PostgreSQL is read here, without the bucket that is flushed now.
+		if err := b.meter.DropBuckets(b.ctx, b.buckets(t, c)); err != nil {
+			t.Fatal(err)
+		}
+		day, err1 := b.meter.SeedDay(b.ctx, c.Account, c.Key, b.now(t), epoch, meter.Figure{})
+		period, err2 := b.meter.SeedPeriod(b.ctx, c.Account, c.account.Current.Key(), time.Hour, epoch, meter.Figure{})
+		if day || period || err1 != nil || err2 != nil {
+			t.Errorf("seeded from figures of before a flush: %t %t, %v %v", day, period, err1, err2)
+		}
+		if b.usedDay(t, c) != -1 || b.usedPeriod(t, c) != -1 {
+			t.Error("a counter was made from figures of before a flush")
+		}
+		b.seed(t, c, meter.Figure{Units: 400})
+		b.mustRefuse(t, c, charge(601), "door_key_day")
+		b.mustAdmit(t, c, charge(600))
+	})
+}
+
+func TestSeedsAtTheSameTimeMakeOneCounter(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.stranger(t, limits(noWindow, 1000, unlimited))
+		b.push(t, c)
+		epoch, now := b.epoch(t, c), b.now(t)
+		var wg sync.WaitGroup
+		admitted := make(chan struct{}, 100)
+		for range 20 {
+			wg.Go(func() {
+				if ok, err := b.meter.SeedDay(b.ctx, c.Account, c.Key, now, epoch, meter.Figure{Units: 500}); !ok || err != nil {
+					t.Errorf("seed: %t, %v", ok, err)
+				}
+				a, err := b.meter.Admit(b.ctx, c.Subject, charge(100))
+				if err != nil {
+					t.Error(err)
+				}
+				if a.Admitted {
+					admitted <- struct{}{}
+				}
+			})
+		}
+		wg.Wait()
+		if len(admitted) != 5 {
+			t.Errorf("%d calls of 100 admitted with 500 of 1000 used before, want 5", len(admitted))
+		}
+	})
+}

@@ -1,0 +1,198 @@
+package meter_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// proxy stands between a meter and its Redis. It notes what is sent, and on demand swallows replies: the server has run the command
+// then, and the client never learns of it.
+type proxy struct {
+	listener net.Listener
+	target   string
+	swallow  atomic.Int64 // replies that are swallowed still, each with its connection; negative for silence without an end
+	wg       sync.WaitGroup
+
+	mu    sync.Mutex // guards the rest
+	sent  bytes.Buffer
+	conns []net.Conn
+}
+
+func startProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, target: target}
+	p.wg.Go(p.accept)
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.mu.Lock()
+		for _, c := range p.conns {
+			_ = c.Close()
+		}
+		p.mu.Unlock()
+		p.wg.Wait()
+	})
+	return p
+}
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target) //nolint:noctx // a proxy of a test
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		p.wg.Go(func() {
+			_, _ = io.Copy(io.MultiWriter(server, p), client)
+			_ = server.Close()
+		})
+		p.wg.Go(func() { p.replies(client, server) })
+	}
+}
+
+// Write notes what a client sends.
+func (p *proxy) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent.Write(b)
+}
+
+func (p *proxy) replies(client, server net.Conn) {
+	defer func() { _ = client.Close() }()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if err != nil {
+			return
+		}
+		switch left := p.swallow.Load(); {
+		case left < 0:
+			continue // the client waits until it gives up
+		case left > 0:
+			p.swallow.Add(-1)
+			return // the client sees a connection that ends
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// count is how often text was sent.
+func (p *proxy) count(text string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return bytes.Count(p.sent.Bytes(), []byte(text))
+}
+
+func TestLostReplyIsAnErrorAndNeverSentAgain(t *testing.T) {
+	t.Parallel()
+	for name, swallow := range map[string]int64{"connection ends": 1, "silence": -1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := testkit.Redis(t)
+			b := connect(t, server.URL)
+			p := startProxy(t, server.Addr)
+			m := openMeter(b.ctx, t, "redis://"+p.listener.Addr().String()+"/0")
+			c := b.client(t, limits(noWindow, 1<<50, 1<<50))
+			r, err := m.Admit(b.ctx, c.Subject, charge(7)) // the connection is warm from here on
+			if err != nil || !r.Admitted {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			sent := p.count("evalsha")
+
+			p.swallow.Store(swallow)
+			if a, err := m.Admit(b.ctx, c.Subject, charge(7)); err == nil {
+				t.Errorf("the meter said %+v of a lost reply", a)
+			}
+			p.swallow.Store(0)
+			if got := p.count("evalsha") - sent; got != 1 {
+				t.Errorf("a script whose reply was lost was sent %d times, want once", got)
+			}
+			if got := p.count("\r\neval\r\n"); got != 0 {
+				t.Errorf("the script's source was sent %d times", got)
+			}
+			if day := b.usedDay(t, c); day != 14 {
+				t.Errorf("the day stands at %d, want 14: one charge answered, one lost", day)
+			}
+
+			// A lost refund may be made again: it is guarded.
+			p.swallow.Store(swallow)
+			if err := m.Refund(b.ctx, c.Subject, charge(7), r.Receipt, "request", "upstream_timeout"); err == nil {
+				t.Error("a refund whose reply was lost was said to be made")
+			}
+			p.swallow.Store(0)
+			if err := m.Refund(b.ctx, c.Subject, charge(7), r.Receipt, "request", "upstream_timeout"); err != nil {
+				t.Errorf("the refund again: %v", err)
+			}
+			b.wantUsage(t, c, usage{"ok": {2, 14}, "refund": {-1, -7}, "upstream_timeout": {requests: 1}})
+		})
+	}
+}
+
+// Whole pipelines are lost: every call in them is an error or answered, and the server charged each at most once.
+func TestLostRepliesUnderLoadChargeAtMostOnce(t *testing.T) {
+	t.Parallel()
+	server := testkit.Redis(t)
+	b := connect(t, server.URL)
+	p := startProxy(t, server.Addr)
+	m := openMeter(b.ctx, t, "redis://"+p.listener.Addr().String()+"/0")
+	c := b.client(t, limits(noWindow, 1<<50, 1<<50))
+	const callers, calls = 32, 100
+	var answered, lost atomic.Int64
+	done := make(chan struct{})
+	var trouble sync.WaitGroup
+	trouble.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if p.swallow.Load() == 0 {
+					p.swallow.Store(1)
+				}
+				_ = b.rdb.Ping(b.ctx).Err() // some time passes
+			}
+		}
+	})
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range calls {
+				if a, err := m.Admit(b.ctx, c.Subject, charge(1)); err != nil {
+					lost.Add(1)
+				} else if a.Admitted {
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(done)
+	trouble.Wait()
+	day := b.usedDay(t, c)
+	if day < answered.Load() || day > answered.Load()+lost.Load() || lost.Load() == 0 || answered.Load()+lost.Load() != callers*calls {
+		t.Errorf("%d charged for %d answered and %d lost of %d calls", day, answered.Load(), lost.Load(), callers*calls)
+	}
+	if sent := int64(p.count("evalsha")); sent > callers*calls {
+		t.Errorf("%d scripts sent for %d calls", sent, callers*calls)
+	}
+	b.wantUsage(t, c, usage{"ok": {day, day}})
+}
