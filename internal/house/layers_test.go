@@ -264,7 +264,7 @@ func depguardRules() string {
 		}
 		fmt.Fprintf(&b, "        %s:\n", strings.ReplaceAll(r.name, "/", "-"))
 		fmt.Fprintf(&b, "          list-mode: lax\n")
-		fmt.Fprintf(&b, "          files: [\"${config-path}/%s/**/*.go\", \"!$test\"]\n", r.name)
+		fmt.Fprintf(&b, "          files: [\"${config-path}/%s/**.go\", \"!$test\"]\n", r.name)
 		fmt.Fprintf(&b, "          deny: [{pkg: %q, desc: \"the layers of ARCHITECTURE.md do not allow it\"}]\n", module)
 		b.WriteString("          allow:\n")
 		for _, name := range allow {
