@@ -14,7 +14,7 @@ import (
 // Concurrent admissions share pipelines: each lane sends what has gathered while its last pipeline was under way. Two lanes keep
 // Redis busy while one of them decodes.
 const (
-	laneCount    = 2
+	laneCount    = 1
 	laneQueue    = 1024 // callers block when it is full, until there is room or their context ends: admission is never skipped
 	pipelineMost = 256
 	pipelineTime = 3 * time.Second
@@ -36,7 +36,9 @@ type job struct {
 	done  chan struct{}
 }
 
-var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
+func newJob() *job { return &job{done: make(chan struct{}, 1)} }
+
+var jobs sync.Pool
 
 type lanes struct {
 	rdb     redis.UniversalClient
@@ -72,7 +74,10 @@ func (l *lanes) stop() (first bool) {
 // taken the job: from then on the script runs either way, and its reply says what was charged. The pipeline's own deadline bounds
 // that wait.
 func (l *lanes) do(ctx context.Context, cmd *redis.Cmd) error {
-	j := jobs.Get().(*job) //nolint:forcetypeassert // the pool holds jobs only
+	j, ok := jobs.Get().(*job)
+	if !ok {
+		j = newJob()
+	}
 	j.cmd = cmd
 	j.state.Store(jobQueued)
 	select {

@@ -258,9 +258,13 @@ func (b *bundle) counter(t testing.TB, name string) int64 {
 	return n
 }
 
-func (b *bundle) usedDay(t testing.TB, c *client) int64 { return b.counter(t, dayKey(c, b.now(t))) }
+func (b *bundle) usedDay(t testing.TB, c *client) int64 {
+	t.Helper()
+	return b.counter(t, dayKey(c, b.now(t)))
+}
 
 func (b *bundle) usedPeriod(t testing.TB, c *client) int64 {
+	t.Helper()
 	return b.counter(t, periodKey(c, c.account.Current.Key()))
 }
 

@@ -105,8 +105,8 @@ func TestClockThatStepsBackNeitherOpensNorClosesTheWindow(t *testing.T) {
 		b.mini.SetTime(noon.Add(-back + 900*time.Millisecond))
 		b.mustRefuse(t, c, hit(), "rate_window")
 		admitted := 0
-		for ms := time.Duration(1000); ms < 3000; ms += 50 {
-			b.mini.SetTime(noon.Add(-back + ms*time.Millisecond))
+		for after := time.Second; after < 3*time.Second; after += 50 * time.Millisecond {
+			b.mini.SetTime(noon.Add(-back + after))
 			if b.admit(t, c, hit()).Admitted {
 				admitted++
 			}
