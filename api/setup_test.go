@@ -1,0 +1,499 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+const (
+	testTimeout = 30 * time.Second
+	testHead    = 1_000_000
+	canary      = "canary" // part of every credential of an upstream: nothing that leaves the gateway may hold it
+)
+
+var links = chain.Links{Contact: "contact@example.org", Docs: "https://docs.example.org/methods"}
+
+// gateway is a door over real servers and scripted upstreams.
+type gateway struct {
+	t        *testing.T
+	url      string
+	server   *httptest.Server
+	ups      []*testkit.UpstreamServer // of every chain; the first is the fastest
+	pool     *upstream.Pool
+	board    *upstream.Board
+	store    *store.Store
+	database string
+	redis    *testkit.RedisServer
+	meter    *meter.Meter
+	fences   *fences.Fences
+	hasher   *account.Hasher
+	recorder *store.Recorder
+	logs     *logBuffer
+
+	closeRecorder sync.Once
+	mu            sync.Mutex // guards keys
+	keys          []string
+}
+
+// options are what a test changes about its gateway.
+type options struct {
+	chains    []chain.ID
+	upstreams int
+	supply    plan.Supply
+	timeout   time.Duration
+	maxAnswer int64
+	maxBody   int64
+	proxies   int
+	now       func() time.Time
+	random    io.Reader
+	apply     bool // a snapshot in which every upstream is healthy
+}
+
+func setup(t *testing.T, change ...func(*options)) *gateway {
+	t.Helper()
+	o := options{
+		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public, timeout: 10 * time.Second,
+		maxAnswer: 512 << 20, maxBody: 1 << 20, now: time.Now, random: rand.Reader, apply: true,
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	g := &gateway{t: t, logs: &logBuffer{}, database: testkit.Postgres(t), redis: testkit.Redis(t)}
+	log := slog.New(slog.NewJSONHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var err error
+	g.store, err = store.Open(t.Context(), g.database)
+	g.must(err)
+	t.Cleanup(g.store.Close)
+	g.meter, err = meter.Open(t.Context(), g.redis.URL)
+	g.must(err)
+	t.Cleanup(func() { _ = g.meter.Close() }) // Redis may be gone by then
+	g.hasher, err = account.NewHasher([]byte(strings.Repeat("pepper", 8)))
+	g.must(err)
+	g.pool = g.newPool(o)
+	g.board = upstream.NewBoard(g.meter.Client())
+	g.fences = fences.New(g.store, g.meter, g.hasher, o.now)
+	g.recorder = store.NewRecorder(g.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})
+	t.Cleanup(g.flushRecords)
+	g.server = httptest.NewUnstartedServer(api.Handler(api.Options{
+		Relay: relay.New(relay.Options{
+			Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Links: links,
+			Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log,
+		}),
+		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
+		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Random: o.random, Logger: log, Draining: make(chan struct{}),
+	}))
+	g.server.Config.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	g.server.Start()
+	g.url = g.server.URL
+	t.Cleanup(func() {
+		g.server.CloseClientConnections()
+		g.server.Close()
+		g.noSecretsIn("the log", g.logs.String())
+	})
+	return g
+}
+
+// newPool makes upstreams whose addresses and headers carry credentials in every place that there is.
+func (g *gateway) newPool(o options) *upstream.Pool {
+	g.t.Helper()
+	for range o.upstreams {
+		g.ups = append(g.ups, testkit.Upstream(g.t))
+	}
+	file := config.Upstreams{Chains: make(map[string]config.ChainUpstreams)}
+	for _, id := range o.chains {
+		var list []config.Upstream
+		for i, u := range g.ups {
+			host := strings.TrimPrefix(u.URL, "http://")
+			list = append(list, config.Upstream{
+				Name: fmt.Sprintf("up-%d", i), Supply: string(o.supply),
+				URL:     "http://canaryuser:canarypass@" + host + "/v2/canary-path-" + string(id) + "?apikey=canary-query%2B1",
+				Headers: map[string]string{"X-Api-Key": "canary-header-1234"},
+			})
+		}
+		file.Chains[string(id)] = config.ChainUpstreams{Upstreams: list}
+	}
+	pool, err := upstream.NewPool(file, o.now)
+	g.must(err)
+	g.t.Cleanup(pool.Close)
+	if o.apply {
+		for _, id := range o.chains {
+			applyHealthy(pool, id, o.now(), len(g.ups))
+		}
+	}
+	return pool
+}
+
+func applyHealthy(pool *upstream.Pool, id chain.ID, at time.Time, n int) {
+	s := upstream.Snapshot{Chain: id, MeasuredAt: at, Head: testHead, HeadKnown: true}
+	for i := range n {
+		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
+			Name: fmt.Sprintf("up-%d", i), Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 << (6 * i)),
+		})
+	}
+	on, _ := pool.Chain(id)
+	on.Apply(s)
+}
+
+func (g *gateway) must(err error) {
+	g.t.Helper()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// flushRecords writes what the recorder holds; nothing is recorded after it.
+func (g *gateway) flushRecords() {
+	g.closeRecorder.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		defer cancel()
+		_ = g.recorder.Close(ctx) // PostgreSQL may be gone by then
+	})
+}
+
+// doorKey makes an anonymous key past the limit of its address.
+func (g *gateway) doorKey() string {
+	g.t.Helper()
+	key, err := g.fences.NewDoorKey(g.t.Context(), rand.Reader)
+	g.must(err)
+	return g.remember(key)
+}
+
+// accountKey makes a key of an account on a plan, without a daily allowance.
+func (g *gateway) accountKey(planKey string) string {
+	g.t.Helper()
+	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: planKey}
+	_, err := g.store.CreateAccount(g.t.Context(), a)
+	g.must(err)
+	key, err := account.MintKey(rand.Reader)
+	g.must(err)
+	digest := key.Digest(g.hasher)
+	_, err = g.store.CreateKey(g.t.Context(), store.NewKey{
+		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount, Daily: account.Unlimited,
+	})
+	g.must(err)
+	return g.remember(key)
+}
+
+// unlimited makes a key that no allowance and hardly a window bounds.
+func (g *gateway) unlimited() string { g.t.Helper(); return g.accountKey(plan.Enterprise) }
+
+func (g *gateway) remember(key account.Key) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.keys = append(g.keys, key.Reveal())
+	return key.Reveal()
+}
+
+func (g *gateway) identity(key string) account.Identity {
+	g.t.Helper()
+	parsed, ok := account.ParseKey(key)
+	if !ok {
+		g.t.Fatal("not a key")
+	}
+	digest := parsed.Digest(g.hasher)
+	id, err := g.store.FindIdentity(g.t.Context(), digest[:])
+	g.must(err)
+	return id
+}
+
+// suspend suspends the key's account and puts that in force.
+func (g *gateway) suspend(key string) {
+	g.t.Helper()
+	a, err := g.store.SetAccountStatus(g.t.Context(), g.identity(key).Account, account.Suspended)
+	g.must(err)
+	g.must(g.fences.PushAccount(g.t.Context(), a))
+}
+
+// revoke revokes the key and puts that in force.
+func (g *gateway) revoke(key string) {
+	g.t.Helper()
+	k, err := g.store.RevokeKey(g.t.Context(), g.identity(key).Key)
+	g.must(err)
+	g.must(g.fences.PushKey(g.t.Context(), k))
+}
+
+// figures is requests and units of usage lines.
+type figures struct {
+	requests int64
+	units    plan.Units
+}
+
+// usage sums the usage lines of the key's account by outcome.
+func (g *gateway) usage(key string) map[string]figures {
+	g.t.Helper()
+	id := g.identity(key).Account
+	buckets, _, err := g.meter.SealedBuckets(g.t.Context(), account.Shard(id), true, 10_000)
+	g.must(err)
+	sums := make(map[string]figures)
+	for _, b := range buckets {
+		if b.Account != id {
+			continue
+		}
+		for _, line := range b.Lines {
+			f := sums[line.Outcome]
+			sums[line.Outcome] = figures{f.requests + line.Requests, f.units + line.Units}
+		}
+	}
+	return sums
+}
+
+// counted is what the key's counter of the day holds, and its account's of the period.
+func (g *gateway) counted(key string) (day, period plan.Units) {
+	g.t.Helper()
+	id := g.identity(key)
+	read := func(pattern string) plan.Units {
+		names, err := g.meter.Client().Keys(g.t.Context(), pattern).Result()
+		g.must(err)
+		var sum plan.Units
+		for _, name := range names {
+			n, err := g.meter.Client().Get(g.t.Context(), name).Int64()
+			g.must(err)
+			sum += plan.Units(n)
+		}
+		return sum
+	}
+	return read("*day:" + id.Key.String() + ":*"), read("*per:" + id.Account.String() + ":*")
+}
+
+// sent counts the requests of a method at all upstreams together.
+func (g *gateway) sent(method string) int {
+	n := 0
+	for _, u := range g.ups {
+		n += u.Count(method)
+	}
+	return n
+}
+
+// all sets the behaviour of every upstream.
+func (g *gateway) all(reply testkit.Reply) {
+	for _, u := range g.ups {
+		u.Default(reply)
+	}
+}
+
+// answer is an HTTP answer.
+type answer struct {
+	t      *testing.T
+	status int
+	header http.Header
+	body   string
+}
+
+// envelope is a JSON-RPC response or the error envelope of another route.
+type envelope struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  json.RawMessage `json:"result"`
+	Error   *struct {
+		Code    int            `json:"code"`
+		Message string         `json:"message"`
+		Data    map[string]any `json:"data"`
+	} `json:"error"`
+}
+
+// ask sends a request as a client would and checks what holds for every answer: the request id, and that no secret shows.
+func (g *gateway) ask(method, path, key, body string, headers ...string) answer {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
+	g.must(err)
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	return g.send(req)
+}
+
+func (g *gateway) send(req *http.Request) answer {
+	g.t.Helper()
+	resp, err := g.server.Client().Do(req)
+	if err != nil {
+		g.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.t.Fatalf("%s %s: the answer broke off after %d bytes: %v", req.Method, req.URL.Path, len(body), err)
+	}
+	a := answer{t: g.t, status: resp.StatusCode, header: resp.Header, body: string(body)}
+	g.checkRequestID(a)
+	g.noSecretsIn("the body", a.body)
+	g.noSecretsIn("the headers", fmt.Sprint(a.header))
+	return a
+}
+
+// rpc posts a body to a chain.
+func (g *gateway) rpc(key string, id chain.ID, body string, headers ...string) answer {
+	g.t.Helper()
+	return g.ask(http.MethodPost, "/rpc/"+string(id), key, body, headers...)
+}
+
+// eth posts one call without parameters to Ethereum.
+func (g *gateway) eth(key, method string, headers ...string) answer {
+	g.t.Helper()
+	return g.rpc(key, chain.EthMainnet, call(method, "[]"), headers...)
+}
+
+func call(method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, params)
+}
+
+func (g *gateway) checkRequestID(a answer) {
+	g.t.Helper()
+	id, err := uuid.Parse(a.header.Get("X-Request-Id"))
+	if err != nil || id.Version() != 7 {
+		g.t.Errorf("X-Request-Id is %q, want a UUIDv7 (HTTP %d)", a.header.Get("X-Request-Id"), a.status)
+	}
+	var e envelope
+	if json.Unmarshal([]byte(a.body), &e) != nil || e.Error == nil || e.Error.Data["support"] == nil {
+		return
+	}
+	if e.Error.Data["request_id"] != id.String() || e.Error.Data["support"] != "/support/new?request_id="+id.String() {
+		g.t.Errorf("data names the request %v, the header %s", e.Error.Data["request_id"], id)
+	}
+}
+
+func (g *gateway) noSecretsIn(what, text string) {
+	g.t.Helper()
+	if i := strings.Index(strings.ToLower(text), canary); i >= 0 {
+		g.t.Errorf("%s shows a credential of an upstream: …%s…", what, text[max(0, i-80):min(len(text), i+80)])
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, key := range g.keys {
+		if strings.Contains(text, key) {
+			g.t.Errorf("%s shows a key", what)
+		}
+	}
+}
+
+func (a answer) envelope() envelope {
+	a.t.Helper()
+	var e envelope
+	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
+		a.t.Fatalf("HTTP %d is no envelope: %.300s", a.status, a.body)
+	}
+	return e
+}
+
+// refused checks a refusal's status and code, and gives its data.
+func (a answer) refused(status, code int) map[string]any {
+	a.t.Helper()
+	e := a.envelope()
+	if e.Error == nil || a.status != status || e.Error.Code != code {
+		a.t.Fatalf("got HTTP %d %.300s, want HTTP %d and %d", a.status, a.body, status, code)
+	}
+	if ct := a.header.Get("Content-Type"); !strings.HasPrefix(ct, "application/json") {
+		a.t.Errorf("a refusal comes as %q", ct)
+	}
+	if e.Error.Message == "" || e.Error.Data["request_id"] == nil || e.Error.Data["support"] == nil {
+		a.t.Errorf("the refusal lacks a member of the envelope: %s", a.body)
+	}
+	if status == http.StatusTooManyRequests {
+		for _, name := range []string{"Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+			if a.header.Get(name) == "" {
+				a.t.Errorf("a 429 comes without %s", name)
+			}
+		}
+	}
+	return e.Error.Data
+}
+
+// result checks that the call succeeded, and gives the bytes of its result.
+func (a answer) result() string {
+	a.t.Helper()
+	e := a.envelope()
+	if a.status != http.StatusOK || e.Error != nil || e.Result == nil || e.JSONRPC != "2.0" {
+		a.t.Fatalf("got HTTP %d %.300s, want a result", a.status, a.body)
+	}
+	return string(e.Result)
+}
+
+func (a answer) hit() bool { return a.header.Get("X-Service-Cache") == "hit" }
+
+func (a answer) requestID() uuid.UUID { return uuid.MustParse(a.header.Get("X-Request-Id")) }
+
+// calls reads the records of an answer's request. Nothing is recorded after it.
+func (g *gateway) calls(a answer) []store.Call {
+	g.t.Helper()
+	g.flushRecords()
+	calls, err := g.store.FindCalls(g.t.Context(), a.requestID())
+	g.must(err)
+	return calls
+}
+
+// logBuffer keeps what is logged.
+type logBuffer struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func network(t *testing.T, address string) netip.Prefix {
+	t.Helper()
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fences.Network(a)
+}
+
+// abandon sends a request whose client goes away when the function that it gives is called; that waits for the client to be gone.
+func (g *gateway) abandon(key string, id chain.ID, body string) (leave func()) {
+	g.t.Helper()
+	ctx, cancel := context.WithCancel(g.t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/rpc/"+string(id), strings.NewReader(body))
+	g.must(err)
+	req.Header.Set("Authorization", "Bearer "+key)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		resp, err := g.server.Client().Do(req)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+	}()
+	return func() {
+		cancel()
+		<-gone
+	}
+}
