@@ -68,7 +68,7 @@ func (w *wire) accept() {
 		w.conns = append(w.conns, client, server)
 		w.mu.Unlock()
 		w.wg.Go(func() {
-			_, _ = io.Copy(io.MultiWriter(server, w), client)
+			_, _ = io.Copy(io.MultiWriter(w, server), client)
 			_ = server.Close()
 		})
 		w.wg.Go(func() {
@@ -78,7 +78,7 @@ func (w *wire) accept() {
 	}
 }
 
-// Write notes what a store sends.
+// Write notes what a store sends, before PostgreSQL gets it.
 func (w *wire) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

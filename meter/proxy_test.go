@@ -60,14 +60,14 @@ func (p *proxy) accept() {
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
 		p.wg.Go(func() {
-			_, _ = io.Copy(io.MultiWriter(server, p), client)
+			_, _ = io.Copy(io.MultiWriter(p, server), client)
 			_ = server.Close()
 		})
 		p.wg.Go(func() { p.replies(client, server) })
 	}
 }
 
-// Write notes what a client sends.
+// Write notes what a client sends, before the server gets it.
 func (p *proxy) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
