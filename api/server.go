@@ -42,10 +42,14 @@ type Options struct {
 
 type server struct{ Options }
 
+// Settings of libraries that may change only before anything uses them.
+func init() {
+	gin.SetMode(gin.ReleaseMode)
+	uuid.EnableRandPool() // a request id for every request: read randomness in blocks
+}
+
 // Handler gives the routes.
 func Handler(o Options) http.Handler {
-	gin.SetMode(gin.ReleaseMode)
-	uuid.EnableRandPool()
 	s := &server{o}
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true

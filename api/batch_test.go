@@ -1,0 +1,199 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// batch checks that the answer is a batch of n and gives its items.
+func (a answer) batch(n int) []envelope {
+	a.t.Helper()
+	var items []envelope
+	if err := json.Unmarshal([]byte(a.body), &items); err != nil || a.status != http.StatusOK || len(items) != n {
+		a.t.Fatalf("got HTTP %d %.300s (%v), want a batch of %d", a.status, a.body, err, n)
+	}
+	return items
+}
+
+// batchOf gives a batch of n calls with the ids 0 to n-1.
+func batchOf(n int, method string) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":[%d]}`, i, method, i)
+	}
+	return "[" + strings.Join(items, ",") + "]"
+}
+
+func TestABatchIsAnsweredInTheOrderOfItsRequests(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	var under, most atomic.Int64
+	echo := testkit.ResultOf(func(r testkit.Request) any { return r.Params })
+	g.all(func(x *testkit.Exchange) {
+		most.Store(max(most.Load(), under.Add(1)))
+		defer under.Add(-1)
+		var n []int
+		_ = json.Unmarshal(x.Request.Params, &n)
+		if len(n) == 1 && n[0]%10 == 0 { // some take longer
+			timer := time.NewTimer(20 * time.Millisecond)
+			<-timer.C
+		}
+		echo(x)
+	})
+	items := g.rpc(g.unlimited(), chain.EthMainnet, batchOf(100, "eth_call")).batch(100)
+	for i, item := range items {
+		if string(item.ID) != fmt.Sprint(i) || string(item.Result) != fmt.Sprintf("[%d]", i) {
+			t.Fatalf("item %d is %s: %s", i, item.ID, item.Result)
+		}
+	}
+	if n := most.Load(); n < 2 || n > 16 {
+		t.Errorf("%d items ran at once, want some but at most 16", n)
+	}
+}
+
+func TestEachItemOfABatchIsRefusedOnItsOwn(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "something"))
+	key := g.unlimited()
+	a := g.rpc(key, chain.EthMainnet, `[
+		{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[]},
+		{"jsonrpc":"2.0","id":"two","method":"eth_nothing"},
+		{"jsonrpc":"1.0","id":3,"method":"eth_call"},
+		42, "text", null, [],
+		{"jsonrpc":"2.0","method":"eth_chainId"},
+		{"jsonrpc":"2.0","id":null,"method":"eth_getLogs","params":[{"fromBlock":"0x0","toBlock":"0x3e8"}]},
+		{"jsonrpc":"2.0","id":10,"method":"eth_getBalance","params":[]}
+	]`)
+	items := a.batch(10)
+	for i, want := range []struct {
+		id   string
+		code int
+	}{
+		{"1", 0}, {`"two"`, -32601}, {"3", -32600}, {"null", -32600}, {"null", -32600}, {"null", -32600}, {"null", -32600},
+		{"null", 0}, {"null", -32602}, {"10", -32000},
+	} {
+		item := items[i]
+		code := 0
+		if item.Error != nil {
+			code = item.Error.Code
+		}
+		if string(item.ID) != want.id || code != want.code {
+			t.Errorf("item %d is %s with %d, want %s with %d", i, item.ID, code, want.id, want.code)
+		}
+		if code != 0 && code != -32000 && (item.Error.Data["index"] != float64(i) || item.Error.Data["request_id"] != a.requestID().String()) {
+			t.Errorf("item %d carries %v", i, item.Error.Data)
+		}
+	}
+	if a.hit() || a.header.Get("Server-Timing") == "" {
+		t.Error("the batch was no hit, and takes its time")
+	}
+	calls := g.calls(a)
+	if len(calls) != 10 {
+		t.Fatalf("%d calls were recorded", len(calls))
+	}
+	for i, c := range calls {
+		if c.Index != i {
+			t.Errorf("record %d is of item %d", i, c.Index)
+		}
+	}
+}
+
+func TestBatchesOutsideTheBoundsAreRefusedAsAWhole(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	g.rpc(key, chain.EthMainnet, "[]").refused(http.StatusBadRequest, -32600)
+	g.rpc(key, chain.EthMainnet, " [ \n ] ").refused(http.StatusBadRequest, -32600)
+	g.rpc(key, chain.EthMainnet, batchOf(101, "eth_call")).refused(http.StatusRequestEntityTooLarge, -32600)
+	g.rpc(key, chain.EthMainnet, `[{"jsonrpc":"2.0","id":1,"method":"eth_call"}`).refused(http.StatusBadRequest, -32700)
+	g.rpc(key, chain.EthMainnet, batchOf(100, "eth_call")).batch(100)
+	if g.sent("eth_call") != 100 {
+		t.Errorf("%d calls were relayed", g.sent("eth_call"))
+	}
+}
+
+func TestItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	items := g.rpc(key, chain.EthMainnet, batchOf(40, "eth_call")).batch(40)
+	admitted := 0
+	for i, item := range items {
+		if item.Error == nil {
+			admitted++
+			continue
+		}
+		if item.Error.Code != -32005 || item.Error.Data["index"] != float64(i) || item.Error.Data["retry_after"] == nil ||
+			item.Error.Data["next_door"] == nil {
+			t.Fatalf("item %d is refused with %+v", i, item.Error)
+		}
+	}
+	if admitted < 1 || admitted > 15 || g.sent("eth_call") != admitted { // a window may turn while the batch runs
+		t.Errorf("%d of 40 were admitted, %d sent", admitted, g.sent("eth_call"))
+	}
+	if day, _ := g.counted(key); int64(day) != int64(1000*admitted) {
+		t.Errorf("the day holds %d for %d calls", day, admitted)
+	}
+}
+
+func TestABatchIsAHitOnlyWhenEveryItemIs(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	hits := g.rpc(key, chain.EthMainnet, "["+call("eth_chainId", "[]")+","+call("net_version", "[]")+"]")
+	hits.batch(2)
+	if !hits.hit() || !strings.HasPrefix(hits.header.Get("Server-Timing"), "cache;desc=hit") {
+		t.Error("all items hit, the batch did not")
+	}
+	mixed := g.rpc(key, chain.EthMainnet, "["+call("eth_chainId", "[]")+","+call("eth_call", "[]")+"]")
+	mixed.batch(2)
+	if mixed.hit() {
+		t.Error("one item missed, the batch hit")
+	}
+}
+
+func TestAPanicInABatchItemStaysInIt(t *testing.T) {
+	t.Parallel()
+	var armed atomic.Bool
+	var once sync.Once
+	g := setup(t, func(o *options) {
+		o.now = func() time.Time {
+			if armed.Load() {
+				once.Do(func() { panic("a defect that only the log keeps") })
+			}
+			return time.Now()
+		}
+	})
+	key := g.unlimited()
+	g.eth(key, "eth_call").result()
+	g.all(func(x *testkit.Exchange) {
+		armed.Store(true) // from here on, inside the items
+		testkit.Result("0x1")(x)
+	})
+	items := g.rpc(key, chain.EthMainnet, batchOf(3, "eth_call")).batch(3)
+	broken := 0
+	for _, item := range items {
+		if item.Error != nil {
+			broken++
+			if item.Error.Code != -32603 || strings.Contains(item.Error.Message, "defect") {
+				t.Errorf("the item says %+v", item.Error)
+			}
+		}
+	}
+	if broken != 1 || !strings.Contains(g.logs.String(), "a defect") {
+		t.Errorf("%d items broke", broken)
+	}
+	if u := g.usage(key); u["ok"].units+u["refund"].units != 3000 { // the first call, and two of the batch
+		t.Errorf("usage is %v", u)
+	}
+}

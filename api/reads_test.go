@@ -1,0 +1,281 @@
+package api_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+)
+
+func TestReadsSucceedWhileOneOfTwoUpstreamsFails(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.timeout = 2 * time.Second })
+	key := g.unlimited()
+	for name, reply := range unknownOutcome(g) {
+		if name == "endless" {
+			continue // an answer, to a read
+		}
+		for _, u := range g.ups {
+			u.Forget()
+		}
+		g.ups[0].Default(reply)
+		g.ups[1].Default(testkit.Result("0xgood"))
+		applyHealthy(g.pool, chain.EthMainnet, time.Now(), 2)
+		if got := g.eth(key, "eth_call").result(); got != `"0xgood"` {
+			t.Errorf("%s: got %s", name, got)
+		}
+		if strings.Contains(name, "30") && g.ups[1].Total() != 1 {
+			t.Errorf("%s was followed", name)
+		}
+	}
+	g.ups[0].Close()
+	for _, method := range []string{"eth_call", "eth_getBalance", "eth_getLogs"} {
+		if got := g.eth(key, method).result(); got != `"0xgood"` {
+			t.Errorf("with one down %s gives %s", method, got)
+		}
+	}
+}
+
+func TestWhenEveryUpstreamFailsTheCallIsRefunded(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.timeout = 300 * time.Millisecond })
+	for name, row := range map[string]struct {
+		reply        testkit.Reply
+		status, code int
+		outcome      string
+		says         string
+	}{
+		"broken":  {testkit.HTML(502), http.StatusBadGateway, -32022, "upstream_failed", "No upstream gave a usable answer. Nothing was charged"},
+		"hanging": {testkit.Hang(nil), http.StatusGatewayTimeout, -32023, "upstream_timeout", "No upstream answered in time. Nothing was charged"},
+		"absent":  {testkit.Error(-32601, "method not found"), http.StatusNotFound, -32601, "method_not_served", "Nothing was charged"},
+		"range":   {testkit.Error(-32000, "query returned more than 10000 results"), http.StatusBadRequest, -32602, "range_too_large", "Nothing was charged"},
+	} {
+		key := g.doorKey()
+		g.all(row.reply)
+		a := g.rpc(key, chain.EthMainnet, call("eth_getLogs", `[{"fromBlock":"latest"}]`))
+		data := a.refused(row.status, row.code)
+		if !strings.Contains(a.envelope().Error.Message, row.says) {
+			t.Errorf("%s: the message is %s", name, a.envelope().Error.Message)
+		}
+		if row.code == -32601 || row.code == -32602 {
+			if data["contact"] != links.Contact || data["docs"] != links.Docs {
+				t.Errorf("%s: data is %v", name, data)
+			}
+		}
+		if day, period := g.counted(key); day != 0 || period != 0 {
+			t.Errorf("%s: the counters hold %d and %d", name, day, period)
+		}
+		u := g.usage(key)
+		if u["ok"] != (figures{1, 1000}) || u["refund"] != (figures{-1, -1000}) || u[row.outcome] != (figures{1, 0}) {
+			t.Errorf("%s: usage is %v", name, u)
+		}
+	}
+}
+
+func TestAnswersInBandCostWhatTheCallCosts(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.all(testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"))
+	a := g.eth(key, "eth_call")
+	if a.status != http.StatusOK || a.body != `{"jsonrpc":"2.0","id":7,"error":{"code":3,"message":"execution reverted","data":"0x08c379a0"}}` {
+		t.Errorf("got HTTP %d %s", a.status, a.body)
+	}
+	if day, _ := g.counted(key); day != 1000 {
+		t.Errorf("the day holds %d, want one unit", day)
+	}
+}
+
+func TestAClientThatGoesAwayPaysForWhatItAsked(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.all(testkit.Hang(nil))
+	leave := g.abandon(key, chain.EthMainnet, call("eth_call", "[]"))
+	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_call") == 1 }, "the call arrives")
+	leave()
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if day, _ := g.counted(key); day != 1000 {
+		t.Errorf("the day holds %d, want one unit", day)
+	}
+	if u := g.usage(key); u["ok"] != (figures{1, 1000}) || len(u) != 1 {
+		t.Errorf("usage is %v", u)
+	}
+	if g.sent("eth_call") != 1 {
+		t.Error("the call went on to another upstream")
+	}
+}
+
+func TestAWrongChainIsNeverUsedEvenWhenItIsTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.upstreams, o.apply, o.chains = 1, false, []chain.ID{chain.EthMainnet} })
+	key := g.unlimited()
+	g.ups[0].On("eth_chainId", testkit.Result("0x1"))
+	g.ups[0].On("eth_blockNumber", testkit.Result("0xf4240"))
+	probe := func() {
+		s, err := g.pool.Probe(t.Context(), chain.EthMainnet)
+		g.must(err)
+		on, _ := g.pool.Chain(chain.EthMainnet)
+		on.Apply(s)
+	}
+	if data := g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020); data["retry_after"] == nil {
+		t.Error("a 503 without retry_after")
+	}
+	probe()
+	g.eth(key, "eth_call").result()
+	other := setup(t, func(o *options) { o.upstreams, o.apply, o.chains = 1, false, []chain.ID{chain.EthMainnet} })
+	other.ups[0].On("eth_chainId", testkit.Result("0x89"))
+	other.ups[0].On("eth_blockNumber", testkit.Result("0xf4240"))
+	s, err := other.pool.Probe(t.Context(), chain.EthMainnet)
+	other.must(err)
+	on, _ := other.pool.Chain(chain.EthMainnet)
+	on.Apply(s)
+	key = other.doorKey()
+	for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_blockNumber"} {
+		a := other.eth(key, method)
+		a.refused(http.StatusServiceUnavailable, -32020)
+		if a.header.Get("Retry-After") == "" || other.sent(method) > 1 || (method != "eth_blockNumber" && other.sent(method) != 0) {
+			t.Errorf("%s: Retry-After %q, %d sent", method, a.header.Get("Retry-After"), other.sent(method))
+		}
+	}
+	if day, _ := other.counted(key); day != 0 {
+		t.Errorf("the day holds %d, want nothing charged", day)
+	}
+}
+
+func TestPublicCallersNeverReachPremiumUpstreams(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.supply = plan.Premium })
+	for _, planKey := range []string{plan.Free, plan.Builder, plan.WalletBound} {
+		g.eth(g.accountKey(planKey), "eth_call").refused(http.StatusServiceUnavailable, -32020)
+	}
+	g.eth(g.doorKey(), "eth_call", "X-Route-Tier", "fast").refused(http.StatusServiceUnavailable, -32020)
+	if g.sent("eth_call") != 0 {
+		t.Error("a public caller reached a premium upstream")
+	}
+	g.eth(g.accountKey(plan.Pro), "eth_call").result()
+}
+
+func TestResultsPassByteForByte(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for _, result := range []string{
+		`{ "b" : 1.00, "a":[ 1e2 , "\u0041\/" ], "a":null}`, `12345678901234567890123`, `"é\n"`, `true`, `null`, `[]`, "[\n\t1\r\n]",
+	} {
+		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":`+result+`}`))
+		if a := g.eth(key, "eth_call"); a.body != `{"jsonrpc":"2.0","id":7,"result":`+result+`}` {
+			t.Errorf("%s came as %s", result, a.body)
+		}
+	}
+}
+
+func TestTwoHundredMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) { //nolint:paralleltest // it measures the heap
+	const size = 200 << 20
+	g := setup(t)
+	key := g.unlimited()
+	g.ups[0].Default(testkit.Large(size))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
+	g.must(err)
+	req.Header.Set("Authorization", "Bearer "+key)
+	var before, during runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	resp, err := g.server.Client().Do(req)
+	g.must(err)
+	defer func() { _ = resp.Body.Close() }()
+	got, want := sha256.New(), sha256.New()
+	var peak uint64
+	chunk := make([]byte, 1<<20)
+	total := 0
+	for read := 0; ; read++ {
+		n, err := resp.Body.Read(chunk)
+		total += n
+		_, _ = got.Write(chunk[:n])
+		if read%1000 == 0 {
+			runtime.ReadMemStats(&during)
+			peak = max(peak, during.HeapAlloc)
+		}
+		if err == io.EOF { //nolint:errorlint // as readers say it
+			break
+		}
+		g.must(err)
+	}
+	_, _ = io.WriteString(want, `{"jsonrpc":"2.0","id":7,"result":"0x`)
+	zeros := bytes.Repeat([]byte("0"), 1<<20)
+	for range size >> 20 {
+		_, _ = want.Write(zeros)
+	}
+	_, _ = io.WriteString(want, `"}`)
+	if hex.EncodeToString(got.Sum(nil)) != hex.EncodeToString(want.Sum(nil)) {
+		t.Errorf("%d bytes came, and they are not those of the upstream", total)
+	}
+	if grown := int64(peak) - int64(before.HeapAlloc); grown > 32<<20 { //nolint:gosec // far below 63 bits
+		t.Errorf("the heap grew by %d MB while streaming", grown>>20)
+	}
+}
+
+func TestABrokenStreamIsCutOffAndRefunded(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.ups[0].Default(testkit.BreakAfter(2 << 20))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
+	g.must(err)
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := g.server.Client().Do(req)
+	g.must(err)
+	defer func() { _ = resp.Body.Close() }()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil || n < 256<<10 {
+		t.Errorf("the client got %d bytes and %v, want a connection that is cut", n, err)
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if day, _ := g.counted(key); day != 0 {
+		t.Errorf("the day holds %d, want it refunded", day)
+	}
+	a := answer{t: t, header: resp.Header}
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "upstream_failed" || calls[0].Units != 0 || calls[0].Upstream != "up-0" {
+		t.Errorf("recorded %+v", calls)
+	}
+}
+
+func TestAnswersLargerThanTheBoundAreNotServed(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.maxAnswer = 1 << 20 })
+	key := g.doorKey()
+	g.all(testkit.WithHeader("Content-Length", fmt.Sprint(2<<20), testkit.Large(2<<20-60)))
+	g.eth(key, "eth_call").refused(http.StatusBadGateway, -32022)
+	if day, _ := g.counted(key); day != 0 {
+		t.Errorf("the day holds %d", day)
+	}
+}
+
+func TestAnAnswerTooLargeForABatchIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.all(testkit.Result("0xsmall"))
+	g.ups[0].On("debug_traceCall", testkit.Large(40<<20))
+	a := g.rpc(key, chain.EthMainnet, "["+call("eth_call", "[]")+","+call("debug_traceCall", "[]")+","+call("eth_getBalance", "[]")+"]")
+	items := a.batch(3)
+	if string(items[0].Result) != `"0xsmall"` || string(items[2].Result) != `"0xsmall"` {
+		t.Errorf("the others got %s and %s", items[0].Result, items[2].Result)
+	}
+	if e := items[1].Error; e == nil || e.Code != -32022 || !strings.Contains(e.Message, "too large for a batch") || e.Data["index"] != 1.0 {
+		t.Errorf("the large one got %+v", e)
+	}
+	if day, _ := g.counted(key); day != 2000 {
+		t.Errorf("the day holds %d, want two units", day)
+	}
+}
