@@ -10,7 +10,7 @@ import (
 
 // Under the race detector sync.Pool drops what it is given at random, so that the pooled state can be counted only without it.
 // Counting allocations and running in parallel exclude each other.
-func TestDigestingAKeyDoesNotAllocate(t *testing.T) {
+func TestDigestingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // see above
 	h, err := account.NewHasher(make([]byte, account.MinPepperBytes))
 	if err != nil {
 		t.Fatal(err)

@@ -313,7 +313,7 @@ func TestDigestTravelsAsText(t *testing.T) {
 }
 
 // Counting allocations and running in parallel exclude each other.
-func TestParsingAKeyDoesNotAllocate(t *testing.T) {
+func TestParsingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // allocations of others would be counted
 	text := []byte(mintKey(t).Reveal())
 	asString := string(text)
 	allocs := testing.AllocsPerRun(1000, func() {

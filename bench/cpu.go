@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +29,7 @@ func cpuByProgram() map[string]time.Duration {
 			continue // it ended meanwhile
 		}
 		var pid int
-		open, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
+		open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 		if _, err := fmt.Sscan(string(text[:max(open, 0)]), &pid); err != nil || end < open {
 			continue
 		}

@@ -50,10 +50,10 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if o.rounds < 1 || o.connections < 1 || o.duration < time.Second {
 		return errors.New("give at least one round, one connection and one second")
 	}
-	rig, err := startRig(ctx, o, progress)
+	rig, err := startRig(ctx, progress)
 	if err != nil {
 		return err
 	}
 	err = rig.measure(ctx, o, out, progress)
-	return errors.Join(err, rig.close())
+	return errors.Join(err, rig.close(ctx))
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ type rig struct {
 	pprof    string
 }
 
-func startRig(ctx context.Context, o options, progress io.Writer) (r *rig, err error) {
+func startRig(ctx context.Context, progress io.Writer) (r *rig, err error) {
 	for _, program := range []string{"wrk", "nginx"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return nil, fmt.Errorf("%s was not found: run scripts/bootstrap bench", program)
@@ -37,7 +38,7 @@ func startRig(ctx context.Context, o options, progress io.Writer) (r *rig, err e
 	r = &rig{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, r.close())
+			err = errors.Join(err, r.close(ctx))
 		}
 	}()
 	if r.dir, err = os.MkdirTemp("", "gateway-bench-"); err != nil {
@@ -133,9 +134,9 @@ func (r *rig) start(cmd *exec.Cmd) error {
 
 const stopWait = 5 * time.Second
 
-func (r *rig) close() error {
-	for i := len(r.children) - 1; i >= 0; i-- {
-		_ = r.children[i].Process.Signal(os.Interrupt)
+func (r *rig) close(ctx context.Context) error {
+	for _, c := range slices.Backward(r.children) {
+		_ = c.Process.Signal(os.Interrupt)
 	}
 	for _, c := range r.children {
 		done := time.AfterFunc(stopWait, func() { _ = c.Process.Kill() })
@@ -144,7 +145,7 @@ func (r *rig) close() error {
 	}
 	var err error
 	if r.stack != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
 		err = r.stack.Close(ctx)
 	}

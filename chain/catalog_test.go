@@ -54,7 +54,7 @@ const week = 7 * 24 * time.Hour
 func wantedCatalog(id chain.ID) map[string]want {
 	wanted := make(map[string]want)
 	add := func(names string, w want) {
-		for _, name := range strings.Fields(names) {
+		for name := range strings.FieldsSeq(names) {
 			wanted[name] = w
 		}
 	}
@@ -200,7 +200,7 @@ func TestServiceAnswersItsChainIDItself(t *testing.T) {
 }
 
 // Counting allocations and running in parallel exclude each other.
-func TestCommonCallsDoNotAllocate(t *testing.T) {
+func TestCommonCallsDoNotAllocate(t *testing.T) { //nolint:paralleltest // allocations of others would be counted
 	c := lookup(t, "eth_mainnet")
 	name := []byte("eth_getLogs")
 	for _, tc := range []struct{ method, params string }{

@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -59,10 +60,7 @@ var specified = map[string]pair{
 
 func TestTableHoldsExactlyTheSpecifiedCodesAndStatuses(t *testing.T) {
 	t.Parallel()
-	missing := make(map[string]pair, len(specified))
-	for name, want := range specified {
-		missing[name] = want
-	}
+	missing := maps.Clone(specified)
 	for _, e := range fault.Table() {
 		want, ok := missing[e.Name]
 		if !ok {

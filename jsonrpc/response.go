@@ -169,8 +169,7 @@ type tracker struct {
 }
 
 func (t *tracker) feed(p []byte) (n int, done bool) {
-	for i := 0; i < len(p); i++ {
-		c := p[i]
+	for i, c := range p {
 		if t.inString {
 			switch {
 			case t.escaped:

@@ -60,7 +60,7 @@ func object(b []byte, i, depth int) (int, error) {
 		if i, err = value(b, from, depth-1); err != nil {
 			return 0, err
 		}
-		more := false
+		var more bool
 		if i, more, err = next(b, i, '}'); err != nil || !more {
 			return i, err
 		}
@@ -80,7 +80,7 @@ func array(b []byte, i, depth int) (int, error) {
 		if i, err = value(b, i, depth-1); err != nil {
 			return 0, err
 		}
-		more := false
+		var more bool
 		if i, more, err = next(b, i, ']'); err != nil || !more {
 			return i, err
 		}

@@ -151,8 +151,14 @@ func TestCallsCostWeightTimesTier(t *testing.T) {
 		weight int
 		want   string
 	}{
-		{"cheap", 1, "0.5"}, {"cheap", 2, "1"}, {"balanced", 1, "1"}, {"balanced", 2, "2"}, {"fast", 1, "2"}, {"fast", 2, "4"},
-		{"", 1, "1"}, {"cheap", 0, "0"},
+		{"cheap", 1, "0.5"},
+		{"cheap", 2, "1"},
+		{"balanced", 1, "1"},
+		{"balanced", 2, "2"},
+		{"fast", 1, "2"},
+		{"fast", 2, "4"},
+		{"", 1, "1"},
+		{"cheap", 0, "0"},
 	} {
 		tier, ok := plan.ParseTier(tc.tier)
 		if !ok {

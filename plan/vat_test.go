@@ -34,8 +34,18 @@ func TestVATIsSplitExactly(t *testing.T) {
 		applies bool
 		net     plan.Atomic
 	}{
-		{108000, true, 90000}, {108000, false, 108000}, {90000, true, 75000}, {1, true, 0}, {5, true, 4}, {6, true, 5}, {7, true, 5},
-		{119, true, 99}, {120, true, 100}, {121, true, 100}, {0, true, 0}, {math.MaxInt64, false, math.MaxInt64},
+		{108000, true, 90000},
+		{108000, false, 108000},
+		{90000, true, 75000},
+		{1, true, 0},
+		{5, true, 4},
+		{6, true, 5},
+		{7, true, 5},
+		{119, true, 99},
+		{120, true, 100},
+		{121, true, 100},
+		{0, true, 0},
+		{math.MaxInt64, false, math.MaxInt64},
 	} {
 		net, vat := plan.SplitVAT(tc.paid, tc.applies)
 		if net != tc.net || net+vat != tc.paid {
@@ -52,9 +62,17 @@ func TestUnitsBoughtAreRoundedDownAndCapped(t *testing.T) {
 		units  plan.Units
 		capped bool
 	}{
-		{0, 0, false}, {-5, 0, false}, {8, 0, false}, {9, 1 * plan.Unit, false}, {17, 1 * plan.Unit, false}, {90000, 10_000 * plan.Unit, false},
-		{1_799_999, 199_999 * plan.Unit, false}, {1_800_000, 200_000 * plan.Unit, false}, {1_800_008, 200_000 * plan.Unit, false},
-		{1_800_009, 200_000 * plan.Unit, true}, {math.MaxInt64, 200_000 * plan.Unit, true},
+		{0, 0, false},
+		{-5, 0, false},
+		{8, 0, false},
+		{9, 1 * plan.Unit, false},
+		{17, 1 * plan.Unit, false},
+		{90000, 10_000 * plan.Unit, false},
+		{1_799_999, 199_999 * plan.Unit, false},
+		{1_800_000, 200_000 * plan.Unit, false},
+		{1_800_008, 200_000 * plan.Unit, false},
+		{1_800_009, 200_000 * plan.Unit, true},
+		{math.MaxInt64, 200_000 * plan.Unit, true},
 	} {
 		if units, capped := balanced.UnitsFor(tc.net); units != tc.units || capped != tc.capped {
 			t.Errorf("%d buys %s (capped %v), want %s (%v)", tc.net, units, capped, tc.units, tc.capped)

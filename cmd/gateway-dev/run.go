@@ -54,7 +54,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err := os.MkdirAll(data, 0o711); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("--data: choose a folder that can be written: %w", err)
 	}
-	logFile, err := os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	logFile, err := os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the user names the folder
 	if err != nil {
 		return fmt.Errorf("--data: choose a folder that can be written: %w", err)
 	}
@@ -69,7 +69,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, within(stopTimeout, stack.Close)) }()
+	defer func() { err = errors.Join(err, within(ctx, stopTimeout, stack.Close)) }()
 	if err := wire.Migrate(ctx, stack.DatabaseURL, wire.Up, logFile); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
@@ -142,7 +142,7 @@ func serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx)) // the worker goes on until the API has stopped
 	defer stopWork()
 	var roles sync.WaitGroup
-	errs := make([]error, 3)
+	var errs [3]error
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)
@@ -173,11 +173,12 @@ func serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(errs[0], errs[1], errs[2], err)
 }
 
-func within(d time.Duration, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+// within calls f with a deadline of its own, also when ctx is over.
+func within(ctx context.Context, d time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()
 	return f(ctx)
 }

@@ -93,6 +93,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		return err
 	}
 	defer b.close()
+	//nolint:contextcheck // the recorder outlives ctx: what is recorded while draining is written too
 	recorder := store.NewRecorder(b.store, store.RecorderOptions{
 		Logger:  log,
 		OnDrop:  func(n int) { b.metrics.CallRecordsDropped.Add(float64(n)) },
@@ -126,7 +127,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	case err = <-failed:
 	}
 	close(draining)
-	err = errors.Join(ignoreClosed(err), drain(server, recorder, cfg.DrainTimeout))
+	err = errors.Join(ignoreClosed(err), drain(ctx, server, recorder, cfg.DrainTimeout))
 	stopWatching()
 	background.Wait()
 	return err
@@ -149,8 +150,8 @@ func httpServer(handler http.Handler, cfg config.Config, log *slog.Logger) *http
 }
 
 // drain finishes what is under way, calls first, then their records.
-func drain(server *http.Server, recorder *store.Recorder, within time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+func drain(ctx context.Context, server *http.Server, recorder *store.Recorder, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	err := server.Shutdown(ctx)
 	if err != nil {
