@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/upstream/internal/plainhttp"
 )
 
 // Endpoint is one upstream of one chain.
@@ -26,7 +26,7 @@ type Endpoint struct {
 
 	family   chain.Family
 	template *http.Request
-	reads    *http.Transport
+	reads    roundTripper
 	writes   *http.Transport
 	scrub    scrubber
 	health   health
@@ -55,22 +55,35 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		probe := http.Request{Header: header}
 		probe.SetBasicAuth(address.User.Username(), password)
 	}
+	template := &http.Request{
+		Method: http.MethodPost, URL: address, Host: address.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
 	return &Endpoint{
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
-		family: family,
-		template: &http.Request{
-			Method: http.MethodPost, URL: address, Host: address.Host, Header: header,
-			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		},
-		reads:  readTransport(),
+		family: family, template: template,
+		reads:  readTransport(template, now),
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
 		health: health{now: now}, lacking: lacking{now: now},
 	}, nil
 }
 
-func readTransport() *http.Transport {
+// roundTripper is a client of one upstream.
+type roundTripper interface {
+	http.RoundTripper
+	CloseIdleConnections()
+}
+
+// readTransport speaks HTTP/1.1 in the lean way to nodes over plain TCP, and lets net/http negotiate with everything behind TLS.
+func readTransport(template *http.Request, now func() time.Time) roundTripper {
+	if template.URL.Scheme == "http" {
+		return plainhttp.New(plainhttp.Options{
+			Template: template, DialTimeout: dialTimeout, IdleTimeout: idleTimeout, MaxIdle: maxIdleConns,
+			MaxHeaderBytes: maxAnswerHeader, Now: now,
+		})
+	}
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSHandshakeTimeout:    dialTimeout,
@@ -101,9 +114,9 @@ func (e *Endpoint) close() {
 }
 
 // post sends body once. No GetBody is set, so nothing below can send it again.
-func (e *Endpoint) post(ctx context.Context, t *http.Transport, body []byte) (*http.Response, error) {
+func (e *Endpoint) post(ctx context.Context, t http.RoundTripper, body []byte) (*http.Response, error) {
 	req := e.template.WithContext(ctx)
-	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.Body = payload{bytes.NewReader(body)}
 	req.ContentLength = int64(len(body))
 	resp, err := t.RoundTrip(req)
 	if err != nil {
@@ -111,6 +124,11 @@ func (e *Endpoint) post(ctx context.Context, t *http.Transport, body []byte) (*h
 	}
 	return resp, nil
 }
+
+// payload can be read again from its start, which net/http does not know of.
+type payload struct{ *bytes.Reader }
+
+func (payload) Close() error { return nil }
 
 // safe gives an error without the endpoint's address or credential.
 func (e *Endpoint) safe(err error) error {

@@ -192,7 +192,7 @@ func TestSubmissionsSpeakHTTP1(t *testing.T) {
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
 	c.Apply(healthy(c, time.Now()))
 	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	c.endpoints[0].reads.TLSClientConfig = &tls.Config{RootCAs: roots}
+	c.endpoints[0].reads.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
 	c.endpoints[0].writes.TLSClientConfig = &tls.Config{RootCAs: roots}
 	for _, send := range []func(context.Context, *Request) (*Answer, *fault.Error){c.Submit, c.Read} {
 		answer, f := send(deadline(t, testTimeout), request("eth_sendRawTransaction"))

@@ -1,0 +1,340 @@
+// Package plainhttp owns a lean HTTP/1.1 client for JSON-RPC reads over plain TCP. The caller's own goroutine writes the request and
+// reads the answer on a connection that it holds alone, which saves what net/http spends on handing both to other goroutines. It speaks
+// to one server, sends one kind of request, follows nothing and knows no TLS; everything else is net/http's.
+package plainhttp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options of a Transport. All are required.
+type Options struct {
+	// Template is what every request looks like: URL, Host and Header. Its header must not change.
+	Template       *http.Request
+	DialTimeout    time.Duration
+	IdleTimeout    time.Duration // idle connections older than this are not used again
+	MaxIdle        int           // idle connections kept; more are closed
+	MaxHeaderBytes int           // of an answer
+	Now            func() time.Time
+}
+
+// Transport is an http.RoundTripper that uses of a request its context and its body only. A request that went out on a connection
+// which died while it was idle is sent once more on a fresh one, so it is for reads alone.
+type Transport struct {
+	o       Options
+	address string
+	head    []byte // the request up to the value of Content-Length
+	dialer  net.Dialer
+
+	mu   sync.Mutex // guards idle
+	idle []*conn    // the newest last
+}
+
+// New makes a transport to the server of the template's URL.
+func New(o Options) *Transport {
+	u := o.Template.URL
+	address := u.Host
+	if u.Port() == "" {
+		address = net.JoinHostPort(u.Hostname(), "80")
+	}
+	head := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n", o.Template.Method, u.RequestURI(), o.Template.Host)
+	for name, values := range o.Template.Header {
+		for _, v := range values {
+			head = fmt.Appendf(head, "%s: %s\r\n", name, v)
+		}
+	}
+	return &Transport{o: o, address: address, head: append(head, "Content-Length: "...), dialer: net.Dialer{Timeout: o.DialTimeout}}
+}
+
+var errDead = errors.New("the server closed the idle connection")
+
+// RoundTrip sends a request and reads the head of its answer. The body must be read to its end, or closed.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	c := t.takeAlive()
+	reused := c != nil
+	for {
+		if c == nil {
+			var err error
+			if c, err = t.dial(ctx); err != nil {
+				return nil, err
+			}
+		}
+		resp, err := c.exchange(ctx, req)
+		if err == nil {
+			return resp, nil
+		}
+		c.close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if !reused || !errors.Is(err, errDead) {
+			return nil, err
+		}
+		// What else is idle died with it.
+		t.CloseIdleConnections()
+		if err := rewind(req); err != nil {
+			return nil, err
+		}
+		c, reused = nil, false
+	}
+}
+
+// rewind makes the body readable once more.
+func rewind(req *http.Request) error {
+	seeker, ok := req.Body.(io.Seeker)
+	if !ok {
+		return errDead
+	}
+	_, err := seeker.Seek(0, io.SeekStart)
+	return err
+}
+
+// CloseIdleConnections closes every connection that nobody holds.
+func (t *Transport) CloseIdleConnections() {
+	t.mu.Lock()
+	idle := t.idle
+	t.idle = nil
+	t.mu.Unlock()
+	for _, c := range idle {
+		c.close()
+	}
+}
+
+// takeAlive takes an idle connection on which the server has neither said anything nor hung up. What it said unasked would be read
+// as the answer to the next request.
+func (t *Transport) takeAlive() *conn {
+	for {
+		c := t.take()
+		if c == nil || c.quiet() {
+			return c
+		}
+		c.close()
+	}
+}
+
+func (t *Transport) take() *conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := len(t.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	c := t.idle[last]
+	t.idle[last] = nil
+	t.idle = t.idle[:last]
+	if t.o.Now().Sub(c.since) > t.o.IdleTimeout {
+		// The newest is too old, so all are.
+		old := t.idle
+		t.idle = nil
+		go func() {
+			c.close()
+			for _, o := range old {
+				o.close()
+			}
+		}()
+		return nil
+	}
+	return c
+}
+
+func (t *Transport) put(c *conn) {
+	c.since = t.o.Now()
+	t.mu.Lock()
+	if len(t.idle) < t.o.MaxIdle {
+		t.idle = append(t.idle, c)
+		c = nil
+	}
+	t.mu.Unlock()
+	if c != nil {
+		c.close()
+	}
+}
+
+func (t *Transport) dial(ctx context.Context) (*conn, error) {
+	nc, err := t.dialer.DialContext(ctx, "tcp", t.address)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{t: t, nc: nc, fresh: true}
+	if sc, ok := nc.(syscall.Conn); ok {
+		if c.raw, err = sc.SyscallConn(); err != nil {
+			c.close()
+			return nil, err
+		}
+		c.look = c.lookNow
+	}
+	c.limited.R = nc
+	c.br = bufio.NewReaderSize(&c.limited, 8<<10) // also the longest header line
+	return c, nil
+}
+
+// conn is one connection, held by one call at a time.
+type conn struct {
+	t       *Transport
+	nc      net.Conn
+	limited io.LimitedReader // bounds an answer's head; unbounded for its body
+	br      *bufio.Reader
+	out     []byte
+	since   time.Time
+	fresh   bool
+
+	raw    syscall.RawConn
+	look   func(fd uintptr) bool // lookNow, made once
+	looked struct {
+		n   int
+		err error
+		b   [1]byte
+	}
+}
+
+// quiet is whether nothing has arrived on an idle connection, not even its end.
+func (c *conn) quiet() bool {
+	if c.raw == nil {
+		return true
+	}
+	if err := c.raw.Read(c.look); err != nil {
+		return false
+	}
+	return c.looked.n < 0 && (errors.Is(c.looked.err, syscall.EAGAIN) || errors.Is(c.looked.err, syscall.EWOULDBLOCK))
+}
+
+// lookNow reads without waiting: the descriptor is in non-blocking mode.
+func (c *conn) lookNow(fd uintptr) bool {
+	c.looked.n, c.looked.err = syscall.Read(int(fd), c.looked.b[:])
+	return true
+}
+
+func (c *conn) close() { _ = c.nc.Close() } // nothing is lost with it
+
+var past = time.Unix(1, 0)
+
+// exchange writes the request in one go and reads the head of the answer.
+func (c *conn) exchange(ctx context.Context, req *http.Request) (*http.Response, error) {
+	stop := context.AfterFunc(ctx, func() { _ = c.nc.SetDeadline(past) })
+	resp, err := c.roundTrip(req)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	resp.Body = &body{c: c, ctx: ctx, stop: stop, r: resp.Body, reuse: !resp.Close}
+	return resp, nil
+}
+
+func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
+	c.out = append(c.out[:0], c.t.head...)
+	c.out = strconv.AppendInt(c.out, req.ContentLength, 10)
+	c.out = append(c.out, "\r\n\r\n"...)
+	from := len(c.out)
+	c.out = append(c.out, make([]byte, req.ContentLength)...)
+	if _, err := io.ReadFull(req.Body, c.out[from:]); err != nil {
+		return nil, err
+	}
+	if _, err := c.nc.Write(c.out); err != nil {
+		return nil, c.dead(err)
+	}
+	c.limited.N = int64(c.t.o.MaxHeaderBytes)
+	if _, err := c.br.Peek(1); err != nil {
+		return nil, c.dead(err)
+	}
+	c.fresh = false
+	resp, err := readHead(c.br)
+	if err != nil {
+		return nil, err
+	}
+	c.limited.N = 1 << 62
+	return resp, nil
+}
+
+// dead says of an error before the first byte of an answer that the connection had died while it was idle.
+func (c *conn) dead(err error) error {
+	if c.fresh {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errDead, err)
+}
+
+// body gives the connection back at its end.
+type body struct {
+	c     *conn
+	ctx   context.Context //nolint:containedctx // of the call that is being answered
+	stop  func() bool
+	r     io.ReadCloser
+	reuse bool
+	ended bool
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.ended {
+		return 0, io.EOF
+	}
+	n, err := b.r.Read(p)
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		b.end(true)
+	default:
+		if b.ctx.Err() != nil {
+			err = b.ctx.Err()
+		}
+		b.end(false)
+	}
+	return n, err
+}
+
+// Close ends the call; a connection on which the answer goes on is closed.
+func (b *body) Close() error {
+	if !b.ended {
+		b.end(false)
+	}
+	return nil
+}
+
+func (b *body) end(whole bool) {
+	b.ended = true
+	if b.stop() && whole && b.reuse && b.c.br.Buffered() == 0 {
+		b.c.t.put(b.c)
+		return
+	}
+	b.c.close()
+}
+
+// chunked reads a chunked body and the trailer after it.
+type chunked struct {
+	io.Reader
+	br *bufio.Reader
+}
+
+func newChunked(br *bufio.Reader) io.ReadCloser {
+	return io.NopCloser(&chunked{httputil.NewChunkedReader(br), br})
+}
+
+const maxTrailer = 4 << 10
+
+func (c *chunked) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	for read := 0; read < maxTrailer; {
+		line, err := c.br.ReadSlice('\n')
+		if err != nil {
+			return n, unexpected(err)
+		}
+		if read += len(line); len(trim(line)) == 0 {
+			return n, io.EOF
+		}
+	}
+	return n, errHead
+}
