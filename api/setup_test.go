@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +40,7 @@ var links = chain.Links{Contact: "contact@example.org", Docs: "https://docs.exam
 
 // gateway is a door over real servers and scripted upstreams.
 type gateway struct {
-	t        *testing.T
+	t        testing.TB
 	url      string
 	server   *httptest.Server
 	ups      []*testkit.UpstreamServer // of every chain; the first is the fastest
@@ -56,6 +55,7 @@ type gateway struct {
 	recorder *store.Recorder
 	logs     *logBuffer
 
+	recordTime    time.Duration // that the recorder has to write what it holds
 	closeRecorder sync.Once
 	mu            sync.Mutex // guards keys
 	keys          []string
@@ -75,7 +75,7 @@ type options struct {
 	apply     bool // a snapshot in which every upstream is healthy
 }
 
-func setup(t *testing.T, change ...func(*options)) *gateway {
+func setup(t testing.TB, change ...func(*options)) *gateway {
 	t.Helper()
 	o := options{
 		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public, timeout: 10 * time.Second,
@@ -84,7 +84,7 @@ func setup(t *testing.T, change ...func(*options)) *gateway {
 	for _, f := range change {
 		f(&o)
 	}
-	g := &gateway{t: t, logs: &logBuffer{}, database: testkit.Postgres(t), redis: testkit.Redis(t)}
+	g := &gateway{t: t, recordTime: testTimeout, logs: &logBuffer{}, database: testkit.Postgres(t), redis: testkit.Redis(t)}
 	log := slog.New(slog.NewJSONHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	g.store, err = store.Open(t.Context(), g.database)
@@ -170,7 +170,7 @@ func (g *gateway) must(err error) {
 // flushRecords writes what the recorder holds; nothing is recorded after it.
 func (g *gateway) flushRecords() {
 	g.closeRecorder.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), g.recordTime)
 		defer cancel()
 		_ = g.recorder.Close(ctx) // PostgreSQL may be gone by then
 	})
@@ -299,7 +299,7 @@ func (g *gateway) all(reply testkit.Reply) {
 
 // answer is an HTTP answer.
 type answer struct {
-	t      *testing.T
+	t      testing.TB
 	status int
 	header http.Header
 	body   string
@@ -467,15 +467,6 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-func network(t *testing.T, address string) netip.Prefix {
-	t.Helper()
-	a, err := netip.ParseAddr(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fences.Network(a)
-}
-
 // abandon sends a request whose client goes away when the function that it gives is called; that waits for the client to be gone.
 func (g *gateway) abandon(key string, id chain.ID, body string) (leave func()) {
 	g.t.Helper()
@@ -496,4 +487,11 @@ func (g *gateway) abandon(key string, id chain.ID, body string) (leave func()) {
 		cancel()
 		<-gone
 	}
+}
+
+// applyAt applies a snapshot of Ethereum with another head.
+func applyAt(g *gateway, head uint64, at time.Time) {
+	on, _ := g.pool.Chain(chain.EthMainnet)
+	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: at, Head: head, HeadKnown: true}
+	on.Apply(s)
 }

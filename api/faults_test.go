@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+func TestWithoutTheMeterNothingIsRelayed(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	g.eth(key, "eth_call").result()
+	g.redis.Kill(t)
+	for _, method := range []string{"eth_call", "eth_chainId", "eth_sendRawTransaction"} {
+		a := g.eth(key, method)
+		a.refused(http.StatusServiceUnavailable, -32021)
+		if a.header.Get("Retry-After") == "" || string(a.envelope().ID) != "7" {
+			t.Errorf("%s: %v %s", method, a.header, a.body)
+		}
+	}
+	items := g.rpc(key, chain.EthMainnet, batchOf(20, "eth_call")).batch(20)
+	for _, item := range items {
+		if item.Error == nil || item.Error.Code != -32021 {
+			t.Fatalf("an item got %+v", item)
+		}
+	}
+	g.ask(http.MethodPost, "/keys", "", "").refused(http.StatusServiceUnavailable, -32021)
+	if n := g.ups[0].Total() + g.ups[1].Total(); n != 1 {
+		t.Errorf("%d requests reached the upstreams, want the one before", n)
+	}
+	g.redis.Start(t)
+	testkit.Eventually(t, testTimeout, func() bool { return g.eth(key, "eth_call").status == http.StatusOK }, "calls are relayed again")
+}
+
+func TestAMeterThatHangsIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	g.eth(key, "eth_call").result()
+	g.redis.Pause(t)
+	defer g.redis.Resume(t)
+	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32021)
+	if n := g.sent("eth_call"); n != 1 {
+		t.Errorf("%d requests reached the upstreams", n)
+	}
+}
+
+func TestARefundThatFailsIsNotCalledOne(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	g.eth(key, "eth_call").result()
+	g.all(func(x *testkit.Exchange) {
+		g.redis.Kill(t)
+		testkit.HTML(http.StatusBadGateway)(x)
+	})
+	g.ups[1].Default(testkit.HTML(http.StatusBadGateway))
+	a := g.eth(key, "eth_call")
+	a.refused(http.StatusBadGateway, -32022)
+	if strings.Contains(a.body, "Nothing was charged") || !strings.Contains(a.body, "could not be given back") {
+		t.Errorf("the message is not true: %s", a.body)
+	}
+	if !strings.Contains(g.logs.String(), "refund failed") {
+		t.Error("the operator is not told")
+	}
+}
+
+func TestWithoutTheRecordWarmKeysGoOn(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	warm, cold := g.unlimited(), g.unlimited()
+	g.eth(warm, "eth_call").result()
+	g.dropDatabase()
+	for range 5 {
+		g.eth(warm, "eth_call").result()
+	}
+	a := g.eth(cold, "eth_call")
+	if a.refused(http.StatusServiceUnavailable, -32021); a.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	if n := g.sent("eth_call"); n != 6 {
+		t.Errorf("%d calls were relayed", n)
+	}
+}
+
+// dropDatabase takes PostgreSQL away from the gateway for good.
+func (g *gateway) dropDatabase() {
+	g.t.Helper()
+	g.recordTime = 10 * time.Millisecond // in vain
+	u, err := url.Parse(g.database)
+	g.must(err)
+	name := strings.TrimPrefix(u.Path, "/")
+	u.Path = "/postgres"
+	conn, err := pgx.Connect(g.t.Context(), u.String())
+	g.must(err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	// Refuse connections, then end those that are open.
+	_, err = conn.Exec(g.t.Context(), `ALTER DATABASE `+pgx.Identifier{name}.Sanitize()+` ALLOW_CONNECTIONS false`)
+	g.must(err)
+	_, err = conn.Exec(g.t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, name)
+	g.must(err)
+}
+
+func TestAPanicGivesTheConstantEnvelope(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.random = panicking{} })
+	a := g.ask(http.MethodPost, "/keys", "", "")
+	a.refused(http.StatusInternalServerError, -32603)
+	if strings.Contains(a.body, "defect") || strings.Contains(a.body, "goroutine") {
+		t.Errorf("the body shows the cause: %s", a.body)
+	}
+	if log := g.logs.String(); !strings.Contains(log, "a defect in the source") || !strings.Contains(log, a.header.Get("X-Request-Id")) {
+		t.Error("the log does not show the cause beside the request's id")
+	}
+	g.eth(g.unlimited(), "eth_call").result()
+}
+
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("a defect in the source of randomness") }
+
+func TestASlowReaderIsNoFailureOfTheService(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.timeout = time.Second })
+	key := g.doorKey()
+	g.ups[0].Default(testkit.Large(64 << 20))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
+	g.must(err)
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := g.server.Client().Do(req)
+	g.must(err)
+	defer func() { _ = resp.Body.Close() }()
+	timer := time.NewTimer(1500 * time.Millisecond) // the client reads nothing until the call's time is over
+	<-timer.C
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Error("the answer passed as whole")
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if day, _ := g.counted(key); day != 1000 {
+		t.Errorf("the day holds %d: the service did its part", day)
+	}
+}

@@ -1,0 +1,98 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares an answer with testdata/<name>.golden, once what differs each time is taken out.
+func (a answer) golden(name string) {
+	a.t.Helper()
+	var text bytes.Buffer
+	text.WriteString(http.StatusText(a.status) + "\n")
+	for _, header := range []string{"Allow", "Cache-Control", "Content-Type", "Ratelimit-Limit", "Ratelimit-Remaining", "Retry-After", "X-Service-Cache"} {
+		if v := a.header.Get(header); v != "" {
+			text.WriteString(header + ": " + v + "\n")
+		}
+	}
+	text.WriteByte('\n')
+	if err := json.Indent(&text, []byte(a.body), "", "  "); err != nil {
+		a.t.Fatalf("%s: %v in %s", name, err, a.body)
+	}
+	text.WriteByte('\n')
+	got := text.String()
+	for _, changing := range []struct{ pattern, placeholder string }{
+		{`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`, "<request id>"},
+		{`cag_[0-9A-Za-z]{49}`, "<key>"},
+		{`cag_[0-9A-Za-z]{8}`, "<key prefix>"},
+		{`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z`, "<time>"},
+		{`(?i)(retry-after: |"retry_after": |Wait )\d+`, "${1}<seconds>"},
+	} {
+		got = regexp.MustCompile(changing.pattern).ReplaceAllString(got, changing.placeholder)
+	}
+	path := filepath.Join("testdata", strings.ReplaceAll(name, " ", "_")+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		a.t.Fatalf("%v: run the test with -update", err)
+	}
+	if got != string(want) {
+		a.t.Errorf("%s changed; run the test with -update when that is meant\ngot:\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+func TestWireFormatsStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.timeout = time.Second })
+	account, door := g.unlimited(), g.doorKey()
+	g.newKey().golden("welcome")
+	g.newKey()
+	g.newKey()
+	g.newKey().golden("new key quota")
+	g.eth(account, "eth_chainId").golden("hit")
+	g.eth("", "eth_call").golden("key missing")
+	g.eth(account, "eth_newFilter").golden("method not served")
+	g.rpc(account, "bitcoin", call("eth_call", "[]")).golden("unknown chain")
+	g.rpc(account, chain.EthMainnet, "not json").golden("not json")
+	g.rpc(account, chain.EthMainnet, `{"jsonrpc":"2.0","id":"x"}`).golden("not a request")
+	g.rpc(account, chain.EthMainnet, batchOf(101, "eth_call")).golden("batch too large")
+	g.rpc(account, chain.EthMainnet, call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`)).golden("range too large")
+	g.eth(account, "eth_call", "X-Route-Tier", "slow").golden("tier refused")
+	g.rpc(account, chain.EthMainnet, "["+call("eth_chainId", "[]")+","+call("eth_nothing", "[]")+"]").golden("batch")
+	g.ask(http.MethodGet, "/rpc/eth_mainnet", "", "").golden("method not allowed")
+	g.ask(http.MethodGet, "/nothing", "", "").golden("unknown route")
+	g.eth(door, "eth_nothing").golden("door key")
+	for range 100 {
+		if a := g.eth(door, "eth_chainId"); a.status == http.StatusTooManyRequests {
+			a.golden("rate window")
+			break
+		}
+	}
+	g.all(testkit.Reset())
+	g.rpc(account, chain.EthMainnet, call("eth_sendRawTransaction", `["0x02f86b010780"]`)).golden("outcome unknown")
+	g.all(testkit.HTML(http.StatusBadGateway))
+	g.eth(account, "eth_call").golden("upstream failed")
+	g.all(testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"))
+	g.eth(account, "eth_call").golden("error in band")
+	g.suspend(door)
+	g.eth(door, "eth_call").golden("suspended")
+	g.redis.Kill(t)
+	g.eth(account, "eth_call").golden("meter unreachable")
+}

@@ -1,0 +1,175 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+func TestEveryCallLeavesOneRecord(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	id := g.identity(key)
+	g.ups[0].On("eth_getBalance", testkit.HTML(http.StatusBadGateway))
+	g.ups[1].On("eth_getBalance", testkit.Result("0x2"))
+	g.ups[0].On("eth_getCode", testkit.Error(3, "execution reverted"))
+	for _, u := range g.ups {
+		u.On("eth_estimateGas", testkit.HTML(http.StatusBadGateway))
+	}
+	g.ups[0].On("eth_sendRawTransaction", testkit.Reset())
+	g.ups[1].On("eth_sendRawTransaction", testkit.Reset())
+	want := []struct {
+		chain          chain.ID
+		method, params string
+		tier           string
+		record         store.Call
+	}{
+		{chain.EthMainnet, "eth_call", "[]", "fast", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 2000, Upstream: "up-0", Attempts: 1, Class: "standard"}},
+		{chain.EthMainnet, "eth_getBalance", "[]", "", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Upstream: "up-1", Attempts: 2, Class: "standard"}},
+		{chain.EthMainnet, "eth_getCode", "[]", "", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard"}},
+		{chain.EthMainnet, "debug_traceCall", "[]", "cheap", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "heavy"}},
+		{chain.EthMainnet, "eth_chainId", "[]", "", store.Call{Outcome: "hit", HTTPStatus: 200, Class: "standard"}},
+		{chain.EthMainnet, "eth_estimateGas", "[]", "", store.Call{Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2, Class: "standard"}},
+		{chain.EthMainnet, "eth_sendRawTransaction", "[]", "", store.Call{Outcome: "outcome_unknown", HTTPStatus: 409, Attempts: 1, Class: "standard"}},
+		{chain.EthMainnet, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0xffff"}]`, "", store.Call{Outcome: "range_too_large", HTTPStatus: 400, Class: "standard"}},
+		{chain.SolanaMainnet, "getBalance", `["11111111111111111111111111111111"]`, "", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard"}},
+	}
+	answers := make([]answer, len(want))
+	for i, w := range want {
+		answers[i] = g.rpc(key, w.chain, call(w.method, w.params), "X-Route-Tier", w.tier)
+	}
+	unknownMethod := g.eth(key, "eth_nothing-"+strings.Repeat("x", 50))
+	notJSON := g.rpc(key, chain.EthMainnet, "not json")
+	unknownKey := g.eth("cag_nothing", "eth_call")
+	for i, w := range want {
+		calls := g.calls(answers[i])
+		if len(calls) != 1 {
+			t.Fatalf("%s: %d records", w.method, len(calls))
+		}
+		got := calls[0]
+		tier := w.tier
+		if tier == "" {
+			tier = string(plan.Balanced)
+		}
+		if got.Account != id.Account || got.Key != id.Key || got.Chain != w.chain || got.Method != w.method || got.Tier != tier || got.Service != "rpc" {
+			t.Errorf("%s: recorded %+v", w.method, got)
+		}
+		if got.Outcome != w.record.Outcome || got.HTTPStatus != w.record.HTTPStatus || got.Units != w.record.Units || got.Attempts != w.record.Attempts {
+			t.Errorf("%s: recorded %+v, want %+v", w.method, got, w.record)
+		}
+		if w.record.Upstream != "" && got.Upstream != w.record.Upstream || (w.record.Attempts > 0) != (got.Upstream != "") {
+			t.Errorf("%s: the upstream is %q, want %q", w.method, got.Upstream, w.record.Upstream)
+		}
+		if got.Class != w.record.Class || got.ResponseBytes != int64(len(answers[i].body)) || got.RequestBytes != int64(len(w.params)) {
+			t.Errorf("%s: class %s, %d bytes in, %d out", w.method, got.Class, got.RequestBytes, got.ResponseBytes)
+		}
+	}
+	for a, outcome := range map[*answer]string{&unknownMethod: "method_not_served", &notJSON: "not_json"} {
+		if calls := g.calls(*a); len(calls) != 1 || calls[0].Outcome != outcome || calls[0].Method != "" || calls[0].Units != 0 {
+			t.Errorf("%s: recorded %+v", outcome, calls)
+		}
+	}
+	if calls := g.calls(unknownKey); len(calls) != 0 {
+		t.Errorf("a caller nobody knows left %+v", calls)
+	}
+}
+
+// TestNoCredentialOfAnUpstreamLeavesTheGateway has upstreams say all they know about their address, in every way. The harness puts a
+// canary into each place of the address and the headers, and looks for it in every body, header and log line.
+func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.chains, o.apply = []chain.ID{chain.EthMainnet}, false })
+	key := g.unlimited()
+	told := func(x *testkit.Exchange) string {
+		r := x.Request
+		return fmt.Sprintf("http://canaryuser:canarypass@%s%s %v", strings.TrimPrefix(g.ups[0].URL, "http://"), r.Path, r.Header)
+	}
+	if g.ups[0].Total() != 0 {
+		t.Fatal("an upstream was asked before")
+	}
+	ways := map[string]testkit.Reply{
+		"error": func(x *testkit.Exchange) { testkit.Error(-32000, told(x))(x) },
+		"data": func(x *testkit.Exchange) {
+			testkit.ErrorWithData(3, "execution reverted", map[string]any{"url": told(x)})(x)
+		},
+		"range":      func(x *testkit.Exchange) { testkit.Error(-32000, "too many results for "+told(x))(x) },
+		"absent":     func(x *testkit.Exchange) { testkit.Error(-32601, told(x))(x) },
+		"throttled":  func(x *testkit.Exchange) { testkit.Error(-32005, "rate limit of "+told(x))(x) },
+		"html":       func(x *testkit.Exchange) { testkit.Raw(502, "text/html", "<p>"+told(x))(x) },
+		"html 200":   func(x *testkit.Exchange) { testkit.Raw(200, "text/html", told(x))(x) },
+		"redirect":   func(x *testkit.Exchange) { testkit.Redirect(g.ups[1].URL + x.Request.Path)(x) },
+		"header":     func(x *testkit.Exchange) { testkit.WithHeader("X-Upstream", told(x), testkit.Result("0x1"))(x) },
+		"status 401": func(x *testkit.Exchange) { testkit.ErrorWithStatus(401, -32000, "invalid api key "+told(x))(x) },
+		"id": func(x *testkit.Exchange) {
+			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":%q,"result":1}`, told(x)))(x)
+		},
+		"member": func(x *testkit.Exchange) {
+			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":1,%q:1,"result":{},"error":{"code":1}}`, told(x)))(x)
+		},
+		"no HTTP": func(x *testkit.Exchange) {
+			conn, _, err := http.NewResponseController(x.W).Hijack()
+			if err == nil {
+				_, _ = fmt.Fprintf(conn, "HTTP/1.1 %s\r\n\r\n", told(x))
+				_ = conn.Close()
+			}
+		},
+		"bad header": func(x *testkit.Exchange) {
+			conn, _, err := http.NewResponseController(x.W).Hijack()
+			if err == nil {
+				_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: %s\r\n\r\n", told(x))
+				_ = conn.Close()
+			}
+		},
+		"reset": testkit.Reset(),
+	}
+	var asked []answer
+	for name, reply := range ways {
+		g.all(reply)
+		snapshot, err := g.pool.Probe(t.Context(), chain.EthMainnet) // the probes hear it too
+		g.must(err)
+		g.must(g.board.Publish(t.Context(), snapshot))
+		applyHealthy(g.pool, chain.EthMainnet, snapshot.MeasuredAt, 2)
+		for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_blockNumber"} {
+			a := g.eth(key, method)
+			asked = append(asked, a)
+			if name == "error" && method == "eth_call" && !strings.Contains(a.body, "[redacted]") {
+				t.Errorf("the upstream's words are missing: %s", a.body)
+			}
+		}
+		g.rpc(key, chain.EthMainnet, batchOf(3, "eth_getBalance")).batch(3)
+	}
+	for _, u := range g.ups {
+		u.Close()
+	}
+	g.eth(key, "eth_call").refused(http.StatusBadGateway, -32022)
+	for _, r := range g.ups[0].Requests()[:1] {
+		if !strings.Contains(r.Path, canary) || !strings.Contains(r.Header.Get("X-Api-Key"), canary) || r.Header.Get("Authorization") == "" {
+			t.Fatalf("the canary is not where it should be: %s %v", r.Path, r.Header)
+		}
+	}
+	names, err := g.meter.Client().Keys(t.Context(), "*").Result()
+	g.must(err)
+	for _, name := range names {
+		dump, err := g.meter.Client().Dump(t.Context(), name).Result()
+		g.must(err)
+		g.noSecretsIn("Redis", name+dump)
+	}
+	board, ok, err := g.board.Read(t.Context(), chain.EthMainnet)
+	if g.must(err); !ok {
+		t.Error("the board is empty")
+	}
+	g.noSecretsIn("the board", fmt.Sprintf("%+v", board))
+	for _, a := range asked {
+		g.noSecretsIn("a record", fmt.Sprintf("%+v", g.calls(a)))
+	}
+	if !strings.Contains(g.logs.String(), "call failed") {
+		t.Error("nothing was logged, so nothing was shown")
+	}
+}

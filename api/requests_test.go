@@ -1,0 +1,435 @@
+package api_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/plan"
+)
+
+func TestIDsAreEchoedByteForByte(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for _, id := range []string{
+		`1`, `-0`, `12345678901234567890123456789`, `1.50`, `1e400`, `"a"`, `""`, `"\u0041\/\"\n"`, `"é"`, `null`, `true`, `false`,
+		`{ "a" : [1, 2.0] }`, `[ ]`, `"` + strings.Repeat("x", 4000) + `"`,
+	} {
+		for _, method := range []string{"eth_call", "eth_nothing"} {
+			a := g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`"}`)
+			if !strings.HasPrefix(a.body, `{"jsonrpc":"2.0","id":`+id+`,`) {
+				t.Errorf("%s came back as %.60s", id, a.body)
+			}
+		}
+	}
+	if a := g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","method":"eth_call"}`); !strings.HasPrefix(a.body, `{"jsonrpc":"2.0","id":null,"result"`) {
+		t.Errorf("a missing id came back as %.60s", a.body)
+	}
+	long := g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":"`+strings.Repeat("x", 5000)+`","method":"eth_call"}`)
+	if long.refused(http.StatusBadRequest, -32600); string(long.envelope().ID) != "null" {
+		t.Error("an id that is refused must not be echoed")
+	}
+}
+
+func TestWhatIsNoRequestIsRefused(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	const ok = `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[]}`
+	for body, code := range map[string]int{
+		"": -32700, " ": -32700, "{": -32700, "not json": -32700, `{"jsonrpc":"2.0",}`: -32700, ok + "x": -32700, ok + ok: -32700,
+		"\xef\xbb\xbf" + ok: -32700, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["` + "\xff" + `"]}`: -32700,
+		`{"jsonrpc":"2.0","id":01,"method":"eth_call"}`: -32700, `{'jsonrpc':'2.0'}`: -32700, "\x00": -32700,
+		`1`: -32600, `"x"`: -32600, `null`: -32600, `true`: -32600, `{}`: -32600,
+		`{"jsonrpc":"1.0","id":1,"method":"eth_call"}`: -32600, `{"jsonrpc":2.0,"id":1,"method":"eth_call"}`: -32600,
+		`{"id":1,"method":"eth_call"}`: -32600, `{"jsonrpc":"2.0","id":1}`: -32600, `{"jsonrpc":"2.0","id":1,"method":1}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":null}`: -32600, `{"jsonrpc":"2.0","id":1,"method":["eth_call"]}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":{}}`: -32600, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":"x"}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":1}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"id":2,"method":"eth_call"}`:     -32600, `{"jsonrpc":"2.0","id":1,"method":"eth_call","method":"eth_chainId"}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("m", 129) + `"}`:                                                -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`:     -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + `}`: -32600,
+		strings.Repeat("[", 100_000): -32600, strings.Repeat(`{"a":`, 100_000): -32600,
+	} {
+		g.rpc(key, chain.EthMainnet, body).refused(http.StatusBadRequest, code)
+	}
+	if g.sent("eth_call") != 0 {
+		t.Error("something was relayed")
+	}
+	if u := g.usage(key); u["ok"].requests != 0 || u["not_json"].requests == 0 || u["not_a_request"].requests == 0 {
+		t.Errorf("usage is %v", u)
+	}
+	g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":null}`).result()
+	g.rpc(key, chain.EthMainnet, "\r\n\t "+ok+" \n", "Content-Type", "text/plain").result()
+}
+
+func TestBodiesOverTheLimitAreRefused(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	frame := len(call("eth_call", `[""]`))
+	exact := call("eth_call", `["`+strings.Repeat("0", 1<<20-frame)+`"]`)
+	if len(exact) != 1<<20 {
+		t.Fatalf("the body has %d bytes", len(exact))
+	}
+	g.rpc(key, chain.EthMainnet, exact).result()
+	over := exact[:len(exact)-3] + `0"]}`
+	g.rpc(key, chain.EthMainnet, over).refused(http.StatusRequestEntityTooLarge, -32600)
+	// Without Content-Length the size shows only while reading.
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", struct{ io.Reader }{strings.NewReader(over)})
+	g.must(err)
+	req.Header.Set("Authorization", "Bearer "+key)
+	g.send(req).refused(http.StatusRequestEntityTooLarge, -32600)
+}
+
+func TestUnknownChainsAndMethodsAreRefusedWithAWayOn(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for _, name := range []string{"eth_mainnet2", "ETH_MAINNET", "bitcoin", "eth.mainnet", "1"} {
+		a := g.rpc(key, chain.ID(name), call("eth_call", "[]"))
+		a.refused(http.StatusNotFound, -32600)
+		if string(a.envelope().ID) != "7" || !strings.Contains(a.body, "base_mainnet") {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+	a := g.rpc(key, chain.PolygonPoS, call("eth_call", "[]")) // known, but this gateway has no upstream for it
+	if data := a.refused(http.StatusNotFound, -32600); data["contact"] != links.Contact || !strings.Contains(a.body, "polygon_pos") {
+		t.Errorf("a chain without upstreams: %s", a.body)
+	}
+	for _, method := range []string{
+		"eth_nothing", "ETH_CALL", "eth_call ", "eth_newFilter", "eth_subscribe", "eth_sign", "eth_sendTransaction", "eth_accounts",
+		"personal_sign", "admin_peers", "miner_start", "engine_newPayloadV1", "txpool_content", "debug_setHead",
+		"eth_sendRawTransactionSync", "eth_sendBundle", "debug_getBadBlocks", "getSlot", "bor_getAuthor", "",
+	} {
+		a := g.eth(key, method)
+		data := a.refused(http.StatusNotFound, -32601)
+		if data["contact"] != links.Contact || data["docs"] != links.Docs || g.ups[0].Total()+g.ups[1].Total() != 0 {
+			t.Errorf("%s: %s", method, a.body)
+		}
+	}
+	for _, method := range []string{"getProgramAccounts", "requestAirdrop", "getIdentity", "slotSubscribe", "getConfirmedBlock", "getFees", "eth_call"} {
+		g.rpc(key, chain.SolanaMainnet, call(method, "[]")).refused(http.StatusNotFound, -32601)
+	}
+	if u := g.usage(key); u["method_not_served"].units != 0 || u["ok"].requests != 0 {
+		t.Errorf("usage is %v", u)
+	}
+}
+
+func TestParameterCapsAreRefusedForNothingAndSayHowToPaginate(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	for _, body := range []string{
+		call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`),
+		call("eth_getLogs", `[{"fromBlock":"earliest"}]`),
+		call("eth_feeHistory", `["0x401","latest",[]]`),
+	} {
+		a := g.rpc(key, chain.EthMainnet, body)
+		data := a.refused(http.StatusBadRequest, -32602)
+		if data["contact"] != links.Contact || data["docs"] != links.Docs {
+			t.Errorf("data is %v", data)
+		}
+		if m := strings.ToLower(a.envelope().Error.Message); !strings.Contains(m, "paginat") && !strings.Contains(m, "split") {
+			t.Errorf("the message does not say how to go on: %s", m)
+		}
+	}
+	if day, _ := g.counted(key); day != 0 || g.ups[0].Total() != 0 {
+		t.Errorf("the day holds %d, %d were sent", day, g.ups[0].Total())
+	}
+}
+
+func TestCallsWeighWhatTheInterfaceSays(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	for _, row := range []struct {
+		method, params, tier string
+		want                 plan.Units
+	}{
+		{"eth_call", `[]`, "", 1000},
+		{"eth_call", `[]`, "balanced", 1000},
+		{"eth_call", `[]`, "cheap", 500},
+		{"eth_call", `[]`, "fast", 2000},
+		{"debug_traceCall", `[]`, "", 2000},
+		{"debug_traceCall", `[]`, "cheap", 1000},
+		{"debug_traceCall", `[]`, "fast", 4000},
+		{"eth_getLogs", `[{"fromBlock":"0xf4100","toBlock":"0xf417f"}]`, "", 1000}, // 128 blocks
+		{"eth_getLogs", `[{"fromBlock":"0xf4100","toBlock":"0xf4180"}]`, "", 2000}, // 129
+		{"eth_getBalance", `["0x0","0xf41c0"]`, "", 1000},                          // head − 128
+		{"eth_getBalance", `["0x0","0xf41bf"]`, "", 2000},                          // head − 129
+		{"eth_getBalance", `["0x0","earliest"]`, "fast", 4000},
+	} {
+		key := g.doorKey()
+		a := g.rpc(key, chain.EthMainnet, call(row.method, row.params), "X-Route-Tier", row.tier)
+		a.result()
+		if day, period := g.counted(key); day != row.want || period != 0 {
+			t.Errorf("%s %s %s costs %d and %d, want %d", row.method, row.params, row.tier, day, period, row.want)
+		}
+	}
+	key := g.doorKey()
+	for _, tier := range []string{"slow", "FAST", "fast "} {
+		a := g.eth(key, "eth_call", "X-Route-Tier", tier)
+		if tier == "fast " {
+			a.result() // white space around a header's value is no part of it
+			continue
+		}
+		a.refused(http.StatusBadRequest, -32602)
+		if string(a.envelope().ID) != "7" || !strings.Contains(a.body, "cheap, balanced or fast") {
+			t.Errorf("%s: %s", tier, a.body)
+		}
+	}
+}
+
+func TestKeysThatAreNoneAreRefused(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	last := byte('0')
+	if key[len(key)-1] == last {
+		last = '1'
+	}
+	unknown := "cag_" + strings.Repeat("0", 43)
+	minted, err := account.MintKey(strings.NewReader(strings.Repeat("k", 32)))
+	g.must(err)
+	for name, authorization := range map[string]string{
+		"missing": "", "another scheme": "Basic " + key, "bare": key, "empty": "Bearer ", "bad checksum": "Bearer " + key[:len(key)-1] + string(last),
+		"short": "Bearer cag_", "no checksum": "Bearer " + unknown, "unknown": "Bearer " + minted.Reveal(), "two": "Bearer " + key + " " + key,
+		"case": "Bearer " + strings.ToUpper(key), "credential": "Bearer cagx_" + key[4:], "long": "Bearer " + strings.Repeat(key, 50),
+	} {
+		var headers []string
+		if authorization != "" {
+			headers = []string{"Authorization", authorization}
+		}
+		a := g.ask(http.MethodPost, "/rpc/eth_mainnet", "", "not json", headers...)
+		a.refused(http.StatusUnauthorized, -32001)
+		if string(a.envelope().ID) != "null" || !strings.Contains(a.body, "POST /keys") {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+	for _, authorization := range []string{"bearer " + key, "BEARER  " + key + " "} {
+		g.ask(http.MethodPost, "/rpc/eth_mainnet", "", call("eth_call", "[]"), "Authorization", authorization).result()
+	}
+	g.revoke(key)
+	data := g.eth(key, "eth_call").refused(http.StatusUnauthorized, -32001)
+	if next, _ := data["next_door"].(map[string]any); next["where"] != "POST /keys" {
+		t.Errorf("next_door is %v", data["next_door"])
+	}
+}
+
+func TestASuspendedAccountIsRefusedBeforeAnythingElse(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.eth(key, "eth_call").result()
+	g.suspend(key)
+	for range 8 { // more than its window: suspension comes first
+		for _, body := range []string{call("eth_call", "[]"), "not json", call("eth_nothing", "[]"), call("eth_chainId", "[]")} {
+			if data := g.rpc(key, chain.EthMainnet, body).refused(http.StatusForbidden, -32009); data["next_door"] == nil {
+				t.Error("a door key is refused without a next door")
+			}
+		}
+	}
+	g.rpc(key, "nowhere", "not json").refused(http.StatusForbidden, -32009)
+}
+
+func TestTheRateWindowRefusesBeforeTheRequestIsLookedAt(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	refusals := 0
+	for n := 0; refusals < 5 && n < 200; n++ { // a window may turn between two requests
+		a := g.rpc(key, chain.EthMainnet, "not json")
+		if a.status == http.StatusBadRequest {
+			a.refused(http.StatusBadRequest, -32700)
+			continue
+		}
+		refusals++
+		data := a.refused(http.StatusTooManyRequests, -32005)
+		if a.header.Get("RateLimit-Limit") != "5" || a.header.Get("RateLimit-Remaining") != "0" || a.header.Get("Retry-After") != fmt.Sprint(data["retry_after"]) {
+			t.Errorf("headers %v, data %v", a.header, data)
+		}
+		if next, _ := data["next_door"].(map[string]any); next["do"] == nil {
+			t.Errorf("next_door is %v", data["next_door"])
+		}
+	}
+	if refusals < 5 {
+		t.Fatal("five requests a second were not the limit")
+	}
+	if day, _ := g.counted(key); day != 0 {
+		t.Errorf("the day holds %d: what is no request counts in the window alone", day)
+	}
+}
+
+func TestTheDayOfADoorKeyRefuses(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.eth(key, "eth_call").result()
+	id := g.identity(key)
+	names, err := g.meter.Client().Keys(t.Context(), "*day:"+id.Key.String()+":*").Result()
+	g.must(err)
+	g.must(g.meter.Client().Set(t.Context(), names[0], int64(10_000*plan.Unit-500), time.Hour).Err())
+	a := g.eth(key, "eth_call")
+	data := a.refused(http.StatusTooManyRequests, -32016)
+	if data["next_door"] == nil || a.header.Get("RateLimit-Limit") != "10000" || a.header.Get("RateLimit-Remaining") != "0" {
+		t.Errorf("headers %v, data %v", a.header, data)
+	}
+	g.eth(key, "eth_call", "X-Route-Tier", "cheap").result() // half a unit is left
+	g.eth(key, "eth_chainId").result()                       // hits cost nothing
+	if u := g.usage(key); u["door_key_day"].requests != 1 || u["ok"].units != 1500 {
+		t.Errorf("usage is %v", u)
+	}
+}
+
+func TestLimitHeadersAreSpelledAsTheInterfaceSpellsThem(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	for range 50 {
+		raw := g.raw("POST /rpc/eth_mainnet HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx")
+		if !strings.HasPrefix(raw, "HTTP/1.1 429") {
+			continue
+		}
+		for _, name := range []string{"\r\nRateLimit-Limit: 5\r\n", "\r\nRateLimit-Remaining: 0\r\n", "\r\nRateLimit-Reset: ", "\r\nRetry-After: ", "\r\nX-Request-Id: "} {
+			if !strings.Contains(raw, name) {
+				t.Errorf("%q is not in %s", name, raw)
+			}
+		}
+		return
+	}
+	t.Error("the window never refused")
+}
+
+// raw sends bytes and reads the whole answer as bytes.
+func (g *gateway) raw(request string) string {
+	g.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+	g.must(err)
+	defer func() { _ = conn.Close() }()
+	g.must(conn.SetDeadline(time.Now().Add(testTimeout)))
+	_, err = io.WriteString(conn, request)
+	g.must(err)
+	text, err := io.ReadAll(bufio.NewReader(conn))
+	g.must(err)
+	return string(text)
+}
+
+func TestHeaderFloodsGetTheEnvelope(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	var many, longer []string
+	for i := range 200 {
+		many = append(many, fmt.Sprintf("X-Flood-%d", i), "x")
+	}
+	for range 4 {
+		longer = append(longer, "X-Long", strings.Repeat("x", 10<<10))
+	}
+	for name, headers := range map[string][]string{"many": many, "long": longer, "one": {"X-Long", strings.Repeat("x", 500<<10)}} {
+		a := g.eth(key, "eth_call", headers...)
+		a.refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
+		if g.sent("eth_call") != 0 {
+			t.Errorf("%s: the call was relayed", name)
+		}
+	}
+	g.ask(http.MethodGet, "/healthz?"+strings.Repeat("x", 40<<10), "", "").refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
+}
+
+func TestOtherRoutesAndMethodsGetTheEnvelope(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, http.MethodHead, "BREW"} {
+		a := g.ask(method, "/rpc/eth_mainnet", key, "")
+		if a.header.Get("Allow") != http.MethodPost || a.status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: HTTP %d, Allow %q", method, a.status, a.header.Get("Allow"))
+		}
+		if method == http.MethodHead {
+			if a.body != "" {
+				t.Error("HEAD has a body")
+			}
+			continue
+		}
+		a.refused(http.StatusMethodNotAllowed, -32600)
+	}
+	g.ask(http.MethodGet, "/keys", "", "").refused(http.StatusMethodNotAllowed, -32600)
+	for _, path := range []string{"/", "/rpc", "/rpc/", "/rpc/eth_mainnet/", "/rpc/eth_mainnet/x", "/keys/", "//rpc/eth_mainnet", "/nothing", "/.env", "/rpc/../keys"} {
+		a := g.ask(http.MethodPost, path, key, call("eth_call", "[]"))
+		if a.refused(http.StatusNotFound, -32600); g.sent("eth_call") != 0 {
+			t.Errorf("%s was relayed", path)
+		}
+	}
+}
+
+func TestEveryResponseHasAnIDOfItsOwn(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	const theirs = "018f0000-0000-7000-8000-000000000000"
+	seen := map[string]bool{theirs: true}
+	for _, a := range []answer{
+		g.eth(key, "eth_call", "X-Request-Id", theirs), g.eth(key, "eth_chainId", "X-Request-Id", theirs), g.eth(key, "eth_nothing", "X-Request-Id", theirs),
+		g.rpc(key, chain.EthMainnet, batchOf(2, "eth_call"), "X-Request-Id", theirs), g.eth("", "eth_call", "X-Request-Id", theirs),
+		g.ask(http.MethodGet, "/healthz", "", "", "X-Request-Id", theirs), g.ask(http.MethodGet, "/readyz", "", "", "X-Request-Id", theirs),
+		g.ask(http.MethodGet, "/nothing", "", "", "X-Request-Id", theirs), g.ask(http.MethodPost, "/keys", "", "", "X-Request-Id", theirs),
+	} {
+		id := a.header.Get("X-Request-Id")
+		if seen[id] || len(a.header.Values("X-Request-Id")) != 1 {
+			t.Errorf("the id %s is not the response's own", id)
+		}
+		seen[id] = true
+	}
+}
+
+func TestServerTimingNamesTheParts(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for method, want := range map[string][]string{
+		"eth_call": {"gate;dur=", "route;dur=", "upstream;dur="}, "eth_chainId": {"cache;desc=hit;dur="}, "eth_nothing": {"gate;dur="},
+	} {
+		got := g.eth(key, method).header.Get("Server-Timing")
+		for _, part := range want {
+			if !strings.Contains(got, part) {
+				t.Errorf("%s: Server-Timing is %q, want %s", method, got, part)
+			}
+		}
+	}
+}
+
+func TestHealthAndReadinessSpeakForTheProcess(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.apply = false })
+	if a := g.ask(http.MethodGet, "/healthz", "", ""); a.status != http.StatusOK {
+		t.Errorf("healthz is %d", a.status)
+	}
+	ready := func() (int, map[string]any) {
+		a := g.ask(http.MethodGet, "/readyz", "", "")
+		var body map[string]any
+		g.must(json.Unmarshal([]byte(a.body), &body))
+		return a.status, body
+	}
+	if status, body := ready(); status != http.StatusServiceUnavailable {
+		t.Errorf("ready before any head is known: %v", body)
+	}
+	for _, id := range g.pool.Chains() {
+		applyHealthy(g.pool, id, time.Now(), 2)
+	}
+	if status, body := ready(); status != http.StatusOK {
+		t.Errorf("not ready: %v", body)
+	}
+	g.redis.Kill(t)
+	if status, body := ready(); status != http.StatusServiceUnavailable {
+		t.Errorf("ready without the meter: %v", body)
+	}
+}
