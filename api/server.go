@@ -62,6 +62,7 @@ func Handler(o Options) http.Handler {
 
 	engine.POST("/rpc/:chain", s.rpc)
 	engine.POST("/keys", s.newKey)
+	engine.GET("/docs/methods", s.methods)
 	engine.GET("/healthz", s.healthz)
 	engine.GET("/readyz", s.readyz)
 	return engine

@@ -37,9 +37,6 @@ type Config struct {
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
 	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
 	LogFormat         string        `env:"LOG_FORMAT"         envDefault:"json"`
-
-	// CallRecordDays is set by nobody's environment: the keeping of call records is fixed in package workflows.
-	CallRecordDays int
 }
 
 // Role says which variables must be there.

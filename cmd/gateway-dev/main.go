@@ -17,16 +17,21 @@ func main() {
 	// A second signal ends the process at once; what it started dies with it.
 	context.AfterFunc(ctx, stop)
 	ctx, unfollow := followGoRun(ctx)
-	err := command().ExecuteContext(ctx)
+	var started bool
+	err := command(&started).ExecuteContext(ctx)
 	unfollow()
 	stop()
 	if err != nil {
+		if !started { // the command line itself was at fault
+			err = fmt.Errorf("%w; gateway-dev --help lists the flags", err)
+		}
 		fmt.Fprintln(os.Stderr, "gateway-dev:", err)
 		os.Exit(1)
 	}
 }
 
-func command() *cobra.Command {
+// command gives the command line. started is set once it is understood.
+func command(started *bool) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "gateway-dev",
@@ -38,6 +43,7 @@ Ctrl-C stops everything it started, and nothing else; the data stays for the nex
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PreRun:        func(*cobra.Command, []string) { *started = true },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -20,21 +20,27 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := command().ExecuteContext(ctx)
+	var started bool
+	err := command(&started).ExecuteContext(ctx)
 	stop()
 	if err != nil {
+		if !started { // the command line itself was at fault
+			err = fmt.Errorf("%w; gateway --help lists the commands", err)
+		}
 		fmt.Fprintln(os.Stderr, "gateway:", err)
 		os.Exit(1)
 	}
 }
 
-func command() *cobra.Command {
+// command gives the command line. started is set once it is understood.
+func command(started *bool) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "gateway",
-		Short:         "One endpoint per chain, one key, one meter",
-		Long:          "gateway runs the roles of the Chain Access Gateway. Each is configured by environment variables, which README lists.",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Use:              "gateway",
+		Short:            "One endpoint per chain, one key, one meter",
+		Long:             "gateway runs the roles of the Chain Access Gateway. Each is configured by environment variables, which README lists.",
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
 	root.AddCommand(serveCommand(), workerCommand(), migrateCommand())
 	return root

@@ -32,6 +32,9 @@ func Migrate(ctx context.Context, databaseURL string, d Direction, out io.Writer
 		return errors.New("DATABASE_URL is not a PostgreSQL address: expected postgres://user:password@host:5432/database")
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.PingContext(ctx); err != nil {
+		return unreachable("DATABASE_URL", "PostgreSQL", err)
+	}
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

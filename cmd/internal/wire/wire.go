@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,14 +45,20 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 	}
 	s, err := store.Open(ctx, cfg.DatabaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("DATABASE_URL: %w", err)
+		return nil, unreachable("DATABASE_URL", "PostgreSQL", err)
 	}
 	m, err := meter.Open(ctx, cfg.RedisURL)
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("REDIS_URL: %w", err)
+		return nil, unreachable("REDIS_URL", "Redis", err)
 	}
 	return &base{store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: telemetry.NewMetrics()}, nil
+}
+
+// unreachable says in one line which variable to check; the libraries' errors have several.
+func unreachable(variable, server string, err error) error {
+	return fmt.Errorf("%s: %s cannot be used; check that it runs and that the address is right: %s", variable, server,
+		strings.Join(strings.Fields(err.Error()), " "))
 }
 
 func (b *base) close() {
@@ -99,7 +106,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		OnDrop:  func(n int) { b.metrics.CallRecordsDropped.Add(float64(n)) },
 		OnWrite: func(n int) { b.metrics.CallRecordsWritten.Add(float64(n)) },
 	})
-	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs"}
+	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	draining := make(chan struct{})
 	handler := api.Handler(api.Options{

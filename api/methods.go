@@ -1,0 +1,40 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/chainaccess/gateway/chain"
+)
+
+// servedMethod is a row of the method catalog.
+type servedMethod struct {
+	Name  string      `json:"name"`
+	Units int         `json:"units"` // before the route tier's multiplier, when no parameter makes the call heavier
+	Class chain.Class `json:"class"`
+	Cache string      `json:"cache"`
+	Write bool        `json:"write"`
+}
+
+// servedChain is the catalog of one chain.
+type servedChain struct {
+	Chain   chain.ID       `json:"chain"`
+	ChainID uint64         `json:"chain_id,omitempty"`
+	Methods []servedMethod `json:"methods"`
+}
+
+// methods is GET /docs/methods: the catalog that data.docs of catalog and range refusals points to. It needs no key.
+func (s *server) methods(c *gin.Context) {
+	var all []servedChain
+	for _, id := range s.Pool.Chains() {
+		on, _ := s.Pool.Chain(id)
+		one := servedChain{Chain: id, ChainID: on.ChainID}
+		for _, m := range on.Methods() {
+			one.Methods = append(one.Methods, servedMethod{Name: m.Name, Units: m.Weight, Class: m.Class, Cache: m.Cache.String(), Write: m.Write})
+		}
+		all = append(all, one)
+	}
+	c.Header("Cache-Control", "public, max-age=3600")
+	c.JSON(http.StatusOK, gin.H{"chains": all, "contact": s.Links.Contact})
+}
