@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
@@ -265,109 +264,37 @@ func TestCallerWhoLeavesDoesNotEndTheLoadOfOthers(t *testing.T) {
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
 	s := b.identify(t, h)
+	reached, release := b.wire.hold(t, "GetAccount")
 	gone, leave := context.WithCancel(b.ctx)
-	var wg sync.WaitGroup
-	for i := range 20 {
-		ctx := b.ctx
-		if i%2 == 0 {
-			ctx = gone
+	var first, stayed sync.WaitGroup
+	first.Go(func() {
+		if _, a, err := b.fences.Admit(gone, s, charge(1)); !errors.Is(err, context.Canceled) {
+			t.Errorf("the caller who left: %+v, %v", a, err)
 		}
-		wg.Go(func() {
-			_, a, err := b.fences.Admit(ctx, s, charge(1))
-			if ctx != gone && (err != nil || !a.Admitted) {
+	})
+	await(b.ctx, t, reached)
+	const others = 10
+	for range others {
+		stayed.Go(func() {
+			if _, a, err := b.fences.Admit(b.ctx, s, charge(1)); err != nil || !a.Admitted {
 				t.Errorf("a caller who stayed: %+v, %v", a, err)
 			}
 		})
 	}
+	testkit.Eventually(t, testTimeout, func() bool {
+		return strings.Contains(b.rdb.Info(b.ctx, "commandstats").Val(), fmt.Sprintf("cmdstat_evalsha:calls=%d,", 1+others))
+	}, "all have asked the meter")
 	leave()
-	wg.Wait()
+	first.Wait()
+	release()
+	stayed.Wait()
 }
 
-// Whatever is deleted in the meter, and whenever: the day and the quota admit what they allow, to the unit.
-func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		plan  string
-		daily plan.Units
-		units plan.Units
-		most  int64
-	}{
-		"day":    {plan.Enterprise, 2000 * 300, 300, 2000},
-		"period": {plan.Pro, account.Unlimited, plan.Must(plan.Pro).MonthlyQuota() / 1500, 1500},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t)
-			processes := []*bundle{b, b.another(t)}
-			h := b.holder(t, tt.plan, tt.daily)
-			var admitted, refused atomic.Int64
-			var load, trouble sync.WaitGroup
-			done := make(chan struct{})
-			loop := func(do func(n int)) {
-				trouble.Go(func() {
-					for n := 0; ; n++ {
-						select {
-						case <-done:
-							return
-						default:
-							do(n)
-						}
-					}
-				})
-			}
-			tag := fmt.Sprintf("{u%04d}:", account.Shard(h.account.ID))
-			kinds := []string{"cfg:*", "key:*", "day:*", "per:*"}
-			loop(func(n int) {
-				for _, name := range b.rdb.Keys(b.ctx, tag+kinds[n%len(kinds)]).Val() {
-					b.rdb.Del(b.ctx, name)
-				}
-				waitAdmissions(b.ctx, &admitted, 20)
-			})
-			loop(func(int) { b.flushAll(t) })
-			loop(func(int) { processes[1].flushAll(t) })
-			for i := range 24 {
-				p := processes[i%2]
-				s := p.identify(t, h)
-				load.Go(func() {
-					for refused.Load() < 100 && b.ctx.Err() == nil {
-						_, a, err := p.fences.Admit(b.ctx, s, charge(tt.units))
-						switch {
-						case err != nil: // a load that gave up; the call was not admitted
-						case a.Admitted:
-							admitted.Add(1)
-						case a.Refused == "rate_window":
-						default:
-							refused.Add(1)
-						}
-					}
-				})
-			}
-			load.Wait()
-			close(done)
-			trouble.Wait()
-			if got := admitted.Load(); got != tt.most {
-				t.Errorf("%d calls admitted, want exactly %d", got, tt.most)
-			}
-			b.flushAll(t)
-			if requests, units := b.recorded(t, h); requests != tt.most || units != plan.Units(tt.most)*tt.units {
-				t.Errorf("PostgreSQL has %d calls of %d units, want %d of %d", requests, units, tt.most, plan.Units(tt.most)*tt.units)
-			}
-		})
-	}
-}
-
-// waitAdmissions lets some calls pass between two losses, so that the load goes on; not for ever, for at the end there are none.
-func waitAdmissions(ctx context.Context, admitted *atomic.Int64, more int64) {
-	from := admitted.Load()
-	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for admitted.Load() < from+more {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+func await(ctx context.Context, t *testing.T, reached <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-reached:
+	case <-ctx.Done():
+		t.Fatal("the query was never sent")
 	}
 }

@@ -17,9 +17,12 @@ type wire struct {
 	target   string
 	wg       sync.WaitGroup
 
-	mu    sync.Mutex // guards the rest
-	sent  bytes.Buffer
-	conns []net.Conn
+	mu      sync.Mutex // guards the rest
+	sent    bytes.Buffer
+	conns   []net.Conn
+	held    []byte // a query that is kept back, once
+	reached chan struct{}
+	release chan struct{}
 }
 
 func startWire(t *testing.T, databaseURL string) *wire {
@@ -81,15 +84,37 @@ func (w *wire) accept() {
 // Write notes what a store sends, before PostgreSQL gets it.
 func (w *wire) Write(b []byte) (int, error) {
 	w.mu.Lock()
+	_, _ = w.sent.Write(b)
+	var release chan struct{}
+	if w.held != nil && bytes.Contains(b, w.held) {
+		w.held, release = nil, w.release
+		close(w.reached)
+	}
+	w.mu.Unlock()
+	if release != nil {
+		<-release
+	}
+	return len(b), nil
+}
+
+func header(query string) []byte { return []byte("-- name: " + query + " ") }
+
+// hold keeps the next sending of a query back. reached is closed when it is there, and release lets it go on.
+func (w *wire) hold(t *testing.T, query string) (reached <-chan struct{}, release func()) {
+	t.Helper()
+	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.sent.Write(b)
+	w.held, w.reached, w.release = header(query), make(chan struct{}), make(chan struct{})
+	release = sync.OnceFunc(func() { close(w.release) })
+	t.Cleanup(release)
+	return w.reached, release
 }
 
 // count is how often a query was sent. Its first sending over a connection counts twice: PostgreSQL is asked to describe it.
 func (w *wire) count(query string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return bytes.Count(w.sent.Bytes(), []byte("-- name: "+query+" "))
+	return bytes.Count(w.sent.Bytes(), header(query))
 }
 
 // forget begins the count anew.

@@ -44,6 +44,9 @@ func TestSealedBucketsNeverChangeAndComeAgainUntilDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.wantUsage(t, c, usage{})
+		if left := b.rdb.Keys(b.ctx, tagOf(c)+"[bs]:*").Val(); len(left) != 0 {
+			t.Errorf("dropped buckets left %v", left)
+		}
 		if err := b.meter.DropBuckets(b.ctx, nil); err != nil {
 			t.Errorf("dropping nothing: %v", err)
 		}

@@ -163,6 +163,7 @@ func TestSeedCountsOnlyItsOwnKeyDayAndPeriod(t *testing.T) {
 	for account.Shard(neighbour.Account) != account.Shard(c.Account) {
 		neighbour = b.stranger(t, limits(noWindow, 100_000, 100_000))
 	}
+	neighbour.account.Current = c.account.Current // the same period
 	b.push(t, neighbour)
 	b.seed(t, neighbour, meter.Figure{})
 	b.mustAdmit(t, neighbour, charge(4))
