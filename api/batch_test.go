@@ -79,8 +79,16 @@ func TestEachItemOfABatchIsRefusedOnItsOwn(t *testing.T) {
 		id   string
 		code int
 	}{
-		{"1", 0}, {`"two"`, -32601}, {"3", -32600}, {"null", -32600}, {"null", -32600}, {"null", -32600}, {"null", -32600},
-		{"null", 0}, {"null", -32602}, {"10", -32000},
+		{"1", 0},
+		{`"two"`, -32601},
+		{"3", -32600},
+		{"null", -32600},
+		{"null", -32600},
+		{"null", -32600},
+		{"null", -32600},
+		{"null", 0},
+		{"null", -32602},
+		{"10", -32000},
 	} {
 		item := items[i]
 		code := 0

@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 	"time"
@@ -16,9 +17,7 @@ const jsonType = "application/json; charset=utf-8"
 // errorObject renders the error member of the envelope (interface document 1, section 2).
 func errorObject(f *fault.Error, requestID string) []byte {
 	data := make(map[string]any, len(f.Data)+3)
-	for k, v := range f.Data {
-		data[k] = v
-	}
+	maps.Copy(data, f.Data)
 	data["request_id"] = requestID
 	data["support"] = "/support/new?request_id=" + requestID
 	if f.RetryAfter > 0 {

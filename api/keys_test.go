@@ -58,9 +58,8 @@ func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 	if strings.Contains(g.logs.String(), w.Key) {
 		t.Error("the log holds the key")
 	}
-	third := g.newKey()
-	third = g.newKey()
-	if w := third.welcome(); w.Doorways["another_key"] != nil {
+	g.newKey()
+	if w := g.newKey().welcome(); w.Doorways["another_key"] != nil {
 		t.Errorf("the third key promises a fourth: %v", w.Doorways)
 	}
 }

@@ -313,7 +313,7 @@ func TestLimitHeadersAreSpelledAsTheInterfaceSpellsThem(t *testing.T) {
 // raw sends bytes and reads the whole answer as bytes.
 func (g *gateway) raw(request string) string {
 	g.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+	conn, err := (&net.Dialer{}).DialContext(g.t.Context(), "tcp", strings.TrimPrefix(g.url, "http://"))
 	g.must(err)
 	defer func() { _ = conn.Close() }()
 	g.must(conn.SetDeadline(time.Now().Add(testTimeout)))

@@ -27,7 +27,7 @@ func (s *server) rpc(c *gin.Context) {
 		s.refuseRPC(c, refusal)
 		return
 	}
-	buffer := bodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds these only
+	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
 	defer giveBack(buffer)
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
@@ -137,7 +137,7 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	}
 	h.Set("Server-Timing", serverTiming(reply.Timing, reply.Hit))
 	h["Content-Type"] = jsonTypeValue
-	buffer := bodies.Get().(*[]byte) //nolint:forcetypeassert // the pool holds these only
+	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
 	defer giveBack(buffer)
 	*buffer = appendReply((*buffer)[:0], reply, id)
 	if reply.Rest != nil {

@@ -27,7 +27,7 @@ func (r *Relay) admit(ctx context.Context, c *call) *fault.Error {
 		return f.Wrap(err)
 	}
 	if a.Refused != "" {
-		return refusal(subject, a)
+		return refusal(a)
 	}
 	c.receipt, c.charged = a.Receipt, c.metered.Mode == meter.Charge
 	return nil
@@ -40,7 +40,7 @@ func (r *Relay) refuse(ctx context.Context, c *call, own *fault.Error) *fault.Er
 	subject, a, err := r.Fences.Admit(ctx, c.subject, &c.metered)
 	c.subject = subject
 	if err == nil && a.Refused != "" {
-		return refusal(subject, a)
+		return refusal(a)
 	}
 	return own
 }
@@ -53,7 +53,7 @@ func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, o
 }
 
 // refusal puts the meter's verdict into words.
-func refusal(s *meter.Subject, a meter.Admission) *fault.Error {
+func refusal(a meter.Admission) *fault.Error {
 	reason, ok := fault.Named(a.Refused)
 	if !ok {
 		reason = fault.InternalFault

@@ -67,7 +67,7 @@ func (a *Answer) OnRelease(f func()) {
 
 // readAnswer reads an answer: whole when it fits the peek, with Rest otherwise. On error everything is released.
 func readAnswer(resp *http.Response, most int64) (*Answer, error) {
-	a := &Answer{body: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:forcetypeassert // the pool holds these only
+	a := &Answer{body: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:errcheck,forcetypeassert // the pool holds these only
 	if resp.ContentLength > most {
 		a.Release()
 		return nil, errTooLarge

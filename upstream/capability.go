@@ -30,6 +30,7 @@ func (e *Endpoint) measureCapabilities(ctx context.Context, last map[string]bool
 			measured[p.name] = answer.Error == nil
 		case isAbsent, isUnsupported, isMissingData:
 			measured[p.name] = false
+		default: // not clear: asked again next time
 		}
 		answer.Release()
 	}

@@ -132,8 +132,7 @@ func (payload) Close() error { return nil }
 
 // safe gives an error without the endpoint's address or credential.
 func (e *Endpoint) safe(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	clean := e.scrub.text(err.Error())

@@ -40,14 +40,15 @@ func TestFailuresInARowExcludeForAWhileThatDoubles(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.fail(failuresInARow)
-	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-		clock.Advance(want*time.Second - time.Millisecond)
+	for _, seconds := range []int{1, 2, 4, 8, 16, 32, 60, 60} {
+		want := time.Duration(seconds) * time.Second
+		clock.Advance(want - time.Millisecond)
 		if !h.standing().excluded {
-			t.Fatalf("back before %d s were over", want)
+			t.Fatalf("back before %s were over", want)
 		}
 		clock.Advance(time.Millisecond)
 		if h.standing().excluded {
-			t.Fatalf("still excluded after %d s", want)
+			t.Fatalf("still excluded after %s", want)
 		}
 		h.fail(1)
 	}

@@ -127,12 +127,11 @@ func (c *Chain) best(r *Request, tried uint64, resort resort) (int, bool) {
 	var bestScore, favouriteScore float64
 	kept := &c.favourites[supplyRank(r.Supply)][tierRank(r.Tier)]
 	for i, e := range c.endpoints {
-		if tried&(1<<i) != 0 || supplyRank(e.Supply) > supplyRank(r.Supply) {
+		if tried&(1<<i) != 0 {
 			continue
 		}
-		usable, proven := e.usable()
 		health := e.health.standing()
-		if !proven || (resort == usableOnly && (!usable || health.excluded)) || (resort != evenLacking && e.lacking.has(r.Method)) {
+		if !e.eligible(r, resort, health) {
 			continue
 		}
 		score := e.score(health, r.Tier)
@@ -154,6 +153,18 @@ func (c *Chain) best(r *Request, tried uint64, resort resort) (int, bool) {
 		kept.Store(int32(best + 1)) //nolint:gosec // at most 32 endpoints
 	}
 	return best, true
+}
+
+// eligible is whether r may go to e at this resort.
+func (e *Endpoint) eligible(r *Request, resort resort, h standing) bool {
+	usable, proven := e.usable()
+	switch {
+	case supplyRank(e.Supply) > supplyRank(r.Supply) || !proven:
+		return false
+	case resort == usableOnly && (!usable || h.excluded):
+		return false
+	}
+	return resort == evenLacking || !e.lacking.has(r.Method)
 }
 
 func (c *Chain) lacks(i int, method []byte) bool {

@@ -48,8 +48,11 @@ func TestAProbeSaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(good, other, lagging, down, html))
 	s := probe(t, p, chain.EthMainnet)
 	for i, want := range []UpstreamState{
-		{Usable: true, ChainIDOK: true}, {Reason: ReasonWrongChain}, {Reason: ReasonLagging, ChainIDOK: true},
-		{Reason: ReasonUnreachable}, {Reason: ReasonBadAnswer},
+		{Usable: true, ChainIDOK: true},
+		{Reason: ReasonWrongChain},
+		{Reason: ReasonLagging, ChainIDOK: true},
+		{Reason: ReasonUnreachable},
+		{Reason: ReasonBadAnswer},
 	} {
 		// Two heads are not enough to corroborate at the first round: the lower counts, and none lags behind it.
 		if want.Reason == ReasonLagging {

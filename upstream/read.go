@@ -184,10 +184,10 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64) (*Answ
 }
 
 func (o *outcome) keep(answer *Answer, v verdict, name string) {
-	switch {
-	case v.meaning == isRange:
+	if v.meaning == isRange {
 		o.rangeRefused = true
-	case v.meaning == isAbsent:
+	}
+	if v.meaning == isAbsent {
 		o.absent++
 	}
 	if answer == nil {

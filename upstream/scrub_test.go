@@ -148,7 +148,7 @@ func TestTransportErrorsDoNotNameTheAddress(t *testing.T) {
 		Name: "up-0", URL: "http://" + userCanary + ":secretpass@no-such-host-canary-99.invalid/" + url.PathEscape(pathCanary), Supply: "public",
 	}})
 	e := c.endpoints[0]
-	_, err := e.post(deadline(t, testTimeout), e.reads, []byte(`{}`))
+	_, err := e.post(deadline(t, testTimeout), e.reads, []byte(`{}`)) //nolint:bodyclose // it fails
 	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "up-0") {
 		t.Errorf("the error is %v", err)
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -173,6 +174,13 @@ func TestKeptConnectionsThatDiedDoNotRepeatASubmission(t *testing.T) {
 	}
 }
 
+// trusting takes the certificate of a test's server.
+func trusting(server *httptest.Server) *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+}
+
 // TestSubmissionsSpeakHTTP1 shows that no HTTP/2 server can have a submission repeated by GOAWAY or REFUSED_STREAM: the protocol is
 // not even offered, while reads do offer it.
 func TestSubmissionsSpeakHTTP1(t *testing.T) {
@@ -191,9 +199,12 @@ func TestSubmissionsSpeakHTTP1(t *testing.T) {
 	t.Cleanup(server.Close)
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
 	c.Apply(healthy(c, time.Now()))
-	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	c.endpoints[0].reads.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: roots}
-	c.endpoints[0].writes.TLSClientConfig = &tls.Config{RootCAs: roots}
+	reads, ok := c.endpoints[0].reads.(*http.Transport)
+	if !ok {
+		t.Fatal("what is behind TLS is net/http's")
+	}
+	reads.TLSClientConfig = trusting(server)
+	c.endpoints[0].writes.TLSClientConfig = trusting(server)
 	for _, send := range []func(context.Context, *Request) (*Answer, *fault.Error){c.Submit, c.Read} {
 		answer, f := send(deadline(t, testTimeout), request("eth_sendRawTransaction"))
 		if f != nil {
@@ -229,7 +240,7 @@ func TestAServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 	}()
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: "https://" + listener.Addr().String(), Supply: "public"}})
 	c.Apply(healthy(c, time.Now()))
-	c.endpoints[0].writes.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	c.endpoints[0].writes.TLSClientConfig = trusting(server)
 	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
 	if f == nil || f.Reason != fault.OutcomeUnknown {
 		t.Errorf("got %v", f)
