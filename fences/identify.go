@@ -6,9 +6,10 @@ import (
 	"math"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/expirable"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
 
 	"github.com/chainaccess/gateway/account"
@@ -18,11 +19,13 @@ import (
 )
 
 // How identities are remembered. A known one is read again after a minute, so that a change of plan reaches the choice of supply;
-// status and allowances are not cached here at all. An unknown digest is asked for once in a while, and by one network address
+// when that fails, it is good for some seconds more, again and again: a record that is away must not take known keys with it.
+// Status and allowances are not cached here at all. An unknown digest is asked for once in a while, and by one network address
 // only so often: a well-formed key that does not exist costs a query.
 const (
 	knownIdentities   = 200_000
 	knownFor          = time.Minute
+	staleFor          = 5 * time.Second
 	unknownIdentities = 100_000
 	unknownFor        = 30 * time.Second
 	lookupsPerSecond  = 5
@@ -34,19 +37,33 @@ type identities struct {
 	store   *store.Store
 	hasher  *account.Hasher
 	now     func() time.Time
-	known   *expirable.LRU[account.Digest, *meter.Subject]
-	unknown *expirable.LRU[account.Digest, struct{}]
-	mu      sync.Mutex // guards the making of limits, so that a network never has two
-	limits  *expirable.LRU[netip.Prefix, *rate.Limiter]
+	known   *lru.Cache[account.Digest, *known]
+	unknown *lru.Cache[account.Digest, time.Time] // until when
+	mu      sync.Mutex                            // guards the making of limits, so that a network never has two
+	limits  *lru.Cache[netip.Prefix, *rate.Limiter]
+}
+
+// known is an identity with the time from which it is to be read again.
+type known struct {
+	subject *meter.Subject
+	stale   atomic.Int64 // unix nanoseconds
 }
 
 func newIdentities(s *store.Store, hasher *account.Hasher, now func() time.Time) *identities {
 	return &identities{
 		store: s, hasher: hasher, now: now,
-		known:   expirable.NewLRU[account.Digest, *meter.Subject](knownIdentities, nil, knownFor),
-		unknown: expirable.NewLRU[account.Digest, struct{}](unknownIdentities, nil, unknownFor),
-		limits:  expirable.NewLRU[netip.Prefix, *rate.Limiter](limitedAddresses, nil, time.Minute),
+		known:   newLRU[account.Digest, *known](knownIdentities),
+		unknown: newLRU[account.Digest, time.Time](unknownIdentities),
+		limits:  newLRU[netip.Prefix, *rate.Limiter](limitedAddresses),
 	}
+}
+
+func newLRU[K comparable, V any](size int) *lru.Cache[K, V] {
+	c, err := lru.New[K, V](size)
+	if err != nil { // a size that is not positive
+		panic(err)
+	}
+	return c
 }
 
 // Identify says whose key this is. The checksum is checked before any look-up. network is the caller's, as Network gives it.
@@ -56,11 +73,16 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 		return nil, fault.New(fault.KeyInvalid, "")
 	}
 	digest := parsed.Digest(f.ids.hasher)
-	if s, ok := f.ids.known.Get(digest); ok {
-		return s, nil
+	now := f.now()
+	remembered, ok := f.ids.known.Get(digest)
+	if ok && now.UnixNano() < remembered.stale.Load() {
+		return remembered.subject, nil
 	}
-	if f.ids.unknown.Contains(digest) {
+	if until, ok := f.ids.unknown.Get(digest); ok && now.Before(until) {
 		return nil, fault.New(fault.KeyInvalid, "")
+	}
+	if ok {
+		return f.readAgain(ctx, digest, remembered)
 	}
 	misses := f.ids.missesOf(network)
 	if wait := f.ids.wait(misses); wait > 0 {
@@ -75,7 +97,7 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 		// Only keys that do not exist count: an owner's many keys may all be new to this process. Look-ups that ran at the same time
 		// may overdraw the limit; what they overdrew is waited for.
 		misses.ReserveN(f.now(), 1)
-		f.ids.unknown.Add(digest, struct{}{})
+		f.ids.unknown.Add(digest, f.now().Add(unknownFor))
 		return nil, fault.New(fault.KeyInvalid, "")
 	case err != nil:
 		e := fault.New(fault.MeterUnreachable, "The key could not be looked up, so the call was not relayed. Retry in a few seconds.")
@@ -86,6 +108,20 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 }
 
 const retryMeter = 2 * time.Second
+
+// readAgain reads an identity that is known from before. When the record does not answer, it stays as it was for a while.
+func (f *Fences) readAgain(ctx context.Context, digest account.Digest, before *known) (*meter.Subject, *fault.Error) {
+	s, err := f.lookUp(ctx, digest)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		f.ids.known.Remove(digest)
+		return nil, fault.New(fault.KeyInvalid, "")
+	case err != nil:
+		before.stale.Store(f.now().Add(staleFor).UnixNano())
+		return before.subject, nil //nolint:nilerr // the record is away; the meter still says whether the key may call
+	}
+	return s, nil
+}
 
 // lookUp asks the record once for all callers that wait for the same key.
 func (f *Fences) lookUp(ctx context.Context, digest account.Digest) (*meter.Subject, error) {
@@ -110,9 +146,10 @@ func (i *identities) find(ctx context.Context, digest account.Digest) (*meter.Su
 	if err != nil {
 		return nil, err
 	}
-	s := meter.NewSubject(id, digest)
-	i.known.Add(digest, s)
-	return s, nil
+	k := &known{subject: meter.NewSubject(id, digest)}
+	k.stale.Store(i.now().Add(knownFor).UnixNano())
+	i.known.Add(digest, k)
+	return k.subject, nil
 }
 
 // missesOf counts the unknown keys of a network address.

@@ -171,3 +171,44 @@ func TestNetworkIsAnAddressOfIPv4OrA64OfIPv6(t *testing.T) {
 		t.Errorf("the network of no address is %s", got)
 	}
 }
+
+func TestKnownKeyOutlivesTheRecordAndFollowsItsChanges(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Pro, account.Unlimited)
+	identify := func(want string) {
+		t.Helper()
+		s, refused := b.fences.Identify(b.ctx, h.text, network)
+		if refused != nil || s.Plan != want {
+			t.Fatalf("identified as %+v, %v", s, refused)
+		}
+	}
+	identify(plan.Pro)
+	if _, err := b.store.SetAccountPlan(b.ctx, h.account.ID, plan.Scale); err != nil {
+		t.Fatal(err)
+	}
+	identify(plan.Pro) // for a minute
+	b.clock.Advance(time.Minute)
+	identify(plan.Scale)
+
+	b.store.Close() // the record is away
+	b.clock.Advance(time.Minute)
+	identify(plan.Scale)
+	b.clock.Advance(time.Hour)
+	identify(plan.Scale)
+	b.wantRefused(t, unknownKey(t), network, fault.MeterUnreachable)
+}
+
+func TestKeyThatIsGoneIsForgotten(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Pro, account.Unlimited)
+	if _, refused := b.fences.Identify(b.ctx, h.text, network); refused != nil {
+		t.Fatal(refused)
+	}
+	if _, err := b.db.Exec(b.ctx, "DELETE FROM keys WHERE id = $1", h.key.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.clock.Advance(time.Minute)
+	b.wantRefused(t, h.text, network, fault.KeyInvalid)
+}
