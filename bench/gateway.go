@@ -70,7 +70,7 @@ func (r *rig) startGateway(ctx context.Context, node string, progress io.Writer)
 	if err := r.start(cmd); err != nil {
 		return err
 	}
-	r.gateway, r.pprof = "http://"+address, "http://"+metrics+"/debug/pprof/profile"
+	r.gateway, r.pprof = "http://"+address, "http://"+metrics+"/debug/pprof"
 	return await(ctx, r.gateway+"/readyz", http.StatusOK)
 }
 

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one measurement")
 	flags.IntVar(&o.rounds, "rounds", 3, "measurements of each side; the median counts")
 	flags.IntVar(&o.connections, "connections", 32, "connections that wrk keeps open")
-	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of the gateway under load to this file")
+	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of the gateway under load to this file, and its allocations beside it")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

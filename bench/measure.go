@@ -156,7 +156,14 @@ func (r *rig) profileDuring(ctx context.Context, o options, now bool) <-chan err
 }
 
 func (r *rig) fetchProfile(ctx context.Context, o options) error {
-	url := fmt.Sprintf("%s?seconds=%d", r.pprof, int(o.duration.Seconds())-1)
+	cpu := fmt.Sprintf("%s/profile?seconds=%d", r.pprof, int(o.duration.Seconds())-1)
+	if err := download(ctx, cpu, o.profile); err != nil {
+		return err
+	}
+	return download(ctx, r.pprof+"/allocs", o.profile+".allocs")
+}
+
+func download(ctx context.Context, url, path string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
@@ -166,7 +173,7 @@ func (r *rig) fetchProfile(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	file, err := os.Create(o.profile)
+	file, err := os.Create(path) //nolint:gosec // the user names it
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // Concurrent admissions share pipelines: each lane sends what has gathered while its last pipeline was under way. Two lanes keep
 // Redis busy while one of them decodes.
 const (
-	laneCount    = 1
+	laneCount    = 2
 	laneQueue    = 1024 // callers block when it is full, until there is room or their context ends: admission is never skipped
 	pipelineMost = 256
 	pipelineTime = 3 * time.Second

@@ -164,13 +164,13 @@ const retryNoHead = 5 * time.Second
 // route asks the upstreams: reads fail over, a write goes to exactly one. When the service itself fails to give an answer the
 // charge is given back before the client is told.
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request) {
-	ctx, cancel := context.WithTimeout(client, r.Timeout)
 	c := &reply.call
 	ask := &upstream.Request{
 		Method: req.Method, Params: req.Params, Supply: c.subject.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
 		Head: headKind(c.method, req.Params),
 	}
 	asked := r.Now()
+	ctx := upstream.WithDeadline(client, asked.Add(r.Timeout), r.Now)
 	var answer *upstream.Answer
 	var failure *fault.Error
 	if c.method.Write {
@@ -183,7 +183,6 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
 	c.asked = ask.Asked
 	if failure != nil {
-		cancel()
 		if c.method.Write || !errors.Is(client.Err(), context.Canceled) {
 			failure = r.refund(ctx, c, failure)
 		} else {
@@ -193,7 +192,6 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 		return
 	}
 	reply.answer, reply.Result, reply.Error, reply.Rest = answer, answer.Result, answer.Error, answer.Rest
-	answer.OnRelease(cancel)
 	if answer.Error == nil && answer.Rest == nil {
 		r.cache.put(c.envelope.Chain, c.method, req.Params, answer.Result)
 	}

@@ -20,7 +20,6 @@ type Answer struct {
 
 	body   io.ReadCloser
 	buffer *[]byte
-	cancel func()
 }
 
 const (
@@ -44,25 +43,11 @@ func (a *Answer) Release() {
 	if a.body != nil {
 		_ = a.body.Close()
 	}
-	if a.cancel != nil {
-		a.cancel()
-	}
 	if a.buffer != nil && cap(*a.buffer) <= peekBytes {
 		*a.buffer = (*a.buffer)[:0]
 		buffers.Put(a.buffer)
 	}
 	*a = Answer{}
-}
-
-// OnRelease has f called when the answer is released.
-func (a *Answer) OnRelease(f func()) {
-	before := a.cancel
-	a.cancel = func() {
-		if before != nil {
-			before()
-		}
-		f()
-	}
 }
 
 // readAnswer reads an answer: whole when it fits the peek, with Rest otherwise. On error everything is released.

@@ -21,7 +21,7 @@ func (e *Endpoint) measureCapabilities(ctx context.Context, last map[string]bool
 	}
 	for _, p := range capabilityProbes {
 		r := Request{Method: []byte(p.method), Params: []byte(p.params)}
-		answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer)
+		answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
 		if err != nil {
 			continue
 		}

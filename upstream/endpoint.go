@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,7 +17,6 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream/internal/plainhttp"
 )
 
 // Endpoint is one upstream of one chain.
@@ -26,7 +26,7 @@ type Endpoint struct {
 
 	family   chain.Family
 	template *http.Request
-	reads    roundTripper
+	reads    reader
 	writes   *http.Transport
 	scrub    scrubber
 	health   health
@@ -63,36 +63,11 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
 		family: family, template: template,
-		reads:  readTransport(template, now),
+		reads:  newReader(template, now),
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
 		health: health{now: now}, lacking: lacking{now: now},
 	}, nil
-}
-
-// roundTripper is a client of one upstream.
-type roundTripper interface {
-	http.RoundTripper
-	CloseIdleConnections()
-}
-
-// readTransport speaks HTTP/1.1 in the lean way to nodes over plain TCP, and lets net/http negotiate with everything behind TLS.
-func readTransport(template *http.Request, now func() time.Time) roundTripper {
-	if template.URL.Scheme == "http" {
-		return plainhttp.New(plainhttp.Options{
-			Template: template, DialTimeout: dialTimeout, IdleTimeout: idleTimeout, MaxIdle: maxIdleConns,
-			MaxHeaderBytes: maxAnswerHeader, Now: now,
-		})
-	}
-	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		TLSHandshakeTimeout:    dialTimeout,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    maxIdleConns,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxAnswerHeader,
-		DisableCompression:     true, // bodies pass as they are
-	}
 }
 
 // writeTransport never sends anything twice: a fresh connection for each submission (nothing to find dead), HTTP/1.1 only (no
@@ -113,10 +88,10 @@ func (e *Endpoint) close() {
 	e.writes.CloseIdleConnections()
 }
 
-// post sends body once. No GetBody is set, so nothing below can send it again.
+// post sends a submission once. No GetBody is set, so nothing below can send it again.
 func (e *Endpoint) post(ctx context.Context, t http.RoundTripper, body []byte) (*http.Response, error) {
 	req := e.template.WithContext(ctx)
-	req.Body = payload{bytes.NewReader(body)}
+	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.ContentLength = int64(len(body))
 	resp, err := t.RoundTrip(req)
 	if err != nil {
@@ -124,11 +99,6 @@ func (e *Endpoint) post(ctx context.Context, t http.RoundTripper, body []byte) (
 	}
 	return resp, nil
 }
-
-// payload can be read again from its start, which net/http does not know of.
-type payload struct{ *bytes.Reader }
-
-func (payload) Close() error { return nil }
 
 // safe gives an error without the endpoint's address or credential.
 func (e *Endpoint) safe(err error) error {

@@ -129,10 +129,15 @@ func (c *Chain) identify(ctx context.Context, e *Endpoint) (same bool, reason st
 	return strings.EqualFold(string(result), want), ""
 }
 
+func deadlineOf(ctx context.Context) time.Time {
+	deadline, _ := ctx.Deadline() // every round of probes has one
+	return deadline
+}
+
 // ask sends a probe. A reason tells why there is no result.
 func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byte, reason string) {
 	r := Request{Method: []byte(method), Params: []byte(params)}
-	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer)
+	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
 	if err != nil {
 		if v.meaning == isUnreachable || ctx.Err() != nil {
 			return nil, ReasonUnreachable

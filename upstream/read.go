@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/upstream/internal/plainhttp"
 )
 
 // Request is what to ask, with what the caller has bought.
@@ -99,19 +100,15 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	return o.conclude(ctx, c, r)
 }
 
-var errAttemptTime = errors.New("the attempt's share of the deadline is over")
-
 // attempt asks one upstream. left is how many more could be asked: the deadline is shared among them.
 func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Request, left int, o *outcome) (*Answer, verdict) {
-	attemptCtx, cancel := context.WithCancelCause(ctx)
-	stop := func() bool { return true }
-	if deadline, ok := ctx.Deadline(); ok && left > 0 {
-		share := deadline.Sub(c.now()) / time.Duration(left+1)
-		stop = time.AfterFunc(share, func() { cancel(errAttemptTime) }).Stop
-	}
 	started := c.now()
-	answer, v, wait, err := e.exchange(attemptCtx, body, r.MaxAnswer)
-	stop()
+	deadline, bounded := ctx.Deadline()
+	share := deadline
+	if bounded && left > 0 {
+		share = started.Add(deadline.Sub(started) / time.Duration(left+1))
+	}
+	answer, v, wait, err := e.exchange(ctx, body, r.MaxAnswer, share)
 	if r.Head != NoHead && answer != nil && answer.Error == nil {
 		if answer.Result, err = c.checkHead(r.Head, answer.Result); err != nil {
 			answer.Release()
@@ -123,15 +120,16 @@ func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Reques
 	}
 	if answer == nil {
 		o.lastCause = err
-		if errors.Is(context.Cause(attemptCtx), errAttemptTime) || errors.Is(err, context.DeadlineExceeded) {
+		if errors.Is(err, context.DeadlineExceeded) {
 			o.timeouts++
 		}
-		cancel(nil)
 		return nil, v
 	}
-	answer.cancel = func() { cancel(nil) }
 	if answer.Rest != nil {
-		answer.Rest = &blaming{Reader: answer.Rest, ctx: attemptCtx, health: &e.health}
+		if body, ok := answer.body.(plainhttp.Extender); ok {
+			body.Extend(deadline) // it is the last attempt now
+		}
+		answer.Rest = &blaming{Reader: answer.Rest, ctx: ctx, health: &e.health}
 	}
 	return answer, v
 }
@@ -139,7 +137,7 @@ func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Reques
 // blaming holds an upstream to what it began: an answer that breaks off by itself counts as a failure.
 type blaming struct {
 	io.Reader
-	ctx    context.Context //nolint:containedctx // of the attempt that is being read
+	ctx    context.Context //nolint:containedctx // of the call that is being answered
 	health *health
 }
 
@@ -152,10 +150,10 @@ func (b *blaming) Read(p []byte) (int, error) {
 }
 
 // exchange sends a read and judges the answer, which is nil when it is not usable at all.
-func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64) (*Answer, verdict, time.Duration, error) {
-	resp, err := e.post(ctx, e.reads, body)
+func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64, deadline time.Time) (*Answer, verdict, time.Duration, error) {
+	resp, err := e.reads.Do(ctx, body, deadline)
 	if err != nil {
-		return nil, verdicts[isUnreachable], 0, err
+		return nil, verdicts[isUnreachable], 0, e.safe(err)
 	}
 	byStatus, statusRank := classifyStatus(resp.StatusCode)
 	if statusRank == rankDenied {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
@@ -144,11 +145,11 @@ func TestASecretThatLooksLikeANumberLeavesValidJSON(t *testing.T) {
 
 func TestTransportErrorsDoNotNameTheAddress(t *testing.T) {
 	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, nil, []config.Upstream{{
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{
 		Name: "up-0", URL: "http://" + userCanary + ":secretpass@no-such-host-canary-99.invalid/" + url.PathEscape(pathCanary), Supply: "public",
 	}})
 	e := c.endpoints[0]
-	_, err := e.post(deadline(t, testTimeout), e.reads, []byte(`{}`)) //nolint:bodyclose // it fails
+	_, _, _, err := e.exchange(t.Context(), []byte(`{}`), 1<<20, time.Now().Add(testTimeout))
 	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "up-0") {
 		t.Errorf("the error is %v", err)
 	}

@@ -199,7 +199,7 @@ func TestSubmissionsSpeakHTTP1(t *testing.T) {
 	t.Cleanup(server.Close)
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
 	c.Apply(healthy(c, time.Now()))
-	reads, ok := c.endpoints[0].reads.(*http.Transport)
+	reads, ok := c.endpoints[0].reads.(*negotiated)
 	if !ok {
 		t.Fatal("what is behind TLS is net/http's")
 	}

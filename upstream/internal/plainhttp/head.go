@@ -11,8 +11,8 @@ import (
 
 var errHead = errors.New("malformed HTTP response")
 
-// kept are the headers of an answer that anybody asks for. The others are read over.
-var kept = map[string]bool{"Content-Type": true, "Content-Encoding": true, "Retry-After": true}
+// kept are the headers of an answer that anybody asks for, in lower case. The others are read over.
+var kept = [...]struct{ lower, canonical string }{{"retry-after", "Retry-After"}, {"content-encoding", "Content-Encoding"}}
 
 // head is what decides how the body is to be read.
 type head struct {
@@ -101,11 +101,13 @@ func (h *head) take(name, value []byte) error {
 			}
 		}
 	default:
-		if canonical := http.CanonicalHeaderKey(string(name)); kept[canonical] {
-			if h.response.Header == nil {
-				h.response.Header = make(http.Header, len(kept))
+		for _, k := range kept {
+			if equalFold(name, k.lower) {
+				if h.response.Header == nil {
+					h.response.Header = make(http.Header, len(kept))
+				}
+				h.response.Header.Add(k.canonical, string(value))
 			}
-			h.response.Header.Add(canonical, string(value))
 		}
 	}
 	if h.chunked && h.length >= 0 {

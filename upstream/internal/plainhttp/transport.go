@@ -5,6 +5,7 @@ package plainhttp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"os"
 	"strconv"
 	"sync"
 	"syscall"
@@ -29,8 +31,8 @@ type Options struct {
 	Now            func() time.Time
 }
 
-// Transport is an http.RoundTripper that uses of a request its context and its body only. A request that went out on a connection
-// which died while it was idle is sent once more on a fresh one, so it is for reads alone.
+// Transport is a client of one server. A request that went out on a connection which died while it was idle is sent once more on a
+// fresh one, so it is for reads alone.
 type Transport struct {
 	o       Options
 	address string
@@ -59,45 +61,49 @@ func New(o Options) *Transport {
 
 var errDead = errors.New("the server closed the idle connection")
 
-// RoundTrip sends a request and reads the head of its answer. The body must be read to its end, or closed.
-func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	c := t.takeAlive()
+// Do sends a request with this body and reads the head of its answer. The answer's body must be read to its end, or closed; it is an
+// Extender. The deadline is for all of it. When ctx is over, the call ends soon; the deadline of ctx is not looked at.
+func (t *Transport) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
+	soon := t.o.Now().Add(patience)
+	if !deadline.IsZero() && deadline.Before(soon) {
+		soon = deadline
+	}
+	c := t.takeAlive(soon)
 	reused := c != nil
 	for {
 		if c == nil {
 			var err error
-			if c, err = t.dial(ctx); err != nil {
+			if c, err = t.dial(ctx, deadline); err != nil {
+				return nil, reason(ctx, err)
+			}
+			if err = c.nc.SetDeadline(soon); err != nil {
 				return nil, err
 			}
 		}
-		resp, err := c.exchange(ctx, req)
+		resp, err := c.exchange(ctx, payload, soon, deadline)
 		if err == nil {
 			return resp, nil
 		}
 		c.close()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if !reused || ctx.Err() != nil || !errors.Is(err, errDead) {
+			return nil, reason(ctx, err)
 		}
-		if !reused || !errors.Is(err, errDead) {
-			return nil, err
-		}
-		// What else is idle died with it.
-		t.CloseIdleConnections()
-		if err := rewind(req); err != nil {
-			return nil, err
-		}
+		t.CloseIdleConnections() // what else is idle died with it
 		c, reused = nil, false
 	}
 }
 
-// rewind makes the body readable once more.
-func rewind(req *http.Request) error {
-	seeker, ok := req.Body.(io.Seeker)
-	if !ok {
-		return errDead
+// Extender is a body whose deadline can be moved while it is being read.
+type Extender interface{ Extend(deadline time.Time) }
+
+// reason tells a time-out and a caller who left from what broke.
+func reason(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return context.DeadlineExceeded
 	}
-	_, err := seeker.Seek(0, io.SeekStart)
 	return err
 }
 
@@ -114,10 +120,10 @@ func (t *Transport) CloseIdleConnections() {
 
 // takeAlive takes an idle connection on which the server has neither said anything nor hung up. What it said unasked would be read
 // as the answer to the next request.
-func (t *Transport) takeAlive() *conn {
+func (t *Transport) takeAlive(deadline time.Time) *conn {
 	for {
 		c := t.take()
-		if c == nil || c.quiet() {
+		if c == nil || (c.nc.SetDeadline(deadline) == nil && c.quiet()) {
 			return c
 		}
 		c.close()
@@ -162,8 +168,10 @@ func (t *Transport) put(c *conn) {
 	}
 }
 
-func (t *Transport) dial(ctx context.Context) (*conn, error) {
-	nc, err := t.dialer.DialContext(ctx, "tcp", t.address)
+func (t *Transport) dial(ctx context.Context, deadline time.Time) (*conn, error) {
+	dialer := t.dialer
+	dialer.Deadline = deadline
+	nc, err := dialer.DialContext(ctx, "tcp", t.address)
 	if err != nil {
 		return nil, err
 	}
@@ -220,42 +228,84 @@ func (c *conn) close() { _ = c.nc.Close() } // nothing is lost with it
 
 var past = time.Unix(1, 0)
 
+// patience is how long a call waits before it listens for its caller to leave: most answers are there by then, and listening costs.
+const patience = 100 * time.Millisecond
+
 // exchange writes the request in one go and reads the head of the answer.
-func (c *conn) exchange(ctx context.Context, req *http.Request) (*http.Response, error) {
-	stop := context.AfterFunc(ctx, func() { _ = c.nc.SetDeadline(past) })
-	resp, err := c.roundTrip(req)
+func (c *conn) exchange(ctx context.Context, payload []byte, soon, deadline time.Time) (*http.Response, error) {
+	b := &body{c: c, ctx: ctx}
+	resp, err := b.roundTrip(payload, soon, deadline)
 	if err != nil {
-		stop()
+		b.unlisten()
 		return nil, err
 	}
-	resp.Body = &body{c: c, ctx: ctx, stop: stop, r: resp.Body, reuse: !resp.Close}
+	b.r, b.reuse, resp.Body = resp.Body, !resp.Close, b
 	return resp, nil
 }
 
-func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
+// roundTrip works under the deadline that comes soon, and under the call's own from when it needs more time than that.
+func (b *body) roundTrip(payload []byte, soon, deadline time.Time) (*http.Response, error) {
+	c := b.c
 	c.out = append(c.out[:0], c.t.head...)
-	c.out = strconv.AppendInt(c.out, req.ContentLength, 10)
+	c.out = strconv.AppendInt(c.out, int64(len(payload)), 10)
 	c.out = append(c.out, "\r\n\r\n"...)
-	from := len(c.out)
-	c.out = append(c.out, make([]byte, req.ContentLength)...)
-	if _, err := io.ReadFull(req.Body, c.out[from:]); err != nil {
-		return nil, err
+	c.out = append(c.out, payload...)
+	n, err := c.nc.Write(c.out)
+	if errors.Is(err, os.ErrDeadlineExceeded) && soon != deadline {
+		b.listen(deadline)
+		_, err = c.nc.Write(c.out[n:])
 	}
-	if _, err := c.nc.Write(c.out); err != nil {
+	if err != nil {
 		return nil, c.dead(err)
 	}
 	c.limited.N = int64(c.t.o.MaxHeaderBytes)
-	if _, err := c.br.Peek(1); err != nil {
+	_, err = c.br.Peek(1)
+	if errors.Is(err, os.ErrDeadlineExceeded) && soon != deadline {
+		b.listen(deadline)
+		_, err = c.br.Peek(1)
+	}
+	if err != nil {
 		return nil, c.dead(err)
 	}
 	c.fresh = false
+	if soon != deadline && !c.headIsHere() {
+		b.listen(deadline)
+	}
 	resp, err := readHead(c.br)
 	if err != nil {
 		return nil, err
 	}
+	if soon != deadline && (resp.ContentLength < 0 || int64(c.br.Buffered()) < resp.ContentLength) {
+		b.listen(deadline)
+	}
 	c.limited.N = 1 << 62
 	return resp, nil
 }
+
+// headIsHere is whether the answer's head can be read without waiting.
+func (c *conn) headIsHere() bool {
+	here, err := c.br.Peek(c.br.Buffered())
+	return err == nil && bytes.Contains(here, []byte("\r\n\r\n"))
+}
+
+// listen has the call end when its caller leaves, and moves its deadline.
+func (b *body) listen(deadline time.Time) {
+	if b.stop == nil {
+		b.stop = context.AfterFunc(b.ctx, func() { _ = b.c.nc.SetDeadline(past) })
+	}
+	if b.ctx.Err() == nil {
+		_ = b.c.nc.SetDeadline(deadline) // a closed connection tells it at the next read
+	}
+	if b.ctx.Err() != nil {
+		_ = b.c.nc.SetDeadline(past) // it left in between
+	}
+}
+
+// unlisten is false when the caller left, so that the connection's deadline may be over.
+func (b *body) unlisten() bool { return b.stop == nil || b.stop() }
+
+// Extend moves the deadline of an answer that goes on.
+func (b *body) Extend(deadline time.Time) { b.listen(deadline) }
 
 // dead says of an error before the first byte of an answer that the connection had died while it was idle.
 func (c *conn) dead(err error) error {
@@ -265,11 +315,11 @@ func (c *conn) dead(err error) error {
 	return fmt.Errorf("%w: %w", errDead, err)
 }
 
-// body gives the connection back at its end.
+// body is an answer on its way. It gives the connection back at its end.
 type body struct {
 	c     *conn
 	ctx   context.Context //nolint:containedctx // of the call that is being answered
-	stop  func() bool
+	stop  func() bool     // nil before listen
 	r     io.ReadCloser
 	reuse bool
 	ended bool
@@ -285,9 +335,7 @@ func (b *body) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		b.end(true)
 	default:
-		if b.ctx.Err() != nil {
-			err = b.ctx.Err()
-		}
+		err = reason(b.ctx, err)
 		b.end(false)
 	}
 	return n, err
@@ -303,7 +351,7 @@ func (b *body) Close() error {
 
 func (b *body) end(whole bool) {
 	b.ended = true
-	if b.stop() && whole && b.reuse && b.c.br.Buffered() == 0 {
+	if b.unlisten() && whole && b.reuse && b.c.br.Buffered() == 0 {
 		b.c.t.put(b.c)
 		return
 	}

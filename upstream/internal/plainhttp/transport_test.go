@@ -31,19 +31,26 @@ func transportTo(t *testing.T, address string) *Transport {
 	return tr
 }
 
-type payload struct{ *bytes.Reader }
-
-func (payload) Close() error { return nil }
-
 func post(ctx context.Context, tr *Transport, text string) (status int, body string, err error) {
-	req := (&http.Request{Body: payload{bytes.NewReader([]byte(text))}, ContentLength: int64(len(text))}).WithContext(ctx)
-	resp, err := tr.RoundTrip(req)
+	deadline, _ := ctx.Deadline()
+	resp, err := tr.Do(ctx, []byte(text), deadline)
 	if err != nil {
 		return 0, "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(b), err
+}
+
+func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
+
+func extend(t *testing.T, body io.Reader, deadline time.Time) {
+	t.Helper()
+	e, ok := body.(Extender)
+	if !ok {
+		t.Fatal("the body's deadline cannot be moved")
+	}
+	e.Extend(deadline)
 }
 
 func within(t *testing.T) context.Context {
@@ -65,7 +72,7 @@ func TestAnswersComeWholeOnOneConnection(t *testing.T) {
 		switch string(body) {
 		case "chunked":
 			_, _ = io.WriteString(w, strings.Repeat("x", 3000))
-			w.(http.Flusher).Flush()
+			flush(w)
 			_, _ = io.WriteString(w, "end")
 		case "empty":
 		case "no content":
@@ -97,6 +104,9 @@ func TestAnswersComeWholeOnOneConnection(t *testing.T) {
 		{strings.Repeat("y", 100_000), strings.Repeat("y", 100_000), 200},
 		{"echo", "echo", 200},
 	} {
+		if c.send == "no content" {
+			<-time.After(2 * patience) // an old deadline must not make an idle connection look dead
+		}
 		status, body, err := post(within(t), tr, c.send)
 		if err != nil || status != c.status || body != c.want {
 			t.Fatalf("%.20s: %d, %d bytes, %v", c.send, status, len(body), err)
@@ -269,7 +279,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/body" {
 			_, _ = io.WriteString(w, "begin")
-			w.(http.Flusher).Flush()
+			flush(w)
 		}
 		<-release
 	}))
@@ -281,6 +291,69 @@ func TestCallEndsWithItsContext(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		cancel()
+	}
+}
+
+func TestCallEndsWhenItsCallerLeaves(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{})
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, _ *http.Request) {
+		close(arrived)
+		<-release
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	if _, err := transportTo(t, server.URL).Do(ctx, []byte("x"), time.Now().Add(time.Minute)); !errors.Is(err, context.Canceled) { //nolint:bodyclose // it fails
+		t.Error(err)
+	}
+}
+
+// An answer may take longer than the patience at each of its places, and its deadline may be moved.
+func TestSlowAnswersComeWhole(t *testing.T) {
+	t.Parallel()
+	for name, pieces := range map[string][]string{
+		"before the head": {"", ok},
+		"in the head":     {"HTTP/1.1 200 OK\r\nContent-", "Length: 2\r\n\r\nok"},
+		"before the body": {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "ok"},
+		"in a chunk":      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\no", "k\r\n0\r\n\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Close() })
+			go func() {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				defer func() { _ = c.Close() }()
+				if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, pieces[0])
+				<-time.After(2 * patience)
+				_, _ = io.WriteString(c, pieces[1])
+			}()
+			resp, err := transportTo(t, "http://"+l.Addr().String()).Do(t.Context(), []byte("x"), time.Now().Add(time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			extend(t, resp.Body, time.Now().Add(2*time.Minute))
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || string(body) != "ok" {
+				t.Errorf("%q, %v", body, err)
+			}
+			_ = resp.Body.Close()
+		})
 	}
 }
 
@@ -312,7 +385,8 @@ func FuzzReadHead(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := readHead(bufio.NewReaderSize(bytes.NewReader(b), 8<<10))
+		got, err := readHead( //nolint:bodyclose // its body reads from memory
+			bufio.NewReaderSize(bytes.NewReader(b), 8<<10))
 		if err != nil {
 			return
 		}

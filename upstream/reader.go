@@ -1,0 +1,103 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/upstream/internal/plainhttp"
+)
+
+// reader sends reads to one upstream. The deadline is for the whole answer; a body that is a plainhttp.Extender lets it be moved.
+type reader interface {
+	Do(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
+	CloseIdleConnections()
+}
+
+// newReader speaks HTTP/1.1 in the lean way to nodes over plain TCP, and lets net/http negotiate with everything behind TLS.
+func newReader(template *http.Request, now func() time.Time) reader {
+	if template.URL.Scheme == "http" {
+		return plainhttp.New(plainhttp.Options{
+			Template: template, DialTimeout: dialTimeout, IdleTimeout: idleTimeout, MaxIdle: maxIdleConns,
+			MaxHeaderBytes: maxAnswerHeader, Now: now,
+		})
+	}
+	return &negotiated{template: template, now: now, Transport: &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    maxIdleConns,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		DisableCompression:     true, // bodies pass as they are
+	}}
+}
+
+// negotiated is net/http's client, HTTP/1.1 or HTTP/2 as the server offers.
+type negotiated struct {
+	*http.Transport
+
+	template *http.Request
+	now      func() time.Time
+}
+
+// longest is how long a call without a deadline may take.
+const longest = time.Hour
+
+// Do sends body once. No GetBody is set and the transport follows no redirect.
+func (n *negotiated) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if deadline.IsZero() {
+		deadline = n.now().Add(longest)
+	}
+	timer := time.AfterFunc(deadline.Sub(n.now()), func() { cancel(context.DeadlineExceeded) })
+	req := n.template.WithContext(ctx)
+	req.Body = io.NopCloser(bytes.NewReader(payload))
+	req.ContentLength = int64(len(payload))
+	resp, err := n.RoundTrip(req)
+	if err != nil {
+		timer.Stop()
+		cancel(nil)
+		if cause := context.Cause(ctx); ctx.Err() != nil && cause != context.Canceled { //nolint:errorlint // the cause itself
+			err = cause
+		}
+		return nil, err
+	}
+	resp.Body = &timedBody{ReadCloser: resp.Body, ctx: ctx, timer: timer, cancel: cancel, now: n.now}
+	return resp, nil
+}
+
+// timedBody ends with its deadline.
+type timedBody struct {
+	io.ReadCloser
+
+	ctx    context.Context //nolint:containedctx // of the call that is being answered
+	timer  *time.Timer
+	cancel context.CancelCauseFunc
+	now    func() time.Time
+}
+
+var _ plainhttp.Extender = (*timedBody)(nil)
+
+// Read tells a deadline from what else broke.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && context.Cause(b.ctx) == context.DeadlineExceeded { //nolint:errorlint // the cause itself
+		err = context.DeadlineExceeded
+	}
+	return n, err
+}
+
+// Extend moves the deadline.
+func (b *timedBody) Extend(deadline time.Time) { b.timer.Reset(deadline.Sub(b.now())) }
+
+// Close ends the call.
+func (b *timedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.timer.Stop()
+	b.cancel(nil)
+	return err
+}
