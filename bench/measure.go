@@ -98,6 +98,9 @@ func (r *rig) wrk(ctx context.Context, o options, l load, url string, keys []str
 	}
 	f, err := parseWrk(string(text))
 	f.cpu = perCall(before, cpuByProgram(), f.calls)
+	if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); f.calls > 0 {
+		f.cpu += fmt.Sprintf(", wrk %.0f µs", float64(used.Microseconds())/f.calls)
+	}
 	return f, err
 }
 
