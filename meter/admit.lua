@@ -3,7 +3,7 @@
 --
 -- KEYS  1 {u}:cfg:<account>   projection of the account
 --       2 {u}:key:<key>       projection of the key
---       3 {u}:win:<account>   rate window
+--       3 {u}:win:<account>   rate window: bucket number, count in it, count in the one before, length
 --       (day, period and bucket keys carry the same hash tag; their names depend on the server's time)
 -- ARGV  1 mode      charge  a call that will be relayed
 --                   hit     a call answered from the cache: 0 units, counts in the rate window
@@ -34,8 +34,8 @@ local seconds = tonumber(time[1])
 local now_ms = seconds * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- Evaluate: what is known of the account and the key.
--- cfg: status, window limit, window ms, period, period end ms, quota, next period, next end ms, next quota
-local cfg = redis.call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q', 'np', 'ne', 'nq')
+-- cfg: status, window limit, window ms, period, period end ms, quota
+local cfg = redis.call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q')
 local key = redis.call('HMGET', KEYS[2], 'st', 'dy')
 if key[1] == 'moved' then return '3' end
 if not cfg[1] or not key[1] then
@@ -44,7 +44,8 @@ end
 
 local period, period_end, quota = cfg[4], tonumber(cfg[5]), tonumber(cfg[6])
 if now_ms >= period_end then
-  period, period_end, quota = cfg[7], tonumber(cfg[8]), tonumber(cfg[9])
+  local following = redis.call('HMGET', KEYS[1], 'np', 'ne', 'nq')
+  period, period_end, quota = following[1], tonumber(following[2]), tonumber(following[3])
   if now_ms >= period_end then return '2|cfg,' end
 end
 
@@ -71,44 +72,52 @@ if key[1] ~= 'active' then return refuse('key_invalid', 0, 0, 0, '') end
 if cfg[1] ~= 'active' then return refuse('account_suspended', 0, 0, 0, '') end
 
 -- The fences, in the order in which they refuse; a further fence joins as one more entry: reason, what is missing without its
--- counter, limit, ms until it opens again. Their counters are read with the window in one command.
-local day, fences, names = '', {}, { KEYS[3] }
+-- counter, limit, ms until it opens again. Their counters are read in one command.
+local day, fences, names, values = '', {}, {}, nil
 if mode == 'charge' then
   local daily = tonumber(key[2])
   if daily >= 0 then
     day = string.format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
     fences[1] = { 'door_key_day', 'day', daily, DAY_MS - now_ms % DAY_MS }
-    names[2] = tag .. 'day:' .. key_id .. ':' .. day
+    names[1] = tag .. 'day:' .. key_id .. ':' .. day
   end
   if quota >= 0 then
     fences[#fences + 1] = { 'plan_quota', 'period', quota, period_end - now_ms }
     names[#names + 1] = tag .. 'per:' .. account .. ':' .. period
   end
 end
-local values = redis.call('MGET', unpack(names))
+if names[1] then values = redis.call('MGET', unpack(names)) end
 
 -- The sliding window, estimated from two buckets: the share of the previous one that still lies inside it, and the current one.
--- The state is <bucket number>:<in it>:<in the one before>:<its length>; one of another length, from before a change of plan, does
--- not count.
+-- State of another length, from before a change of plan, does not count.
 local limit, per = tonumber(cfg[2]), tonumber(cfg[3])
-local window, current, previous, stepped = 0, 0, 0, false
+local window, current, previous, same, stepped = 0, 0, 0, false, false
 
 local function save_window(count)
-  redis.call('SET', KEYS[3], string.format('%d:%d:%d:%d', window, count, previous, per), 'PX', 2 * per)
+  redis.call('HSET', KEYS[3], 'w', string.format('%d', window), 'c', count, 'p', previous, 'l', cfg[3])
+  redis.call('PEXPIRE', KEYS[3], 2 * per)
+end
+
+local function count_in_window()
+  if same then
+    redis.call('HINCRBY', KEYS[3], 'c', 1)
+  elseif limit >= 0 then
+    save_window(current + 1)
+  end
 end
 
 if limit >= 0 then
   local offset = now_ms % per
   window = (now_ms - offset) / per
-  local w, c, p, length = string.match(values[1] or '', '^(%d+):(%d+):(%d+):(%d+)$')
-  if length == cfg[3] then
-    w = tonumber(w)
+  local state = redis.call('HMGET', KEYS[3], 'w', 'c', 'p', 'l')
+  if state[4] == cfg[3] then
+    local w = tonumber(state[1])
     if w >= window then
       -- Later than now: the server's clock stepped back. What was counted stays counted, or the step would open the window again;
       -- it counts from here on, or the step would keep it closed.
-      current, previous, stepped = tonumber(c), tonumber(p), w > window
+      current, previous, same, stepped = tonumber(state[2]), tonumber(state[3]), w == window, w > window
     elseif w == window - 1 then
-      previous = tonumber(c)
+      previous = tonumber(state[2])
     end
   end
   if previous * (1 - offset / per) + current + 1 > limit then
@@ -126,14 +135,14 @@ if limit >= 0 then
 end
 
 if mode ~= 'charge' then
-  if limit >= 0 then save_window(current + 1) end
+  count_in_window()
   record(mode == 'hit' and 'hit' or ARGV[5], '')
   return '0|' .. period .. '||'
 end
 
 local missing, refused = '', nil
 for i, f in ipairs(fences) do
-  local used = tonumber(values[i + 1])
+  local used = tonumber(values[i])
   if not used then
     missing = missing .. f[2] .. ','
   elseif used + units > f[3] then
@@ -147,8 +156,8 @@ end
 if missing ~= '' then return '2|' .. missing end
 
 -- Mutate.
-if limit >= 0 then save_window(current + 1) end
+count_in_window()
 if refused then return refuse(unpack(refused)) end
-for i = 2, #names do redis.call('INCRBY', names[i], ARGV[4]) end
+for _, name in ipairs(names) do redis.call('INCRBY', name, ARGV[4]) end
 record('ok', 'plan')
 return '0|' .. period .. '|plan|' .. day

@@ -102,12 +102,12 @@ func TestRefusalChangesNothingButTheWindowAndItsLine(t *testing.T) {
 		c := b.client(t, limits(wideWindow, 1000, unlimited))
 		b.mustAdmit(t, c, charge(600))
 		before := b.snapshot(t, c, "win:", "b:", "dirty")
-		window := b.rdb.Get(b.ctx, windowKey(c)).Val()
+		window := b.windowOf(c)
 		b.mustRefuse(t, c, charge(600), "door_key_day")
 		if after := b.snapshot(t, c, "win:", "b:", "dirty"); !maps.Equal(before, after) {
 			t.Errorf("a refusal changed the meter from\n%v to\n%v", before, after)
 		}
-		if b.rdb.Get(b.ctx, windowKey(c)).Val() == window {
+		if b.windowOf(c) == window {
 			t.Error("a refusal of the day did not count in the window")
 		}
 		b.change(t, c, func(_ *account.AccountFences, k *account.KeyFences) { k.Status = account.Revoked })
@@ -127,14 +127,14 @@ func TestRefusalOfTheWindowDoesNotCountInIt(t *testing.T) {
 		b.mustAdmit(t, c, charge(1000))
 		b.mustAdmit(t, c, hit())
 		b.mustAdmit(t, c, windowOnly("param_invalid"))
-		full := b.rdb.Get(b.ctx, windowKey(c)).Val()
+		full := b.windowOf(c)
 		for range 5 {
 			a := b.mustRefuse(t, c, charge(1000), "rate_window")
 			if a.Limit != 3 || a.Remaining != 0 || a.Reset <= 0 || a.Reset > 48*time.Hour {
 				t.Errorf("the window refused with %+v", a)
 			}
 		}
-		if got := b.rdb.Get(b.ctx, windowKey(c)).Val(); got != full {
+		if got := b.windowOf(c); got != full {
 			t.Errorf("the window went from %s to %s by refusing", full, got)
 		}
 		if ttl := b.rdb.PTTL(b.ctx, windowKey(c)).Val(); ttl <= 24*time.Hour || ttl > 48*time.Hour {
