@@ -96,12 +96,11 @@ func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error
 		return tooLarge()
 	}
 	b := (*buffer)[:0]
-	limited := io.LimitReader(r.Body, s.MaxBodyBytes+1)
 	for {
 		if len(b) == cap(b) {
 			b = append(b, 0)[:len(b)]
 		}
-		n, err := limited.Read(b[len(b):cap(b)])
+		n, err := r.Body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		*buffer = b
 		if int64(len(b)) > s.MaxBodyBytes {
@@ -135,7 +134,8 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	if reply.Hit {
 		h["X-Service-Cache"] = hitValue
 	}
-	h.Set("Server-Timing", serverTiming(reply.Timing, reply.Hit))
+	values := [...]string{serverTiming(reply.Timing, reply.Hit), ""}
+	h["Server-Timing"] = values[0:1:1]
 	h["Content-Type"] = jsonTypeValue
 	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
 	defer giveBack(buffer)
@@ -144,7 +144,8 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 		s.stream(c, reply, *buffer)
 		return
 	}
-	h.Set("Content-Length", strconv.Itoa(len(*buffer)))
+	values[1] = strconv.Itoa(len(*buffer))
+	h["Content-Length"] = values[1:2:2]
 	c.Writer.WriteHeader(status)
 	n, _ := c.Writer.Write(*buffer) // the client may be gone; the call was made all the same
 	reply.Close(status, int64(n))

@@ -77,7 +77,7 @@ func (s *server) identifyRequest(c *gin.Context) {
 		c.AbortWithStatus(http.StatusInternalServerError) // the system has no randomness
 		return
 	}
-	c.Writer.Header().Set(requestIDHeader, id.String())
+	c.Writer.Header()[requestIDHeader] = []string{id.String()}
 }
 
 func requestID(c *gin.Context) uuid.UUID {

@@ -148,7 +148,7 @@ func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, erro
 	}
 	cmd := redis.NewCmd(ctx, args...)
 	err := m.lanes.do(ctx, cmd)
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		// Redis forgot its scripts; the answer proves that nothing ran.
 		args[0], args[1] = "eval", admitSource
 		cmd = redis.NewCmd(ctx, args...)

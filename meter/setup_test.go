@@ -246,7 +246,9 @@ func periodKey(c *client, period string) string {
 func windowKey(c *client) string { return tagOf(c) + "win:" + c.Account.String() }
 
 // windowOf is the state of a rate window, for comparing.
-func (b *bundle) windowOf(c *client) string { return fmt.Sprint(b.rdb.HGetAll(b.ctx, windowKey(c)).Val()) }
+func (b *bundle) windowOf(c *client) string {
+	return fmt.Sprint(b.rdb.HGetAll(b.ctx, windowKey(c)).Val())
+}
 
 // counter reads a counter; −1 when it is missing.
 func (b *bundle) counter(t testing.TB, name string) int64 {

@@ -39,38 +39,38 @@ func readHead(br *bufio.Reader) (*http.Response, error) {
 	}
 }
 
-func readOne(br *bufio.Reader) (*head, error) {
+func readOne(br *bufio.Reader) (h head, err error) {
 	line, err := br.ReadSlice('\n')
 	if err != nil {
-		return nil, unexpected(err)
+		return head{}, unexpected(err)
 	}
 	line = trim(line)
 	// HTTP/1.1 200 OK
 	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || (line[7] != '0' && line[7] != '1') || line[8] != ' ' ||
 		(len(line) > 12 && line[12] != ' ') {
-		return nil, errHead
+		return head{}, errHead
 	}
 	status, err := strconv.ParseUint(string(line[9:12]), 10, 16)
 	if err != nil || status < 100 {
-		return nil, errHead
+		return head{}, errHead
 	}
-	h := &head{length: -1, minor: line[7], closes: line[7] == '0', response: &http.Response{
+	h = head{length: -1, minor: line[7], closes: line[7] == '0', response: &http.Response{
 		StatusCode: int(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: int(line[7] - '0'),
 	}}
 	for {
 		line, err := br.ReadSlice('\n')
 		if err != nil {
-			return nil, unexpected(err)
+			return head{}, unexpected(err)
 		}
 		if line = trim(line); len(line) == 0 {
 			return h, nil
 		}
 		colon := bytes.IndexByte(line, ':')
 		if colon < 1 || line[0] == ' ' || line[0] == '\t' || line[colon-1] == ' ' || line[colon-1] == '\t' {
-			return nil, errHead
+			return head{}, errHead
 		}
 		if err := h.take(line[:colon], bytes.TrimSpace(line[colon+1:])); err != nil {
-			return nil, err
+			return head{}, err
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (h *head) withBody(br *bufio.Reader) *http.Response {
 	case h.chunked:
 		r.ContentLength, r.Body = -1, newChunked(br)
 	case h.length >= 0:
-		r.Body = io.NopCloser(&exactly{br: br, left: h.length})
+		r.Body = &exactly{br: br, left: h.length}
 	default:
 		r.Close = true
 		r.Body = io.NopCloser(br) // the end of the connection is the end of the body
@@ -157,6 +157,9 @@ func (e *exactly) Read(p []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// Close leaves the connection alone, which is the caller's.
+func (e *exactly) Close() error { return nil }
 
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
