@@ -32,6 +32,10 @@ test-only: ## Run every test with the race detector (PKG=./meter/... for some)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
 	@$(BIN)/with-servers -- go test -race $(ARGS) $(PKG)
 
+.PHONY: e2e
+e2e: ## Run stock clients from npm against the sandbox (needs Node.js 20)
+	@go test -count=1 -tags e2e ./e2e
+
 .PHONY: lint
 lint: ## Run the linters, and check that generated code is up to date
 	@scripts/bootstrap lint
