@@ -34,6 +34,7 @@ type Config struct {
 	MaxAnswerBytes    int64         `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
 	CallTimeout       time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
 	ProbeInterval     time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
+	DrainDelay        time.Duration `env:"DRAIN_DELAY"        envDefault:"3s"`
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
 	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
 	LogFormat         string        `env:"LOG_FORMAT"         envDefault:"json"`
@@ -122,6 +123,7 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
 	f.check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
+	f.check(c.DrainDelay >= 0 && c.DrainDelay <= time.Minute, "DRAIN_DELAY", "must be between 0s and 1m")
 	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
 }
 

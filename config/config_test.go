@@ -66,7 +66,8 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 		DatabaseURL: c.DatabaseURL, RedisURL: c.RedisURL, TemporalAddress: c.TemporalAddress, KeyPepper: c.KeyPepper,
 		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
 		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20,
-		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, DrainTimeout: 35 * time.Second, LogFormat: "json",
+		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
+		LogFormat: "json",
 	}
 	if c != want {
 		t.Errorf("got %+v\nwant %+v", c, want)
@@ -126,6 +127,9 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "CALL_TIMEOUT", "30", "a duration"},
 		{Serve, "CALL_TIMEOUT", "999ms", "between 1s and 5m"},
 		{Serve, "CALL_TIMEOUT", "301s", "between 1s and 5m"},
+		{Serve, "DRAIN_DELAY", "-1s", "between 0s and 1m"},
+		{Serve, "DRAIN_DELAY", "61s", "between 0s and 1m"},
+		{Serve, "DRAIN_DELAY", "3", "a duration"},
 		{Serve, "DRAIN_TIMEOUT", "0s", "between 1s and 10m"},
 		{Serve, "DRAIN_TIMEOUT", "-1s", "between 1s and 10m"},
 		{Worker, "PROBE_INTERVAL", "499ms", "between 500ms and 1m"},

@@ -90,6 +90,10 @@ type call struct {
 	clientGone bool
 }
 
+// ErrStopping is the cause with which the program ends the contexts of calls that are still under way when it has to stop. Such a call
+// failed by the service's doing and is given back, where one whose client went away is charged.
+var ErrStopping = errors.New("the gateway is stopping")
+
 // Do relays one request. index is its place in a batch.
 func (r *Relay) Do(ctx context.Context, e *Envelope, index int, req jsonrpc.Request) *Reply {
 	reply := r.newReply(e, index, req.ID)
@@ -183,7 +187,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
 	c.asked = ask.Asked
 	if failure != nil {
-		if c.method.Write || !errors.Is(client.Err(), context.Canceled) {
+		if c.method.Write || !errors.Is(client.Err(), context.Canceled) || errors.Is(context.Cause(client), ErrStopping) {
 			failure = r.refund(ctx, c, failure)
 		} else {
 			c.clientGone = true // nobody waits for the answer any more; what was asked for is charged

@@ -88,8 +88,8 @@ const (
 	maxHeaders    = 1 << 20
 )
 
-// Serve runs the API on listener until ctx ends, then drains: /readyz says so, requests under way are finished, call records are
-// written.
+// Serve runs the API on listener until ctx ends, then drains: /readyz says so while calls are still taken for cfg.DrainDelay, requests
+// under way are finished within cfg.DrainTimeout, call records are written.
 func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger) error {
 	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
 	if err != nil {
@@ -118,7 +118,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Random: rand.Reader, Logger: log,
 		Draining: draining,
 	})
-	server := httpServer(handler, cfg, log)
+	server := newAPIServer(ctx, handler, cfg, log)
 
 	// The board is read until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -127,14 +127,16 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.http.Serve(listener) }()
 	log.Info("serving", "address", listener.Addr().String(), "chains", len(b.pool.Chains()))
 	select {
 	case <-ctx.Done():
+		close(draining)
+		err = delay(cfg.DrainDelay, failed)
 	case err = <-failed:
+		close(draining)
 	}
-	close(draining)
-	err = errors.Join(ignoreClosed(err), drain(ctx, server, recorder, cfg.DrainTimeout))
+	err = errors.Join(ignoreClosed(err), server.drain(ctx, recorder, cfg.DrainTimeout))
 	stopWatching()
 	background.Wait()
 	return err
@@ -154,17 +156,6 @@ func httpServer(handler http.Handler, cfg config.Config, log *slog.Logger) *http
 		MaxHeaderBytes:    maxHeaders,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // what clients do wrong on the wire
 	}
-}
-
-// drain finishes what is under way, calls first, then their records.
-func drain(ctx context.Context, server *http.Server, recorder *store.Recorder, within time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
-	defer cancel()
-	err := server.Shutdown(ctx)
-	if err != nil {
-		err = fmt.Errorf("calls were still under way when DRAIN_TIMEOUT was over: %w", errors.Join(err, server.Close()))
-	}
-	return errors.Join(err, recorder.Close(ctx))
 }
 
 func ignoreClosed(err error) error {

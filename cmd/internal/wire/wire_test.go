@@ -103,7 +103,7 @@ type bench struct {
 	work      *role
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 	t.Helper()
 	temporal := testkit.Temporal(t)
 	b := &bench{log: &buffer{}, cfg: config.Config{
@@ -113,6 +113,9 @@ func setup(t *testing.T) *bench {
 		MaxBodyBytes: 1 << 20, MaxAnswerBytes: 64 << 20, CallTimeout: 30 * time.Second, ProbeInterval: 500 * time.Millisecond,
 		DrainTimeout: patience,
 	}}
+	for _, change := range changes {
+		change(&b.cfg)
+	}
 	var listed []config.Upstream
 	for i, name := range []string{"first", "second"} {
 		u := testkit.Upstream(t)

@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/store"
+)
+
+// What is left over when DRAIN_TIMEOUT has run out has these bounds, one after another.
+const (
+	tellWithin   = 2 * time.Second // calls that were ended are told so
+	endWithin    = 5 * time.Second // what their connections' end did not stop, a submission that has left above all, is settled
+	recordWithin = 5 * time.Second // call records are written
+)
+
+// apiServer is an HTTP server whose requests can be ended by the service and waited for.
+type apiServer struct {
+	http    *http.Server
+	running *running
+	stop    context.CancelCauseFunc // ends every request's context
+}
+
+func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, log *slog.Logger) *apiServer {
+	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	s := &apiServer{running: newRunning(handler), stop: stop}
+	s.http = httpServer(s.running, cfg, log)
+	s.http.BaseContext = func(net.Listener) context.Context { return requests }
+	return s
+}
+
+// drain finishes what is under way, calls first, then their records. What is not over within the time given is ended: it fails by the
+// service's doing. When drain returns no request is being handled, or its error says that one would not end.
+func (s *apiServer) drain(ctx context.Context, recorder *store.Recorder, within time.Duration) error {
+	ctx = context.WithoutCancel(ctx)
+	err := s.shutdown(ctx, within)
+	s.stop(relay.ErrStopping)
+	if err != nil {
+		if s.shutdown(ctx, tellWithin) != nil {
+			_ = s.http.Close() // of connections that are given up
+		}
+		err = fmt.Errorf("calls were still under way when DRAIN_TIMEOUT was over, and were ended: %w", err)
+	}
+	err = errors.Join(err, s.running.wait(endWithin))
+	ctx, cancel := context.WithTimeout(ctx, recordWithin)
+	defer cancel()
+	return errors.Join(err, recorder.Close(ctx))
+}
+
+func (s *apiServer) shutdown(ctx context.Context, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return s.http.Shutdown(ctx)
+}
+
+// running counts the requests that a handler works on: a server that closes its connections does not wait for them.
+type running struct {
+	http.Handler
+
+	count atomic.Int64 // requests, and one for as long as nobody waits
+	once  sync.Once
+	over  chan struct{} // closed when count falls to nothing
+}
+
+func newRunning(handler http.Handler) *running {
+	r := &running{Handler: handler, over: make(chan struct{})}
+	r.count.Store(1)
+	return r
+}
+
+// ServeHTTP handles a request and counts it meanwhile.
+func (r *running) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.count.Add(1)
+	defer r.leave()
+	r.Handler.ServeHTTP(w, req)
+}
+
+func (r *running) leave() {
+	if r.count.Add(-1) == 0 {
+		r.once.Do(func() { close(r.over) }) // a request that was read late may come and go after that
+	}
+}
+
+// wait returns when no request is handled any more. It is called once, when no more connections are taken.
+func (r *running) wait(within time.Duration) error {
+	r.leave()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-r.over:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("%d requests did not end within %s of their connections; look for their charges", r.count.Load(), within)
+	}
+}
+
+// delay lets time pass in which calls are still taken, unless the server fails by itself meanwhile.
+func delay(d time.Duration, failed <-chan error) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case err := <-failed:
+		return err
+	}
+}
