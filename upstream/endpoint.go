@@ -24,14 +24,15 @@ type Endpoint struct {
 	Name   string
 	Supply plan.Supply
 
-	family   chain.Family
-	template *http.Request
-	reads    reader
-	writes   *http.Transport
-	scrub    scrubber
-	health   health
-	lacking  lacking
-	state    atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
+	family      chain.Family
+	fingerprint string // of address and chain id
+	template    *http.Request
+	reads       reader
+	writes      *http.Transport
+	scrub       scrubber
+	health      health
+	lacking     lacking
+	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 }
 
 const (
@@ -100,19 +101,16 @@ func (e *Endpoint) post(ctx context.Context, t http.RoundTripper, body []byte) (
 	return resp, nil
 }
 
-// safe gives an error without the endpoint's address or credential.
+// safe gives an error without the endpoint's address or credential. It keeps whether it was a deadline or a cancellation, and of
+// all else only the words.
 func (e *Endpoint) safe(err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err
-	}
-	clean := e.scrub.text(err.Error())
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("upstream %s: %w", e.Name, context.DeadlineExceeded)
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("upstream %s: %w", e.Name, context.Canceled)
 	}
-	return fmt.Errorf("upstream %s: %s", e.Name, clean)
+	return fmt.Errorf("upstream %s: %s", e.Name, e.scrub.text(withoutAddress(err, e.template.URL.Hostname())))
 }
 
 // usable is whether the board lets calls through; proven is whether the upstream has shown to be of its chain at all.

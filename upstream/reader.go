@@ -3,9 +3,12 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"github.com/chainaccess/gateway/upstream/internal/plainhttp"
@@ -47,16 +50,27 @@ type negotiated struct {
 // longest is how long a call without a deadline may take.
 const longest = time.Hour
 
-// Do sends body once. No GetBody is set and the transport follows no redirect.
+var errRefusedAgain = errors.New("the server did not take the request on a second connection either")
+
+// Do sends a read. One that the server certainly did not process (a connection that went away before anything was written, an
+// HTTP/2 GOAWAY or refused stream) is sent once more; the transport follows no redirect.
 func (n *negotiated) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if deadline.IsZero() {
 		deadline = n.now().Add(longest)
 	}
 	timer := time.AfterFunc(deadline.Sub(n.now()), func() { cancel(context.DeadlineExceeded) })
-	req := n.template.WithContext(ctx)
+	var connections atomic.Int32
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connections.Add(1) }}
+	req := n.template.WithContext(httptrace.WithClientTrace(ctx, trace))
 	req.Body = io.NopCloser(bytes.NewReader(payload))
 	req.ContentLength = int64(len(payload))
+	req.GetBody = func() (io.ReadCloser, error) {
+		if connections.Load() > 1 {
+			return nil, errRefusedAgain // net/http would go on for as long as the deadline allows
+		}
+		return io.NopCloser(bytes.NewReader(payload)), nil
+	}
 	resp, err := n.RoundTrip(req)
 	if err != nil {
 		timer.Stop()
@@ -82,13 +96,13 @@ type timedBody struct {
 
 var _ plainhttp.Extender = (*timedBody)(nil)
 
-// Read tells a deadline from what else broke.
+// Read tells a deadline from what else broke, and does not say where.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && context.Cause(b.ctx) == context.DeadlineExceeded { //nolint:errorlint // the cause itself
 		err = context.DeadlineExceeded
 	}
-	return n, err
+	return n, plainhttp.WithoutPeer(err)
 }
 
 // Extend moves the deadline.

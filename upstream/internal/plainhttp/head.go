@@ -11,9 +11,6 @@ import (
 
 var errHead = errors.New("malformed HTTP response")
 
-// kept are the headers of an answer that anybody asks for, in lower case. The others are read over.
-var kept = [...]struct{ lower, canonical string }{{"retry-after", "Retry-After"}, {"content-encoding", "Content-Encoding"}}
-
 // head is what decides how the body is to be read.
 type head struct {
 	length   int64 // -1 for none
@@ -100,15 +97,11 @@ func (h *head) take(name, value []byte) error {
 				h.closes = false
 			}
 		}
-	default:
-		for _, k := range kept {
-			if equalFold(name, k.lower) {
-				if h.response.Header == nil {
-					h.response.Header = make(http.Header, len(kept))
-				}
-				h.response.Header.Add(k.canonical, string(value))
-			}
+	case equalFold(name, "retry-after"): // the only other one that anybody asks for
+		if h.response.Header == nil {
+			h.response.Header = make(http.Header, 1)
 		}
+		h.response.Header.Add("Retry-After", string(value))
 	}
 	if h.chunked && h.length >= 0 {
 		return errHead

@@ -61,14 +61,22 @@ func New(o Options) *Transport {
 
 var errDead = errors.New("the server closed the idle connection")
 
+// giveAway is how soon after a call began a connection shows that it had died before. A server that closes later may have worked on
+// the request, and does not get it again.
+const giveAway = time.Second
+
 // Do sends a request with this body and reads the head of its answer. The answer's body must be read to its end, or closed; it is an
 // Extender. The deadline is for all of it. When ctx is over, the call ends soon; the deadline of ctx is not looked at.
 func (t *Transport) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
-	soon := t.o.Now().Add(patience)
+	began := t.o.Now()
+	soon := began.Add(patience)
 	if !deadline.IsZero() && deadline.Before(soon) {
 		soon = deadline
 	}
-	c := t.takeAlive(soon)
+	c, err := t.takeAlive(soon)
+	if err != nil && soon.Equal(deadline) {
+		return nil, reason(ctx, err)
+	}
 	reused := c != nil
 	for {
 		if c == nil {
@@ -85,7 +93,7 @@ func (t *Transport) Do(ctx context.Context, payload []byte, deadline time.Time) 
 			return resp, nil
 		}
 		c.close()
-		if !reused || ctx.Err() != nil || !errors.Is(err, errDead) {
+		if !reused || ctx.Err() != nil || !errors.Is(err, errDead) || t.o.Now().Sub(began) > giveAway {
 			return nil, reason(ctx, err)
 		}
 		t.CloseIdleConnections() // what else is idle died with it
@@ -96,15 +104,23 @@ func (t *Transport) Do(ctx context.Context, payload []byte, deadline time.Time) 
 // Extender is a body whose deadline can be moved while it is being read.
 type Extender interface{ Extend(deadline time.Time) }
 
+// WithoutPeer gives an error of a connection without the addresses of its ends.
+func WithoutPeer(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
+		return fmt.Errorf("%s: %w", op.Op, op.Err)
+	}
+	return err
+}
+
 // reason tells a time-out and a caller who left from what broke.
 func reason(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded): // the latter from dialing
 		return context.DeadlineExceeded
 	}
-	return err
+	return WithoutPeer(err)
 }
 
 // CloseIdleConnections closes every connection that nobody holds.
@@ -118,45 +134,68 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// takeAlive takes an idle connection on which the server has neither said anything nor hung up. What it said unasked would be read
-// as the answer to the next request.
-func (t *Transport) takeAlive(deadline time.Time) *conn {
+// takeAlive takes an idle connection on which the server has neither said anything nor hung up, and gives nil when there is none.
+// What it said unasked would be read as the answer to the next request. When the deadline is over, nothing is taken.
+func (t *Transport) takeAlive(deadline time.Time) (*conn, error) {
 	for {
 		c := t.take()
-		if c == nil || (c.nc.SetDeadline(deadline) == nil && c.quiet()) {
-			return c
+		if c == nil {
+			return nil, nil
+		}
+		err := c.nc.SetDeadline(deadline)
+		if err == nil {
+			err = c.quiet()
+		}
+		switch {
+		case err == nil:
+			return c, nil
+		case errors.Is(err, os.ErrDeadlineExceeded): // too late to look, which says nothing about the connection
+			t.keep(c)
+			return nil, err
 		}
 		c.close()
 	}
 }
 
 func (t *Transport) take() *conn {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	last := len(t.idle) - 1
-	if last < 0 {
-		return nil
-	}
-	c := t.idle[last]
-	t.idle[last] = nil
-	t.idle = t.idle[:last]
-	if t.o.Now().Sub(c.since) > t.o.IdleTimeout {
-		// The newest is too old, so all are.
-		old := t.idle
-		t.idle = nil
-		go func() {
-			c.close()
-			for _, o := range old {
-				o.close()
-			}
-		}()
-		return nil
+	c, old := t.newest()
+	for _, o := range old {
+		o.close()
 	}
 	return c
 }
 
+// newest takes the newest idle connection, or all of them as old when it is.
+func (t *Transport) newest() (c *conn, old []*conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := len(t.idle) - 1
+	if last < 0 {
+		return nil, nil
+	}
+	c = t.idle[last]
+	if t.o.Now().Sub(c.since) > t.o.IdleTimeout {
+		old, t.idle = t.idle, nil
+		return nil, old
+	}
+	t.idle[last] = nil
+	t.idle = t.idle[:last]
+	return c, nil
+}
+
+// maxKeptOut is the largest request buffer in bytes that a connection keeps while it is idle.
+const maxKeptOut = 64 << 10
+
 func (t *Transport) put(c *conn) {
 	c.since = t.o.Now()
+	if cap(c.out) > maxKeptOut {
+		c.out = nil
+	}
+	t.keep(c)
+}
+
+// keep makes c the newest idle connection, or closes it when there are enough.
+func (t *Transport) keep(c *conn) {
 	t.mu.Lock()
 	if len(t.idle) < t.o.MaxIdle {
 		t.idle = append(t.idle, c)
@@ -207,15 +246,20 @@ type conn struct {
 	}
 }
 
-// quiet is whether nothing has arrived on an idle connection, not even its end.
-func (c *conn) quiet() bool {
+var errNotQuiet = errors.New("the server spoke or hung up unasked")
+
+// quiet is nil when nothing has arrived on an idle connection, not even its end.
+func (c *conn) quiet() error {
 	if c.raw == nil {
-		return true
+		return nil
 	}
 	if err := c.raw.Read(c.look); err != nil {
-		return false
+		return err
 	}
-	return c.looked.n < 0 && (errors.Is(c.looked.err, syscall.EAGAIN) || errors.Is(c.looked.err, syscall.EWOULDBLOCK))
+	if c.looked.n < 0 && (errors.Is(c.looked.err, syscall.EAGAIN) || errors.Is(c.looked.err, syscall.EWOULDBLOCK)) {
+		return nil
+	}
+	return errNotQuiet
 }
 
 // lookNow reads without waiting: the descriptor is in non-blocking mode.
@@ -307,9 +351,10 @@ func (b *body) unlisten() bool { return b.stop == nil || b.stop() }
 // Extend moves the deadline of an answer that goes on.
 func (b *body) Extend(deadline time.Time) { b.listen(deadline) }
 
-// dead says of an error before the first byte of an answer that the connection had died while it was idle.
+// dead says of an error before the first byte of an answer when it may mean that the connection had died while it was idle. A
+// time-out never does.
 func (c *conn) dead(err error) error {
-	if c.fresh {
+	if c.fresh || (!errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errDead, err)

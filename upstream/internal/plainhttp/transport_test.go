@@ -149,38 +149,17 @@ func TestConcurrentCallsDoNotMix(t *testing.T) {
 // scripted is a server that answers each request on a connection with the next reply, byte for byte, and then closes it.
 func scripted(t *testing.T, replies ...string) (address string, requests *atomic.Int64) {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	requests = new(atomic.Int64)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
+	return serving(t, func(c net.Conn) {
+		br := bufio.NewReader(c)
+		for _, reply := range replies {
+			if _, got := received(br); !got {
 				return
 			}
-			wg.Go(func() {
-				defer func() { _ = c.Close() }()
-				br := bufio.NewReader(c)
-				for _, reply := range replies {
-					req, err := http.ReadRequest(br)
-					if err != nil {
-						return
-					}
-					_, _ = io.Copy(io.Discard, req.Body)
-					requests.Add(1)
-					_, _ = io.WriteString(c, reply)
-				}
-			})
+			requests.Add(1)
+			_, _ = io.WriteString(c, reply)
 		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		wg.Wait()
-	})
-	return "http://" + l.Addr().String(), requests
+	}), requests
 }
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
