@@ -150,13 +150,14 @@ func (g *gateway) newPool(o options) *upstream.Pool {
 }
 
 func applyHealthy(pool *upstream.Pool, id chain.ID, at time.Time, n int) {
+	on, _ := pool.Chain(id)
 	s := upstream.Snapshot{Chain: id, MeasuredAt: at, Head: testHead, HeadKnown: true}
 	for i := range n {
 		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
-			Name: fmt.Sprintf("up-%d", i), Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 << (6 * i)),
+			Fingerprint: on.Fingerprint(fmt.Sprintf("up-%d", i)),
+			Name:        fmt.Sprintf("up-%d", i), Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 << (6 * i)),
 		})
 	}
-	on, _ := pool.Chain(id)
 	on.Apply(s)
 }
 

@@ -33,6 +33,16 @@ func (b *Board) Publish(ctx context.Context, s Snapshot) error {
 	return nil
 }
 
+// Forget takes the snapshots of chains off the board, so that nothing of before is believed.
+func (b *Board) Forget(ctx context.Context, ids ...chain.ID) error {
+	for _, id := range ids {
+		if err := b.rdb.Del(ctx, boardKey(id)).Err(); err != nil {
+			return fmt.Errorf("forget the probes of %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
 // Read gives the newest snapshot of a chain; false when there is none yet.
 func (b *Board) Read(ctx context.Context, id chain.ID) (Snapshot, bool, error) {
 	raw, err := b.rdb.Get(ctx, boardKey(id)).Bytes()

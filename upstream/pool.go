@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,6 +50,7 @@ func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
 			if err != nil {
 				return nil, err
 			}
+			e.fingerprint = fingerprint(known, u.URL)
 			c.endpoints = append(c.endpoints, e)
 		}
 		c.prober = newProber(len(c.endpoints))
@@ -58,6 +61,12 @@ func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
 		return nil, fmt.Errorf("the upstreams file names an unknown chain: %v", slices.Sorted(maps.Keys(file.Chains)))
 	}
 	return p, nil
+}
+
+// fingerprint tells one address and chain id from another without naming them.
+func fingerprint(on *chain.Chain, address string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", on.ID, on.ChainID, address))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Chain gives the upstreams of a chain; false when none is configured.
@@ -78,11 +87,22 @@ func (p *Pool) Close() {
 	}
 }
 
-// Apply puts the verdicts of a snapshot in force. Names that this process does not know are passed over.
+// Fingerprint is what verdicts on an upstream must carry to hold; empty for an unknown name.
+func (c *Chain) Fingerprint(name string) string {
+	for _, e := range c.endpoints {
+		if e.Name == name {
+			return e.fingerprint
+		}
+	}
+	return ""
+}
+
+// Apply puts the verdicts of a snapshot in force. Names that this process does not know, or knows with another address or chain id,
+// are passed over.
 func (c *Chain) Apply(s Snapshot) {
 	for _, e := range c.endpoints {
 		for i := range s.Upstreams {
-			if s.Upstreams[i].Name == e.Name {
+			if s.Upstreams[i].Name == e.Name && s.Upstreams[i].Fingerprint == e.fingerprint {
 				state := s.Upstreams[i]
 				e.state.Store(&state)
 			}

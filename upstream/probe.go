@@ -75,7 +75,7 @@ func (c *Chain) probeEndpoint(ctx context.Context, i int) UpstreamState {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	e, memory := c.endpoints[i], &c.prober.memory[i]
-	s := UpstreamState{Name: e.Name, Capabilities: memory.capabilities}
+	s := UpstreamState{Name: e.Name, Fingerprint: e.fingerprint, Capabilities: memory.capabilities}
 	now := c.now()
 	if now.Sub(memory.identified) >= identityEvery {
 		same, reason := c.identify(ctx, e)

@@ -44,7 +44,8 @@ func healthy(c *Chain, at time.Time) Snapshot {
 	s := Snapshot{Chain: c.ID, MeasuredAt: at, Head: testHead, HeadKnown: true}
 	for i, e := range c.endpoints {
 		s.Upstreams = append(s.Upstreams, UpstreamState{
-			Name: e.Name, Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 * (1 << (2 * i))),
+			Fingerprint: e.fingerprint,
+			Name:        e.Name, Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 * (1 << (2 * i))),
 		})
 	}
 	return s

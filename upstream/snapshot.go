@@ -20,6 +20,8 @@ type Snapshot struct {
 // UpstreamState is the verdict on one upstream.
 type UpstreamState struct {
 	Name string `json:"name"`
+	// Fingerprint is of the address and the chain id that were measured: a verdict holds for those, not for the name.
+	Fingerprint string `json:"fingerprint"`
 	// Usable is whether calls may be routed here. An upstream of another chain never is.
 	Usable bool `json:"usable"`
 	// Reason says why it is not usable: unreachable, wrong_chain, lagging, bad_answer; empty when it is.

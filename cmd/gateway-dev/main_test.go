@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
@@ -260,6 +264,53 @@ func (g *gateway) runCurl(t *testing.T) {
 	}
 }
 
+// wantUsage wants usage rows for exactly the calls that were answered, one on each chain and the printed one, soon after the last.
+func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
+	t.Helper()
+	read := func(name string) []string {
+		text, err := os.ReadFile(filepath.Join(g.dir, "postgres", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	const portLine = 3 // of postmaster.pid, counted from 0
+	address := "postgres://gateway:" + read("password")[0] + "@127.0.0.1:" + strings.TrimSpace(read("data/postmaster.pid")[portLine]) + "/gateway"
+	db, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(context.Background()) }()
+	want := map[string]int64{"eth_mainnet eth_blockNumber": 1}
+	for _, c := range chain.All() {
+		method := "eth_gasPrice"
+		if c.Family == chain.Solana {
+			method = "getBlockHeight"
+		}
+		want[string(c.ID)+" "+method] = 1
+	}
+	var got map[string]int64
+	testkit.Eventually(t, within, func() bool {
+		rows, err := db.Query(t.Context(), "SELECT chain || ' ' || method, sum(requests)::bigint FROM usage_hours WHERE outcome IN ('ok', 'hit') GROUP BY 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = map[string]int64{}
+		var words string
+		var n int64
+		if _, err := pgx.ForEachRow(rows, []any{&words, &n}, func() error {
+			got[words] = n
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return maps.Equal(got, want)
+	}, "usage rows for exactly the calls that were made")
+	if !maps.Equal(got, want) {
+		t.Errorf("usage is %v, want %v", got, want)
+	}
+}
+
 func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -284,6 +335,7 @@ func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 			return strings.Contains(answer, `"result":`)
 		}, "%s answers", c.ID)
 	}
+	first.wantUsage(t, 15*time.Second)
 	first.stop(t, os.Interrupt)
 
 	second := begin(t, dir)

@@ -60,6 +60,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	}
 	defer func() { _ = logFile.Close() }()
 	log := telemetry.NewLogger(logFile, "text", slog.LevelInfo)
+	wire.LogRedis(log)
 	say := func(msg string) { fmt.Fprintln(progress, msg) }
 
 	stack, err := devstack.Start(ctx, devstack.Options{
@@ -81,6 +82,10 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		defer func() { err = errors.Join(err, box.Close()) }()
 	}
 	cfg := configuration(stack, listener.Addr().String())
+	// The chains behind the names may be others than last time, or have begun anew.
+	if err := wire.ForgetBoard(ctx, cfg); err != nil {
+		return err
+	}
 	return serve(ctx, cfg, providers, listener, stack, log, say, func(key string) {
 		fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, orNone(stack.TemporalUI))
 		fmt.Fprintf(out, "key %s\n", key)

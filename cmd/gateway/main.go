@@ -105,5 +105,7 @@ func setUp(role config.Role) (config.Config, config.Upstreams, *slog.Logger, err
 	if err != nil {
 		return cfg, providers, nil, fmt.Errorf("UPSTREAMS_FILE: %w", err)
 	}
-	return cfg, providers, telemetry.NewLogger(os.Stderr, cfg.LogFormat, cfg.LogLevel), nil
+	log := telemetry.NewLogger(os.Stderr, cfg.LogFormat, cfg.LogLevel)
+	wire.LogRedis(log)
+	return cfg, providers, log, nil
 }
