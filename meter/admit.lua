@@ -19,8 +19,8 @@
 --       1|<reason>|<limit>|<remaining>|<reset ms>|<also> refused; also = other fences that would refuse, comma-separated
 --       2|<what>,…                                       a projection or counter is missing (cfg, key, day, period): load, repeat
 --       3                                                the key moved to another account: load the identity, repeat
--- A missing or moved call has changed nothing. A refused one has written its usage line; when it was not the window that
--- refused, it counts in the window too.
+-- A missing or moved call has changed nothing. A refused one has written its usage line; it counts in the window too, unless the key,
+-- the account or the window itself refused.
 --
 -- Numbers are doubles, exact up to 2^53. They become text through %d alone: Lua's own conversion keeps 14 digits.
 
@@ -88,6 +88,22 @@ if mode == 'charge' then
 end
 if names[1] then values = redis.call('MGET', unpack(names)) end
 
+-- What each fence says: the first that refuses speaks, and names the others.
+local missing, refused, blocking = '', nil, ''
+for i, f in ipairs(fences) do
+  local used = tonumber(values[i])
+  if not used then
+    missing = missing .. f[2] .. ','
+  elseif used + units > f[3] then
+    if refused then
+      refused[5] = refused[5] .. (refused[5] == '' and '' or ',') .. f[1]
+    else
+      refused = { f[1], f[3], math.max(0, f[3] - used), f[4], '' }
+    end
+    blocking = blocking .. (blocking == '' and '' or ',') .. f[1]
+  end
+end
+
 -- The sliding window, estimated from two buckets: the share of the previous one that still lies inside it, and the current one.
 -- State of another length, from before a change of plan, does not count.
 local limit, per = tonumber(cfg[2]), tonumber(cfg[3])
@@ -130,7 +146,7 @@ if limit >= 0 then
       wait = per * (1 - (limit - 1 - current) / previous) - offset
     end
     if stepped then save_window(current) end
-    return refuse('rate_window', limit, 0, math.max(1, wait), '')
+    return refuse('rate_window', limit, 0, math.max(1, wait), blocking)
   end
 end
 
@@ -140,19 +156,6 @@ if mode ~= 'charge' then
   return '0|' .. period .. '||'
 end
 
-local missing, refused = '', nil
-for i, f in ipairs(fences) do
-  local used = tonumber(values[i])
-  if not used then
-    missing = missing .. f[2] .. ','
-  elseif used + units > f[3] then
-    if refused then
-      refused[5] = refused[5] .. (refused[5] == '' and '' or ',') .. f[1]
-    else
-      refused = { f[1], f[3], math.max(0, f[3] - used), f[4], '' }
-    end
-  end
-end
 if missing ~= '' then return '2|' .. missing end
 
 -- Mutate.

@@ -10,7 +10,8 @@
 -- Returns 1 when refunded now, 0 when it was before.
 
 local SLOT_SECONDS = 10
-if not redis.call('SET', KEYS[1], '1', 'NX', 'EX', 86400) then return 0 end
+local GUARD_SECONDS = 300 -- long after the last repeat, soon enough for an outage not to fill the memory
+if not redis.call('SET', KEYS[1], '1', 'NX', 'EX', GUARD_SECONDS) then return 0 end
 
 local account, units, period = ARGV[1], tonumber(ARGV[3]), ARGV[4]
 local tag = string.sub(KEYS[1], 1, 8)
