@@ -226,3 +226,41 @@ func TestAPanicInABatchItemStaysInIt(t *testing.T) {
 		t.Errorf("usage is %v", u)
 	}
 }
+
+func TestAClientThatLeavesABatchPaysForWhatItAsked(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	begun := make(chan struct{})
+	g.all(func(x *testkit.Exchange) {
+		_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,"result":"%s`, x.Request.ID, strings.Repeat("0", 300_000))
+		_ = http.NewResponseController(x.W).Flush()
+		close(begun)
+		<-x.Context.Done()
+	})
+	leave := g.abandon(key, chain.EthMainnet, "["+call("eth_call", "[]")+"]")
+	<-begun
+	leave()
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if u := g.usage(key); u["ok"] != (figures{1, 1000}) || len(u) != 1 {
+		t.Errorf("usage is %v", u)
+	}
+}
+
+func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	g.all(testkit.Result("0x1"))
+	broken := `{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("0", 300_000) + `",,, not json}}`
+	for _, u := range g.ups {
+		u.On("eth_getCode", testkit.Raw(http.StatusOK, "application/json", broken))
+	}
+	items := g.ask(http.MethodPost, "/rpc/eth_mainnet", key, "["+call("eth_getCode", "[]")+","+call("eth_call", "[]")+"]").batch(2)
+	if items[0].Error == nil || items[0].Error.Code != -32022 || string(items[1].Result) != `"0x1"` {
+		t.Errorf("got %+v and %+v", items[0].Error, items[1])
+	}
+	if u := g.usage(key); u["ok"].units != 1000 && u["refund"].units != -1000 {
+		t.Errorf("usage is %v", u)
+	}
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -168,7 +169,7 @@ func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 			reply.Close(http.StatusOK, client.written)
 			return
 		}
-		if upstreamErr != nil && c.Request.Context().Err() == nil && client.waited < s.Relay.Timeout/2 {
+		if upstreamErr != nil && !clientLeft(c.Request.Context()) && client.waited < s.Relay.Timeout/2 {
 			reply.Broken(c.Request.Context())
 			s.logFault(c.Writer.Header().Get(requestIDHeader), reply.Fault.Wrap(upstreamErr))
 		}
@@ -178,6 +179,11 @@ func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 	}
 	reply.Close(http.StatusOK, client.written)
 	panic(http.ErrAbortHandler) // the client must see that the answer is not whole
+}
+
+// clientLeft is whether a call is over because its client went away, and not because this process stops.
+func clientLeft(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), relay.ErrStopping)
 }
 
 // clientWriter counts what a client took and how long it let us wait: an answer that ran out of time because its reader is slow is

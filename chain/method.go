@@ -97,7 +97,7 @@ const (
 // On says whether the chain has the method.
 func (m *Method) On(id ID) bool { return m.Only == nil || slices.Contains(m.Only, id) }
 
-// The rows of the catalog tables. Each constructor stands for one column combination of FACTS section 2.
+// The rows of the catalog tables. Each constructor stands for one combination of weight, cache rule and parameters.
 
 func plain(name string) Method {
 	return Method{Name: name, Class: Standard, Weight: 1, StateBlockParam: -1}

@@ -20,6 +20,12 @@ var (
 	ErrTooDeep   = errors.New("nested too deep")
 )
 
+// Valid tells whether b is one JSON value and nothing else.
+func Valid(b []byte) bool {
+	end, err := value(b, space(b, 0), MaxResponseDepth)
+	return err == nil && space(b, end) == len(b)
+}
+
 // value gives the end of the JSON value that starts at b[i], which must not be white space. Grammar: RFC 8259.
 func value(b []byte, i, depth int) (int, error) {
 	if i >= len(b) {

@@ -174,7 +174,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 		Head: headKind(c.method, req.Params),
 	}
 	asked := r.Now()
-	ctx := upstream.WithDeadline(client, asked.Add(r.Timeout), r.Now)
+	ctx := upstream.WithDeadline(client, c.started.Add(r.Timeout), r.Now)
 	var answer *upstream.Answer
 	var failure *fault.Error
 	if c.method.Write {

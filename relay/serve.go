@@ -116,11 +116,17 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 			return
 		}
 		whole = append(whole, chunk[:n]...)
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF) && jsonrpc.Valid(whole):
 			reply.Result, reply.Rest = whole, nil
 			return
-		}
-		if err != nil {
+		case err == nil:
+		case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), ErrStopping):
+			reply.call.clientGone = true // as for a call alone: what was asked for is charged
+			reply.refused(fault.New(fault.UpstreamFailed, ""))
+			reply.release()
+			return
+		default: // it broke off, or would make the whole batch unreadable
 			reply.Broken(ctx)
 			reply.refused(reply.Fault)
 			reply.release()
