@@ -78,7 +78,7 @@ func (n *negotiated) Do(ctx context.Context, payload []byte, deadline time.Time)
 		if cause := context.Cause(ctx); ctx.Err() != nil && cause != context.Canceled { //nolint:errorlint // the cause itself
 			err = cause
 		}
-		return nil, err
+		return nil, plainhttp.WithoutPeer(err)
 	}
 	resp.Body = &timedBody{ReadCloser: resp.Body, ctx: ctx, timer: timer, cancel: cancel, now: n.now}
 	return resp, nil
