@@ -16,14 +16,13 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/upstream"
 )
 
 const (
 	benchPepper = "bench-pepper-of-at-least-thirty-two-bytes"
-	// benchKeys share the load, each with an account of its own on the plan with the widest rate window, 300 calls a second.
+	// benchKeys of a plan share a load, each with an account of its own: the widest rate window is 300 calls a second.
 	benchKeys = 256
 )
 
@@ -36,7 +35,7 @@ const upstreamsFile = `chains:
 func (r *rig) startGateway(ctx context.Context, node string, progress io.Writer) error {
 	fmt.Fprintln(progress, "building the gateway")
 	program := filepath.Join(r.dir, "gateway")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/gateway") //nolint:gosec // a path of ours
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "./cmd/gateway") //nolint:gosec // a path of ours
 	build.Stdout, build.Stderr = progress, progress
 	if err := build.Run(); err != nil {
 		return err
@@ -53,8 +52,10 @@ func (r *rig) startGateway(ctx context.Context, node string, progress io.Writer)
 	if err := r.publishBoard(ctx, file); err != nil {
 		return err
 	}
-	if err := r.makeKeys(ctx); err != nil {
-		return err
+	for _, l := range loads {
+		if err := r.makeKeys(ctx, l.plan); err != nil {
+			return err
+		}
 	}
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *rig) publishBoard(ctx context.Context, file string) error {
 	return upstream.NewBoard(rdb).Publish(ctx, snapshot)
 }
 
-func (r *rig) makeKeys(ctx context.Context) error {
+func (r *rig) makeKeys(ctx context.Context, planKey string) error {
 	s, err := store.Open(ctx, r.stack.DatabaseURL)
 	if err != nil {
 		return err
@@ -110,7 +111,7 @@ func (r *rig) makeKeys(ctx context.Context) error {
 	}
 	for range benchKeys {
 		id := account.NewID()
-		if _, err := s.CreateAccount(ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Growth}); err != nil {
+		if _, err := s.CreateAccount(ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: planKey}); err != nil {
 			return err
 		}
 		key, err := account.MintKey(rand.Reader)
@@ -125,7 +126,7 @@ func (r *rig) makeKeys(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.keys = append(r.keys, key.Reveal())
+		r.keys[planKey] = append(r.keys[planKey], key.Reveal())
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/chainaccess/gateway/plan"
 )
 
 // figures are what wrk measured.
@@ -29,22 +31,29 @@ type figures struct {
 type load struct {
 	name string
 	body string // Lua expression over n, the number of the request
+	plan string // of the accounts whose keys send it
 }
 
-var distinctReads = load{"distinct_reads", `string.format('{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":["0x%040x","latest"]}', n, n)`}
+const getBalance = `string.format('{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":["0x%040x","latest"]}', n, n)`
+
+// loads are what is compared. Calls of the first are held to the rate window, calls of the second to a quota as well.
+var loads = []load{
+	{"distinct_reads", getBalance, plan.Enterprise},
+	{"distinct_reads_with_quota", getBalance, plan.Growth},
+}
 
 // measure runs both sides in turn and prints each comparison as one line.
 func (r *rig) measure(ctx context.Context, o options, out, progress io.Writer) error {
-	for _, l := range []load{distinctReads} {
+	for _, l := range loads {
 		var nginx, gateway []figures
 		for round := range o.rounds + 1 {
 			fmt.Fprintf(progress, "%s: round %d of %d\n", l.name, round, o.rounds)
-			n, err := r.wrk(ctx, o, l, r.nginx+"/", nil)
+			n, err := r.wrk(ctx, o, l, r.nginx+"/rpc/eth_mainnet", r.keys[l.plan])
 			if err != nil {
 				return err
 			}
 			profiled := r.profileDuring(ctx, o, round == o.rounds)
-			g, err := r.wrk(ctx, o, l, r.gateway+"/rpc/eth_mainnet", r.keys)
+			g, err := r.wrk(ctx, o, l, r.gateway+"/rpc/eth_mainnet", r.keys[l.plan])
 			if err := <-profiled; err != nil {
 				return err
 			}

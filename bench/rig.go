@@ -23,8 +23,8 @@ type rig struct {
 	dir      string
 	stack    *devstack.Stack
 	children []*exec.Cmd
-	keys     []string
-	nginx    string // base URL
+	keys     map[string][]string // by plan
+	nginx    string              // base URL
 	gateway  string
 	pprof    string
 }
@@ -35,7 +35,7 @@ func startRig(ctx context.Context, progress io.Writer) (r *rig, err error) {
 			return nil, fmt.Errorf("%s was not found: run scripts/bootstrap bench", program)
 		}
 	}
-	r = &rig{}
+	r = &rig{keys: map[string][]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close(ctx))

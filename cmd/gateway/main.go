@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,14 @@ import (
 	"github.com/chainaccess/gateway/telemetry"
 )
 
+// gcPercent lets the heap grow further between collections than Go's own 100: it is small, and calls leave garbage, so collecting less
+// often saves about a twelfth of a call's CPU time (make bench). GOGC in the environment wins.
+const gcPercent = 400
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var started bool
 	err := command(&started).ExecuteContext(ctx)
