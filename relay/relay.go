@@ -171,7 +171,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 	c := &reply.call
 	ask := &upstream.Request{
 		Method: req.Method, Params: req.Params, Supply: c.subject.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
-		Head: headKind(c.method, req.Params),
+		Head: headKind(c.method, req.Params), Needs: c.method.Needs,
 	}
 	asked := r.Now()
 	ctx := upstream.WithDeadline(client, c.started.Add(r.Timeout), r.Now)

@@ -167,7 +167,7 @@ func (c *Chain) best(r *Request, tried uint64, resort resort) (int, bool) {
 		return 0, false
 	case favourite >= 0 && favouriteScore <= clearlyBetter*bestScore:
 		return favourite, true
-	case tried == 0 && resort == usableOnly && favourite < 0 && c.lacks(int(kept.Load())-1, r.Method):
+	case tried == 0 && resort == usableOnly && favourite < 0 && c.lacks(int(kept.Load())-1, r):
 		// The favourite only lacks this method: it stays the favourite for others.
 	case tried == 0 && resort == usableOnly:
 		kept.Store(int32(best + 1)) //nolint:gosec // at most 32 endpoints
@@ -184,12 +184,23 @@ func (e *Endpoint) eligible(r *Request, resort resort, h standing) bool {
 	case resort == usableOnly && (!usable || h.excluded):
 		return false
 	}
-	return resort == evenLacking || !e.lacking.has(r.Method)
+	return resort == evenLacking || !e.lacks(r)
 }
 
-func (c *Chain) lacks(i int, method []byte) bool {
-	return i >= 0 && c.endpoints[i].lacking.has(method)
+// lacks is whether e said that it does not have the method, or a probe found that it cannot do what the method needs.
+func (e *Endpoint) lacks(r *Request) bool {
+	if e.lacking.has(r.Method) {
+		return true
+	}
+	s := e.state.Load()
+	if r.Needs == chain.Plain || s == nil {
+		return false
+	}
+	able, measured := s.Capabilities[string(r.Needs)]
+	return measured && !able
 }
+
+func (c *Chain) lacks(i int, r *Request) bool { return i >= 0 && c.endpoints[i].lacks(r) }
 
 // score is lower for better: latency, worsened by errors, and by how far the supply is from what the tier asks for.
 func (e *Endpoint) score(h standing, tier plan.Tier) float64 {

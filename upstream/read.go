@@ -22,6 +22,8 @@ type Request struct {
 	Supply plan.Supply
 	Tier   plan.Tier
 	Links  chain.Links
+	// Needs is what an upstream must be capable of, as far as probes know.
+	Needs chain.Capability
 	// MaxAnswer bounds the size of an answer in bytes.
 	MaxAnswer int64
 	// Head says which of the chain's heads the result is: it is held against what is plausible, and never answered lower than

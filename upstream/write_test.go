@@ -160,7 +160,7 @@ func TestAConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
 
 func TestKeptConnectionsThatDiedDoNotRepeatASubmission(t *testing.T) {
 	t.Parallel()
-	c, first, _ := twoUpstreams(t)
+	c, first, second := twoUpstreams(t)
 	for i := range 5 {
 		answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
 		if f != nil {
@@ -168,8 +168,10 @@ func TestKeptConnectionsThatDiedDoNotRepeatASubmission(t *testing.T) {
 		}
 		answer.Release()
 		first.DropConnections()
-		if first.Total() != i+1 || first.Connections() != i+1 {
-			t.Fatalf("after %d submissions: %d requests over %d connections", i+1, first.Total(), first.Connections())
+		second.DropConnections()
+		// A slow machine may make the other one the favourite in between.
+		if n, m := first.Total()+second.Total(), first.Connections()+second.Connections(); n != i+1 || m != i+1 {
+			t.Fatalf("after %d submissions: %d requests over %d connections", i+1, n, m)
 		}
 	}
 }
