@@ -187,7 +187,7 @@ func TestResultsPassByteForByte(t *testing.T) {
 
 func TestTwoHundredMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) { //nolint:paralleltest // it measures the heap
 	const size = 200 << 20
-	g := setup(t)
+	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // a loaded machine takes its time over so much
 	key := g.unlimited()
 	g.ups[0].Default(testkit.Large(size))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
