@@ -260,7 +260,7 @@ func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
 	if items[0].Error == nil || items[0].Error.Code != -32022 || string(items[1].Result) != `"0x1"` {
 		t.Errorf("got %+v and %+v", items[0].Error, items[1])
 	}
-	if u := g.usage(key); u["ok"].units != 1000 && u["refund"].units != -1000 {
+	if u := g.usage(key); u["ok"] != (figures{2, 2000}) || u["refund"] != (figures{-1, -1000}) || u["upstream_failed"].requests != 1 {
 		t.Errorf("usage is %v", u)
 	}
 }
