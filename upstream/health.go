@@ -35,6 +35,21 @@ type health struct {
 	excludedUntil time.Time
 }
 
+// observation is what became of one attempt.
+type observation struct {
+	verdict
+	took       time.Duration // to the answer, or to the head of a streamed one
+	retryAfter time.Duration // what a throttling upstream asked for; zero when it did not say
+	write      bool
+	brokeOff   bool // a streamed answer that had counted as good before; took says nothing
+}
+
+// observe takes what became of an attempt. The outcome of every read and submission passes here, once; those of which the client
+// went away do not count.
+func (e *Endpoint) observe(o observation) {
+	e.health.record(o.blame, o.took, o.retryAfter)
+}
+
 // record takes the outcome of a call. retryAfter is what a throttling upstream asked for, zero otherwise.
 func (h *health) record(b blame, took, retryAfter time.Duration) {
 	now := h.now()

@@ -118,7 +118,7 @@ func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Reques
 		}
 	}
 	if !errors.Is(ctx.Err(), context.Canceled) { // a client that goes away blames nobody
-		e.health.record(v.blame, c.now().Sub(started), wait)
+		e.observe(observation{verdict: v, took: c.now().Sub(started), retryAfter: wait})
 	}
 	if answer == nil {
 		o.lastCause = err
@@ -131,7 +131,7 @@ func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Reques
 		if body, ok := answer.body.(plainhttp.Extender); ok {
 			body.Extend(deadline) // it is the last attempt now
 		}
-		answer.Rest = &blaming{Reader: answer.Rest, ctx: ctx, health: &e.health}
+		answer.Rest = &blaming{Reader: answer.Rest, ctx: ctx, endpoint: e}
 	}
 	return answer, v
 }
@@ -139,14 +139,14 @@ func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Reques
 // blaming holds an upstream to what it began: an answer that breaks off by itself counts as a failure.
 type blaming struct {
 	io.Reader
-	ctx    context.Context //nolint:containedctx // of the call that is being answered
-	health *health
+	ctx      context.Context //nolint:containedctx // of the call that is being answered
+	endpoint *Endpoint
 }
 
 func (b *blaming) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() == nil {
-		b.health.record(blameFailure, 0, 0)
+		b.endpoint.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
 	}
 	return n, err
 }

@@ -37,11 +37,11 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		started := c.now()
 		answer, left, err := e.submit(ctx, body)
 		if err == nil {
-			e.health.record(e.blameFor(answer), c.now().Sub(started), 0)
+			e.observe(observation{verdict: e.verdictOn(answer), took: c.now().Sub(started), write: true})
 			answer.Error = e.scrub.object(answer.Error)
 			return answer, nil
 		}
-		e.health.record(blameFailure, c.now().Sub(started), 0)
+		e.observe(observation{verdict: verdicts[isUnreachable], took: c.now().Sub(started), write: true})
 		cause = err
 		if left {
 			return nil, fault.New(fault.OutcomeUnknown, "").Wrap(err)
@@ -86,11 +86,11 @@ func (e *Endpoint) submit(ctx context.Context, body []byte) (answer *Answer, lef
 	return answer, true, nil
 }
 
-// blameFor judges an upstream by an error that reaches the client as it is.
-func (e *Endpoint) blameFor(answer *Answer) blame {
+// verdictOn judges an upstream by an answer that reaches the client as it is.
+func (e *Endpoint) verdictOn(answer *Answer) verdict {
 	if answer.Error == nil {
-		return blameNobody
+		return verdicts[isAnswer]
 	}
 	v, _ := classifyError(e.family, answer.Error)
-	return v.blame
+	return v
 }
