@@ -31,9 +31,18 @@ type Upstream struct {
 	URL     string            `yaml:"url"`
 	Headers map[string]string `yaml:"headers"`
 	Supply  string            `yaml:"supply"`
+	// MaxConcurrent bounds how many calls one process has under way here at once, MaxPerSecond how many it begins in a second; 0 is no
+	// bound. They keep an operator's own plan with the provider from being overrun.
+	MaxConcurrent int     `yaml:"max_concurrent"`
+	MaxPerSecond  float64 `yaml:"max_per_second"`
 }
 
-const maxUpstreams = 32 // of one chain: names are labels of metrics
+const (
+	maxUpstreams   = 32 // of one chain: names are labels of metrics
+	mostConcurrent = 100_000
+	mostPerSecond  = 1_000_000
+	leastPerSecond = 0.01 // one call in a hundred seconds
+)
 
 // fixedHeaders are what the gateway or HTTP itself sets. The last two would make HTTP clients and proxies send a submission twice.
 var fixedHeaders = []string{
@@ -107,7 +116,7 @@ func syntaxFault(err error) error {
 	case errors.Is(err, io.EOF):
 		what = "it is empty"
 	case is[*yaml.UnknownFieldError](err):
-		what = "a member has an unknown name; chains have chain_id and upstreams, an upstream has name, url, headers and supply"
+		what = "a member has an unknown name; chains have chain_id and upstreams, an upstream has name, url, headers, supply, max_concurrent and max_per_second"
 	case is[*yaml.TypeError](err), is[*yaml.UnexpectedNodeTypeError](err), is[*yaml.OverflowError](err):
 		what = "a value is of the wrong kind"
 	}
@@ -167,8 +176,17 @@ func (u *Upstream) complete(place string, getenv func(string) string) []error {
 	if !slices.Contains([]string{"public", "wholesale", "premium"}, u.Supply) {
 		fault("supply", "give public, wholesale or premium")
 	}
+	if u.MaxConcurrent < 0 || u.MaxConcurrent > mostConcurrent {
+		fault("max_concurrent", "give a whole number from 0 (no bound) to 100000")
+	}
+	if !validRate(u.MaxPerSecond) {
+		fault("max_per_second", "give a number from 0.01 to 1000000, or 0 for no bound")
+	}
 	return faults
 }
+
+// validRate refuses what is not a number as well.
+func validRate(r float64) bool { return r == 0 || (r >= leastPerSecond && r <= mostPerSecond) }
 
 func validUpstreamURL(address string) bool {
 	u, err := url.Parse(address)

@@ -36,6 +36,8 @@ chains:
         url: https://one.example/v2/${SECRET}
         headers: {Authorization: "Bearer ${SECRET}", X-Plan: gold}
         supply: premium
+        max_concurrent: 20
+        max_per_second: 12.5
       - {name: second, url: "http://[::1]:8545"}
   polygon_pos:
     chain_id: 80002
@@ -48,6 +50,9 @@ chains:
 	if first.URL != "https://one.example/v2/canary-42" || first.Supply != "premium" ||
 		!maps.Equal(first.Headers, map[string]string{"Authorization": "Bearer canary-42", "X-Plan": "gold"}) {
 		t.Errorf("first is %+v", first)
+	}
+	if first.MaxConcurrent != 20 || first.MaxPerSecond != 12.5 || second.MaxConcurrent != 0 || second.MaxPerSecond != 0 {
+		t.Errorf("first is %+v, second %+v, want bounds for the first only", first, second)
 	}
 	if second.URL != "http://[::1]:8545" || second.Supply != "public" {
 		t.Errorf("second is %+v, want public supply by default", second)
@@ -99,6 +104,13 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{one(good + `, headers: {X-A: "canary\r\nX-B: canary"}`), "upstreams[0].headers.X-A: a value is one line"},
 		{one(good + `, headers: {Idempotency-Key: canary}`), "upstreams[0].headers.Idempotency-Key: the gateway sets it itself"},
 		{one(good + `, headers: {content-type: canary}`), "upstreams[0].headers.content-type: the gateway sets it itself"},
+		{one(good + `, max_concurrent: -1`), "upstreams[0].max_concurrent: give a whole number"},
+		{one(good + `, max_concurrent: 100001`), "upstreams[0].max_concurrent: give a whole number"},
+		{one(good + `, max_concurrent: canary`), "a value is of the wrong kind"},
+		{one(good + `, max_per_second: -0.5`), "upstreams[0].max_per_second: give a number"},
+		{one(good + `, max_per_second: 0.001`), "upstreams[0].max_per_second: give a number"},
+		{one(good + `, max_per_second: .nan`), "upstreams[0].max_per_second: give a number"},
+		{one(good + `, max_per_second: .inf`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, supply: canary`), "upstreams[0].supply: give public, wholesale or premium"},
 	} {
 		got, err := parse(tc.text)

@@ -29,6 +29,7 @@ type Chain struct {
 
 	heads      heads
 	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
+	generation atomic.Uint64
 	prober     prober
 }
 
@@ -110,6 +111,7 @@ func (c *Chain) Apply(s Snapshot) {
 	if s.HeadKnown {
 		c.heads.measured(s.Head, s.MeasuredAt)
 	}
+	c.raiseGeneration(s.Generation)
 	c.measuredAt.Store(s.MeasuredAt.UnixNano())
 }
 

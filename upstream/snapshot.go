@@ -12,9 +12,12 @@ type Snapshot struct {
 	Chain      chain.ID  `json:"chain"`
 	MeasuredAt time.Time `json:"measured_at"`
 	// Head is the corroborated head (block number, or slot on Solana); valid when HeadKnown.
-	Head      uint64          `json:"head"`
-	HeadKnown bool            `json:"head_known"`
-	Upstreams []UpstreamState `json:"upstreams"`
+	Head      uint64 `json:"head"`
+	HeadKnown bool   `json:"head_known"`
+	// Generation is raised when the chain was seen to reorganise deeper than what is taken for final. What was stored under an
+	// earlier generation must not be served. It never goes down.
+	Generation uint64          `json:"generation"`
+	Upstreams  []UpstreamState `json:"upstreams"`
 }
 
 // UpstreamState is the verdict on one upstream.
