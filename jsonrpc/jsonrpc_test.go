@@ -140,7 +140,10 @@ func TestOpeningFindsTheEndOfTheResultWhereverItIsCut(t *testing.T) {
 				i, done := cut-len(o.Tail), o.Done
 				for !done && i < len(body) {
 					var n int
-					n, done = o.Feed(body[i : i+1])
+					n, done, err = o.Feed(body[i : i+1])
+					if err != nil {
+						t.Fatalf("%s at %d: %v", body, i, err)
+					}
 					got = append(got, body[i:i+n]...)
 					i += n
 					if n == 0 && !done {
@@ -224,7 +227,10 @@ func FuzzSplitResponse(f *testing.F) {
 		done := o.Done
 		if !done {
 			var n int
-			n, done = o.Feed(body[cut:])
+			n, done, err = o.Feed(body[cut:])
+			if err != nil {
+				t.Fatalf("%q cut at %d: %v", body, cut, err)
+			}
 			got += string(body[cut : cut+n])
 		}
 		if r.Result != nil && (!done || got != string(r.Result)) {

@@ -31,7 +31,7 @@ type Opening struct {
 	Result []byte // what was read of the result
 	Done   bool   // whether that is all of it
 	Tail   []byte // what was read after it
-	rest   tracker
+	rest   follower
 }
 
 // SplitOpening splits the beginning of a response that goes on past the prefix. The error wraps ErrSyntax or ErrNotResponse; an
@@ -45,13 +45,17 @@ func SplitOpening(prefix []byte) (Opening, error) {
 		return Opening{}, fmt.Errorf("%w: it ended before its body did", ErrNotResponse)
 	}
 	o := Opening{ID: r.ID}
-	n, done := o.rest.feed(prefix[from:])
+	n, done, err := o.rest.feed(prefix[from:])
+	if err != nil {
+		return Opening{}, err
+	}
 	o.Result, o.Tail, o.Done = prefix[from:from+n], prefix[from+n:], done
 	return o, nil
 }
 
-// Feed takes the next chunk and tells how many of its bytes belong to the result; done once the result has ended.
-func (o *Opening) Feed(chunk []byte) (n int, done bool) { return o.rest.feed(chunk) }
+// Feed takes the next chunk and tells how many of its bytes belong to the result; done once the result has ended. The error is
+// ErrSyntax or ErrTooDeep: what was fed so far is the beginning of no JSON value.
+func (o *Opening) Feed(chunk []byte) (n int, done bool, err error) { return o.rest.feed(chunk) }
 
 // CheckTail takes what follows the result of an Opening: further members, of which id is given, and the end of the object.
 func CheckTail(tail []byte) (id []byte, err error) {
@@ -157,55 +161,4 @@ func (r *Response) check() error {
 		return fmt.Errorf("%w: it has neither result nor error", ErrNotResponse)
 	}
 	return nil
-}
-
-// tracker finds the end of one JSON value that comes in chunks. It follows brackets and strings only.
-type tracker struct {
-	depth    int
-	inString bool
-	escaped  bool
-	started  bool
-	scalar   bool
-}
-
-func (t *tracker) feed(p []byte) (n int, done bool) {
-	for i, c := range p {
-		if t.inString {
-			switch {
-			case t.escaped:
-				t.escaped = false
-			case c == '\\':
-				t.escaped = true
-			case c == '"':
-				t.inString = false
-				if t.depth == 0 {
-					return i + 1, true
-				}
-			}
-			continue
-		}
-		if t.scalar {
-			if c == ',' || c == '}' || c == ' ' || c == '\n' || c == '\r' || c == '\t' {
-				return i, true
-			}
-			continue
-		}
-		switch c {
-		case '"':
-			t.inString, t.started = true, true
-		case '{', '[':
-			t.depth++
-			t.started = true
-		case '}', ']':
-			if t.depth--; t.depth <= 0 {
-				return i + 1, true
-			}
-		case ' ', '\n', '\r', '\t', ',', ':':
-		default:
-			if !t.started {
-				t.started, t.scalar = true, true
-			}
-		}
-	}
-	return len(p), false
 }

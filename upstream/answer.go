@@ -143,7 +143,10 @@ func (r *rest) Read(p []byte) (int, error) {
 	if r.left -= int64(n); r.left < 0 {
 		return 0, errTooLarge
 	}
-	mine, done := r.opening.Feed(p[:n])
+	mine, done, broken := r.opening.Feed(p[:n])
+	if broken != nil {
+		return mine, broken
+	}
 	if done {
 		r.opening.Done = true
 		r.opening.Tail = bytes.Clone(p[mine:n])

@@ -299,6 +299,7 @@ func TestStreamsThatBreakAreToldAndBlamed(t *testing.T) {
 		"ends inside the result":   testkit.Raw(200, "application/json", head),
 		"ends after the result":    testkit.Raw(200, "application/json", head+`"`),
 		"garbage after the result": testkit.Raw(200, "application/json", head+`"garbage}`),
+		"no JSON in the result":    testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":1,"result":["`+strings.Repeat("0", 2*peekBytes)+`"}`),
 		"two results":              testkit.Raw(200, "application/json", head+`","result":1}`),
 		"an error after all":       testkit.Raw(200, "application/json", head+`","error":{"code":1}}`),
 		"another id at the end":    testkit.Raw(200, "application/json", lateHead+`","id":2}`),
