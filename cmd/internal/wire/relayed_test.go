@@ -1,0 +1,207 @@
+package wire_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// maxAllocations of a relayed call, everything that serves it counted: HTTP, the key, admission, the upstream, the call's record. The
+// race detector makes sync.Pool drop a part of what it is given, which comes on top.
+const maxAllocations = 60 + lostToRaceDetector
+
+// BenchmarkRelayedCall sends reads through the whole API role, as production wires it, on real PostgreSQL and Redis. Client and upstream
+// are in this process and allocate nothing per call, so that what is counted is the gateway's. Run it with -benchtime=20000x: shorter
+// runs spread what happens once over fewer calls. Its rate says little, make bench measures that.
+func BenchmarkRelayedCall(b *testing.B) {
+	r := startRelayed(b)
+	r.send(b, relayedKeys) // fences and counters are loaded, connections made
+	b.ReportAllocs()
+	b.ResetTimer()
+	r.send(b, b.N)
+}
+
+// Nothing else may run in this process while it is counted.
+func TestRelayedCallKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+	const calls = 5000
+	r := startRelayed(t)
+	r.send(t, 4*relayedKeys)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r.send(t, calls)
+	runtime.ReadMemStats(&after)
+	if got := float64(after.Mallocs-before.Mallocs) / calls; got > maxAllocations || got < 1 {
+		t.Errorf("%.1f allocations per relayed call, want at most %d", got, maxAllocations)
+	} else {
+		t.Logf("%.1f allocations per relayed call", got)
+	}
+}
+
+const (
+	relayedKeys        = 128 // each of an account of its own, so that no rate window fills
+	relayedConnections = 16
+)
+
+// relayed is an API role with clients that allocate nothing.
+type relayed struct {
+	requests [][]byte // one per key
+	clients  []*rawClient
+}
+
+func startRelayed(t testing.TB) *relayed {
+	t.Helper()
+	node := startRawUpstream(t)
+	cfg := config.Config{
+		DatabaseURL: testkit.Postgres(t), RedisURL: testkit.Redis(t).URL, KeyPepper: "a pepper of the tests, which is long enough",
+		MetricsAddress: "127.0.0.1:0", Contact: "help@example.org", PublicURL: "http://localhost",
+		MaxBodyBytes: 1 << 20, MaxAnswerBytes: 64 << 20, CallTimeout: 30 * time.Second, DrainTimeout: patience,
+	}
+	providers := config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		string(chain.EthMainnet): {Upstreams: []config.Upstream{{Name: "node", URL: "http://" + node, Supply: "public"}}},
+	}}
+	publishProbes(t, cfg, providers)
+	listener := listenLocally(t)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- wire.Serve(ctx, cfg, providers, listener, slog.New(slog.DiscardHandler)) }()
+	r := &relayed{}
+	t.Cleanup(func() {
+		for _, c := range r.clients {
+			_ = c.conn.Close()
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	address := listener.Addr().String()
+	for _, key := range makeKeys(t, cfg) {
+		const body = `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`
+		r.requests = append(r.requests, fmt.Appendf(nil, "POST /rpc/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", chain.EthMainnet, address, key, len(body), body))
+	}
+	testkit.Eventually(t, patience, func() bool { return isReady(t, "http://"+address+"/readyz") }, "the API is ready")
+	for range relayedConnections {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.clients = append(r.clients, &rawClient{conn: conn, buffer: make([]byte, 8<<10)})
+	}
+	return r
+}
+
+// send makes n calls, on all connections beside each other.
+func (r *relayed) send(t testing.TB, n int) {
+	t.Helper()
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for _, c := range r.clients {
+		wg.Go(func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				if err := c.call(r.requests[i%int64(len(r.requests))]); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// publishProbes puts on the board what the worker would, so that the API may route.
+func publishProbes(t testing.TB, cfg config.Config, providers config.Upstreams) {
+	t.Helper()
+	pool, err := upstream.NewPool(providers, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	snapshot, err := pool.Probe(t.Context(), chain.EthMainnet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options, err := redis.ParseURL(cfg.RedisURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rdb := redis.NewClient(options)
+	defer func() { _ = rdb.Close() }()
+	if err := upstream.NewBoard(rdb).Publish(t.Context(), snapshot); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func makeKeys(t testing.TB, cfg config.Config) []string {
+	t.Helper()
+	s, err := store.Open(t.Context(), cfg.DatabaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := make([]string, relayedKeys)
+	for i := range keys {
+		owner := account.NewID()
+		if _, err := s.CreateAccount(t.Context(), store.NewAccount{ID: owner, Kind: store.KindOwner, Plan: plan.Enterprise}); err != nil {
+			t.Fatal(err)
+		}
+		key, err := account.MintKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := key.Digest(hasher)
+		if _, err := s.CreateKey(t.Context(), store.NewKey{
+			ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount, Daily: account.Unlimited,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		keys[i] = key.Reveal()
+	}
+	return keys
+}
+
+func listenLocally(t testing.TB) net.Listener {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+func isReady(t testing.TB, url string) bool {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
