@@ -1,13 +1,20 @@
 package telemetry
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics are the counters of a process. Their labels are few and fixed.
+// Metrics are the figures of a process, in a registry of their own. Their labels are few and bounded: chains, classes, outcomes and
+// reasons are words of the program, names of upstreams come from the operator's file. Nothing that a client sends becomes a label.
 type Metrics struct {
 	Registry *prometheus.Registry
+
+	Calls     *Calls
+	Upstreams *Upstreams
+	Pipelines *Pipelines
 
 	CallRecordsWritten prometheus.Counter
 	CallRecordsDropped prometheus.Counter
@@ -15,7 +22,7 @@ type Metrics struct {
 	UsageFlushErrors   prometheus.Counter
 }
 
-// NewMetrics makes the counters in a registry of their own.
+// NewMetrics makes the figures that both roles have.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		Registry:           prometheus.NewRegistry(),
@@ -26,9 +33,22 @@ func NewMetrics() *Metrics {
 	}
 	m.Registry.MustRegister(
 		m.CallRecordsWritten, m.CallRecordsDropped, m.UsageFlushed, m.UsageFlushErrors,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
+	m.Calls = newCalls(m.Registry)
+	m.Upstreams = newUpstreams(m.Registry)
+	m.Pipelines = newPipelines(m.Registry, time.Now)
 	return m
+}
+
+// Gauge registers a figure that is read at each scrape. read is called from any goroutine and must not block.
+func (m *Metrics) Gauge(name, help string, read func() float64) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+}
+
+// Counter registers a count that is kept elsewhere and read at each scrape. read is called from any goroutine and must not block.
+func (m *Metrics) Counter(name, help string, read func() float64) {
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 }
 
 func counter(name, help string) prometheus.Counter {

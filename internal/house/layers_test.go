@@ -43,7 +43,7 @@ var layers = []rule{
 	{"wallet", []string{"fault"}},
 	{"jsonrpc", []string{"fault"}},
 	{"config", nil},
-	{"telemetry", nil},
+	{"telemetry", []string{"fault", "chain", "plan"}},
 	// The outside; these never import each other.
 	{"store", join(words, []string{"migrations"})},
 	{"meter", words},

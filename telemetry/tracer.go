@@ -1,0 +1,193 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Tracing is what the operator has configured of traces.
+type Tracing struct {
+	Endpoint    string            // base address of a receiver of OTLP over HTTP; empty for no traces
+	Headers     map[string]string // to the receiver; may hold a credential
+	ServiceName string
+	Role        string // of the process: api or worker
+	Sampler     string // a value of OTEL_TRACES_SAMPLER
+	Ratio       float64
+	// FollowClients continues the trace that a client's traceparent names. Otherwise it becomes a link, so that no client decides what
+	// is sampled.
+	FollowClients bool
+	Logger        *slog.Logger
+}
+
+// Samplers lists the values of OTEL_TRACES_SAMPLER.
+func Samplers() []string {
+	return []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}
+}
+
+func (o *Tracing) sampler() (sdktrace.Sampler, error) {
+	switch o.Sampler {
+	case "always_on":
+		return sdktrace.AlwaysSample(), nil
+	case "always_off":
+		return sdktrace.NeverSample(), nil
+	case "traceidratio":
+		return sdktrace.TraceIDRatioBased(o.Ratio), nil
+	case "parentbased_always_on":
+		return sdktrace.ParentBased(sdktrace.AlwaysSample()), nil
+	case "parentbased_always_off":
+		return sdktrace.ParentBased(sdktrace.NeverSample()), nil
+	case "parentbased_traceidratio":
+		return sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio)), nil
+	}
+	return nil, fmt.Errorf("traces: there is no sampler %q", o.Sampler)
+}
+
+// Tracer makes spans. A nil one makes none, at no cost: its methods and those of the spans it gives do nothing.
+type Tracer struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+	follow   bool
+}
+
+const complainEvery = time.Minute
+
+// NewTracer makes a tracer that sends spans in the background, and drops them when the receiver is too slow. It is nil when no endpoint
+// is configured. Close it.
+func NewTracer(ctx context.Context, o Tracing) (*Tracer, error) {
+	if o.Endpoint == "" {
+		return nil, nil //nolint:nilnil // no tracer is a tracer that does nothing
+	}
+	sampler, err := o.sampler()
+	if err != nil {
+		return nil, err
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint), otlptracehttp.WithHeaders(o.Headers))
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w", withoutURL(err))
+	}
+	about, err := resource.New(ctx, resource.WithFromEnv(), resource.WithAttributes(
+		attribute.String("service.name", o.ServiceName), attribute.String("gateway.role", o.Role)))
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("traces: OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	limit := NewLogLimit[string](1, complainEvery, time.Now)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		if leftOut, ok := limit.Let(""); ok {
+			o.Logger.Warn("traces not delivered; calls are not affected", "left_out", leftOut, "error", withoutURL(err))
+		}
+	}))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sampler), sdktrace.WithResource(about))
+	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/chainaccess/gateway"), follow: o.FollowClients}, nil
+}
+
+// withoutURL leaves out the address that an HTTP client's error begins with: it may hold a credential.
+func withoutURL(err error) error {
+	if address, ok := errors.AsType[*url.Error](err); ok {
+		return address.Err
+	}
+	return err
+}
+
+// Close sends what is left, until ctx ends.
+func (t *Tracer) Close(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	if err := t.provider.Shutdown(ctx); err != nil {
+		return fmt.Errorf("send the last traces: %w", withoutURL(err))
+	}
+	return nil
+}
+
+// Provider is for libraries that make spans of their own; nil when nothing is traced.
+func (t *Tracer) Provider() trace.TracerProvider {
+	if t == nil {
+		return nil
+	}
+	return t.provider
+}
+
+// Request begins the span of an HTTP request on a route. route is a pattern of ours, never a path of the client's.
+func (t *Tracer) Request(r *http.Request, route, requestID string) (context.Context, *Span) {
+	if t == nil {
+		return r.Context(), nil
+	}
+	ctx, name := r.Context(), "unknown route"
+	attributes := []attribute.KeyValue{attribute.String("gateway.request_id", requestID)}
+	if route != "" {
+		name = r.Method + " " + route // a method that has a route
+		attributes = append(attributes, attribute.String("http.request.method", r.Method), attribute.String("http.route", route))
+	}
+	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...)}
+	client := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)))
+	switch {
+	case !client.IsValid():
+	case t.follow:
+		ctx = trace.ContextWithRemoteSpanContext(ctx, client)
+	default:
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: client.WithTraceState(trace.TraceState{})}))
+	}
+	ctx, span := t.tracer.Start(ctx, name, options...)
+	return ctx, spanOf(span)
+}
+
+// Start begins a span within that of ctx. Without one that is recorded there is none to begin.
+func (t *Tracer) Start(ctx context.Context, name string) (context.Context, *Span) {
+	if t == nil || !trace.SpanFromContext(ctx).IsRecording() {
+		return ctx, nil
+	}
+	ctx, span := t.tracer.Start(ctx, name)
+	return ctx, spanOf(span)
+}
+
+// Current is the span of ctx, nil when it has none that is recorded.
+func (t *Tracer) Current(ctx context.Context) *Span {
+	if t == nil {
+		return nil
+	}
+	return spanOf(trace.SpanFromContext(ctx))
+}
+
+// Span is a timed step of a request. A nil one takes everything and does nothing.
+type Span struct{ span trace.Span }
+
+func spanOf(span trace.Span) *Span {
+	if !span.IsRecording() {
+		return nil
+	}
+	return &Span{span}
+}
+
+// Set notes a word on the span: of ours, of the catalog or of the operator's configuration, never of a client or an upstream.
+func (s *Span) Set(key, value string) {
+	if s != nil && value != "" {
+		s.span.SetAttributes(attribute.String(key, value))
+	}
+}
+
+// SetInt notes a number on the span.
+func (s *Span) SetInt(key string, value int) {
+	if s != nil {
+		s.span.SetAttributes(attribute.Int(key, value))
+	}
+}
+
+// End ends the span.
+func (s *Span) End() {
+	if s != nil {
+		s.span.End()
+	}
+}
