@@ -52,21 +52,29 @@ func wholeSeconds(d time.Duration) int64 { return int64(max(1, (d+time.Second-1)
 // refuse answers a route other than the relay with the error envelope.
 func (s *server) refuse(c *gin.Context, f *fault.Error) {
 	id := c.Writer.Header().Get(requestIDHeader)
-	s.logFault(id, f)
+	s.noteFault(c, f)
 	limitHeaders(c.Writer.Header(), f)
 	body := append(append([]byte(`{"error":`), errorObject(f, id)...), '}')
 	c.Data(f.HTTP(), jsonType, body)
 	c.Abort()
 }
 
-// logFault writes what has a cause to the log: refusals are the client's business, faults with a cause are the operator's.
-func (s *server) logFault(requestID string, f *fault.Error) {
+// noteFault counts a refusal of what never became a call, and writes what has a cause to the log: refusals are the client's business,
+// faults with a cause are the operator's. Calls are counted and logged by the relay.
+func (s *server) noteFault(c *gin.Context, f *fault.Error) {
+	s.Metrics.Refused(f.Reason)
+	s.Tracer.Current(c.Request.Context()).Set("gateway.reason", f.Reason.String())
 	if f.Cause == nil {
+		return
+	}
+	leftOut, ok := s.complaints.Let(f.Reason)
+	if !ok {
 		return
 	}
 	level := s.Logger.Warn
 	if f.Reason == fault.InternalFault {
 		level = s.Logger.Error
 	}
-	level("call failed", "request_id", requestID, "reason", f.Reason.String(), "cause", f.Cause)
+	level("request failed", "request_id", c.Writer.Header().Get(requestIDHeader), "route", c.FullPath(), "reason", f.Reason.String(), "cause", f.Cause,
+		"left_out", leftOut)
 }

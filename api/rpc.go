@@ -119,7 +119,7 @@ func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error
 // refuseRPC answers a call whose caller is not known, so that nothing is metered.
 func (s *server) refuseRPC(c *gin.Context, f *fault.Error) {
 	id := c.Writer.Header().Get(requestIDHeader)
-	s.logFault(id, f)
+	s.noteFault(c, f)
 	limitHeaders(c.Writer.Header(), f)
 	c.Data(f.HTTP(), jsonType, appendFault(nil, nil, f, id))
 }
@@ -129,7 +129,6 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	status := http.StatusOK
 	if f := reply.Fault; f != nil {
 		status = f.HTTP()
-		s.logFault(id, f)
 		limitHeaders(h, f)
 	}
 	if reply.Hit {
@@ -170,8 +169,7 @@ func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 			return
 		}
 		if upstreamErr != nil && !clientLeft(c.Request.Context()) && client.waited < s.Relay.Timeout/2 {
-			reply.Broken(c.Request.Context())
-			s.logFault(c.Writer.Header().Get(requestIDHeader), reply.Fault.Wrap(upstreamErr))
+			reply.Broken(c.Request.Context(), upstreamErr)
 		}
 		if upstreamErr != nil {
 			break
@@ -214,9 +212,6 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 	body := []byte{'['}
 	sizes := make([]int, len(replies))
 	for i, reply := range replies {
-		if reply.Fault != nil {
-			s.logFault(id, reply.Fault)
-		}
 		allHit = allHit && reply.Hit
 		if i > 0 {
 			body = append(body, ',')

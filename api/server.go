@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
 )
 
@@ -36,11 +37,17 @@ type Options struct {
 	Now            func() time.Time
 	Random         io.Reader // crypto/rand.Reader
 	Logger         *slog.Logger
+	Metrics        *telemetry.Calls  // nil: refusals are not counted
+	Tracer         *telemetry.Tracer // nil: requests are not traced
 	// Draining is closed when the process is about to stop: /readyz then says so.
 	Draining <-chan struct{}
 }
 
-type server struct{ Options }
+type server struct {
+	Options
+
+	complaints *telemetry.LogLimit[fault.Reason]
+}
 
 // Settings of libraries that may change only before anything uses them.
 func init() {
@@ -50,13 +57,17 @@ func init() {
 
 // Handler gives the routes.
 func Handler(o Options) http.Handler {
-	s := &server{o}
+	s := &server{Options: o, complaints: telemetry.NewLogLimit[fault.Reason](telemetry.LinesPerKind, telemetry.LogInterval, o.Now)}
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
 	engine.RedirectTrailingSlash = false // its redirects carry no envelope and have the body sent again
 	engine.ForwardedByClientIP = false   // the client's address is found by clientNetwork
 	_ = engine.SetTrustedProxies(nil)    // nil cannot be wrong
-	engine.Use(s.identifyRequest, s.recoverPanic, s.boundHeaders)
+	engine.Use(s.identifyRequest)
+	if o.Tracer != nil {
+		engine.Use(s.trace)
+	}
+	engine.Use(s.recoverPanic, s.boundHeaders)
 	engine.NoRoute(func(c *gin.Context) { s.refuse(c, fault.New(fault.UnknownRoute, "")) })
 	engine.NoMethod(func(c *gin.Context) { s.refuse(c, fault.New(fault.MethodNotAllowed, "")) })
 
@@ -78,6 +89,18 @@ func (s *server) identifyRequest(c *gin.Context) {
 		return
 	}
 	c.Writer.Header()[requestIDHeader] = []string{id.String()}
+}
+
+// trace makes a span of the request; what is asked again and again by whoever routes to this process has none.
+func (s *server) trace(c *gin.Context) {
+	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" {
+		return
+	}
+	ctx, span := s.Tracer.Request(c.Request, c.FullPath(), c.Writer.Header().Get(requestIDHeader))
+	defer span.End()
+	c.Request = c.Request.WithContext(ctx)
+	c.Next()
+	span.SetInt("http.response.status_code", c.Writer.Status())
 }
 
 func requestID(c *gin.Context) uuid.UUID {

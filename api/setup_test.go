@@ -27,6 +27,7 @@ import (
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
 )
 
@@ -54,6 +55,7 @@ type gateway struct {
 	hasher   *account.Hasher
 	recorder *store.Recorder
 	logs     *logBuffer
+	metrics  *telemetry.Metrics
 
 	recordTime    time.Duration // that the recorder has to write what it holds
 	closeRecorder sync.Once
@@ -84,7 +86,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	for _, f := range change {
 		f(&o)
 	}
-	g := &gateway{t: t, recordTime: testTimeout, logs: &logBuffer{}, database: testkit.Postgres(t), redis: testkit.Redis(t)}
+	g := &gateway{t: t, recordTime: testTimeout, logs: &logBuffer{}, metrics: telemetry.NewMetrics(), database: testkit.Postgres(t), redis: testkit.Redis(t)}
 	log := slog.New(slog.NewJSONHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	g.store, err = store.Open(t.Context(), g.database)
@@ -103,10 +105,11 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.server = httptest.NewUnstartedServer(api.Handler(api.Options{
 		Relay: relay.New(relay.Options{
 			Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Links: links,
-			Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log,
+			Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls,
 		}),
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Random: o.random, Logger: log, Draining: make(chan struct{}),
+		Metrics: g.metrics.Calls,
 	}))
 	g.server.Config.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	g.server.Start()
@@ -115,6 +118,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		g.server.CloseClientConnections()
 		g.server.Close()
 		g.noSecretsIn("the log", g.logs.String())
+		g.noSecretsIn("the metrics", g.scrape())
 	})
 	return g
 }

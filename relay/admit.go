@@ -9,7 +9,6 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/store"
 )
 
 const (
@@ -19,6 +18,8 @@ const (
 
 // admit asks the meter to charge the call, or to let a cache hit through.
 func (r *Relay) admit(ctx context.Context, c *call) *fault.Error {
+	ctx, span := r.Tracer.Start(ctx, "admit")
+	defer span.End()
 	subject, a, err := r.Fences.Admit(ctx, c.subject, &c.metered)
 	c.subject = subject
 	if err != nil {
@@ -36,6 +37,8 @@ func (r *Relay) admit(ctx context.Context, c *call) *fault.Error {
 // refuse counts a request that is wrong in itself. What outranks its own fault (a revoked key, a suspended account, the rate
 // window) refuses instead; a meter that does not answer does not.
 func (r *Relay) refuse(ctx context.Context, c *call, own *fault.Error) *fault.Error {
+	ctx, span := r.Tracer.Start(ctx, "admit")
+	defer span.End()
 	c.metered.Mode, c.metered.Units, c.metered.Reason = meter.WindowOnly, 0, own.Reason.String()
 	subject, a, err := r.Fences.Admit(ctx, c.subject, &c.metered)
 	c.subject = subject
@@ -48,6 +51,7 @@ func (r *Relay) refuse(ctx context.Context, c *call, own *fault.Error) *fault.Er
 // Refuse answers a request that could not even be split, after the meter has counted it.
 func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, own *fault.Error) *Reply {
 	reply := r.newReply(e, index, id)
+	reply.call.span = r.Tracer.Current(ctx)
 	reply.refused(r.refuse(ctx, &reply.call, own))
 	return reply
 }
@@ -91,9 +95,11 @@ func (r *Relay) refund(ctx context.Context, c *call, own *fault.Error) *fault.Er
 	for range 2 { // guarded by name, so trying again is safe
 		if err = r.Meter.Refund(ctx, c.subject, &c.metered, c.receipt, name, own.Reason.String()); err == nil {
 			c.charged = false
+			r.Metrics.Refunded(true)
 			return own
 		}
 	}
+	r.Metrics.Refunded(false)
 	r.Logger.Error("refund failed", "request_id", c.envelope.RequestID, "account_id", c.subject.Account, "units", c.metered.Units, "error", err)
 	if own.Reason == fault.OutcomeUnknown { // its message says nothing of the charge
 		return own
@@ -102,37 +108,4 @@ func (r *Relay) refund(ctx context.Context, c *call, own *fault.Error) *fault.Er
 	told.Message = "The call failed, and its charge of " + c.metered.Units.String() + " units could not be given back because the meter " +
 		"did not answer. File a ticket at data.support to have it given back."
 	return &told
-}
-
-// A call whose client went away before the answer: it is charged, and recorded under a name and a status of its own (the status is
-// the one that web servers log).
-const (
-	outcomeClientGone = "client_gone"
-	statusClientGone  = 499
-)
-
-// record notes the call for support and statistics, without parameters, results or keys.
-func (reply *Reply) record(httpStatus int, written int64) {
-	c := &reply.call
-	rec := store.Call{
-		RequestID: c.envelope.RequestID, Index: c.index, StartedAt: c.started, Account: c.subject.Account, Key: c.subject.Key,
-		Service: service, Method: c.metered.Method, Class: c.metered.Class, Tier: c.metered.Tier, Outcome: meter.OutcomeOK,
-		HTTPStatus: httpStatus, Duration: reply.relay.Now().Sub(c.started), RequestBytes: c.bytes, ResponseBytes: written,
-	}
-	if c.envelope.Chain != nil {
-		rec.Chain = c.envelope.Chain.ID
-	}
-	switch {
-	case c.clientGone:
-		rec.Outcome, rec.HTTPStatus = outcomeClientGone, statusClientGone
-	case reply.Fault != nil:
-		rec.Outcome = reply.Fault.Reason.String()
-	case reply.Hit:
-		rec.Outcome = meter.OutcomeHit
-	}
-	if c.charged {
-		rec.Units = c.metered.Units
-	}
-	rec.Upstream, rec.Attempts = c.asked.Upstream, c.asked.Attempts
-	reply.relay.Recorder.Record(rec)
 }

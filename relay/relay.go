@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
 )
 
@@ -32,16 +33,21 @@ type Options struct {
 	MaxAnswer int64         // bytes of one answer
 	Now       func() time.Time
 	Logger    *slog.Logger
+	Metrics   *telemetry.Calls  // nil: calls are not counted
+	Tracer    *telemetry.Tracer // nil: calls are not traced
 }
 
 // Relay is safe for concurrent use.
 type Relay struct {
 	Options
 	cache *cache
+	log   callLog
 }
 
 // New makes a relay.
-func New(o Options) *Relay { return &Relay{Options: o, cache: newCache(o.Now)} }
+func New(o Options) *Relay {
+	return &Relay{Options: o, cache: newCache(o.Now), log: newCallLog(o.Logger, o.Now)}
+}
 
 // Envelope is what the calls of one HTTP request share.
 type Envelope struct {
@@ -88,6 +94,9 @@ type call struct {
 	bytes    int64
 	// clientGone is set when the client went away before an upstream had answered.
 	clientGone bool
+	streamed   bool
+	span       *telemetry.Span // of the request, or of the item of a batch; nil when it is not traced
+	endSpan    bool
 }
 
 // ErrStopping is the cause with which the program ends the contexts of calls that are still under way when it has to stop. Such a call
@@ -97,6 +106,7 @@ var ErrStopping = errors.New("the gateway is stopping")
 // Do relays one request. index is its place in a batch.
 func (r *Relay) Do(ctx context.Context, e *Envelope, index int, req jsonrpc.Request) *Reply {
 	reply := r.newReply(e, index, req.ID)
+	reply.call.span = r.Tracer.Current(ctx)
 	r.do(ctx, reply, req)
 	return reply
 }
@@ -196,6 +206,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 		return
 	}
 	reply.answer, reply.Result, reply.Error, reply.Rest = answer, answer.Result, answer.Error, answer.Rest
+	c.streamed = answer.Rest != nil
 	if answer.Error == nil && answer.Rest == nil {
 		r.cache.put(c.envelope.Chain, c.method, req.Params, answer.Result)
 	}
@@ -220,8 +231,8 @@ func (reply *Reply) refused(f *fault.Error) {
 }
 
 // Broken says that the answer could not be given to its end because the upstream broke off: the charge is given back.
-func (reply *Reply) Broken(ctx context.Context) {
-	reply.Fault = reply.relay.refund(ctx, &reply.call, fault.New(fault.UpstreamFailed, ""))
+func (reply *Reply) Broken(ctx context.Context, cause error) {
+	reply.Fault = reply.relay.refund(ctx, &reply.call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
 }
 
 // tooLargeForBatch replaces an answer that does not fit a batch: the charge is given back.

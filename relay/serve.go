@@ -40,6 +40,7 @@ func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []
 
 // batch relays every item on its own, some at a time. Refusals carry the item's index.
 func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply {
+	r.Tracer.Current(ctx).SetInt("gateway.batch", len(items))
 	replies := make([]*Reply, len(items))
 	room := &room{left: batchAnswerBytes}
 	slots := make(chan struct{}, batchConcurrency)
@@ -58,12 +59,14 @@ func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply
 	return replies
 }
 
-func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room *room) *Reply {
+func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room *room) (reply *Reply) {
+	ctx, span := r.Tracer.Start(ctx, "item")
+	defer func() { reply.call.endSpan = span != nil }() // when it is recorded
 	req, err := jsonrpc.SplitItem(item)
 	if err != nil {
 		return r.Refuse(ctx, e, i, req.ID, splitFault(err))
 	}
-	reply := r.Do(ctx, e, i, req)
+	reply = r.Do(ctx, e, i, req)
 	reply.gather(ctx, room)
 	return reply
 }
@@ -127,7 +130,7 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 			reply.release()
 			return
 		default: // it broke off, or would make the whole batch unreadable
-			reply.Broken(ctx)
+			reply.Broken(ctx, err)
 			reply.refused(reply.Fault)
 			reply.release()
 			return

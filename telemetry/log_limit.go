@@ -5,6 +5,12 @@ import (
 	"time"
 )
 
+// What the gateway lets into the log of failures of one kind. How many there are is told by the metrics.
+const (
+	LinesPerKind = 20
+	LogInterval  = 10 * time.Second
+)
+
 // LogLimit keeps a log readable when the same thing happens a thousand times a second: of each kind a few are let through in an interval,
 // and the others counted. Kinds must come from a bounded set.
 type LogLimit[Kind comparable] struct {

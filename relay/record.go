@@ -1,0 +1,153 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
+)
+
+// A call whose client went away before the answer: it is charged, and recorded under a name and a status of its own (the status is
+// the one that web servers log).
+const (
+	outcomeClientGone = "client_gone"
+	statusClientGone  = 499
+)
+
+// record notes the call for support and statistics, without parameters, results or keys: as a row, in the metrics, on its span and,
+// when the service failed, in the log.
+func (reply *Reply) record(httpStatus int, written int64) {
+	c := &reply.call
+	rec := store.Call{
+		RequestID: c.envelope.RequestID, Index: c.index, StartedAt: c.started, Account: c.subject.Account, Key: c.subject.Key,
+		Service: service, Method: c.metered.Method, Class: c.metered.Class, Tier: c.metered.Tier, Outcome: meter.OutcomeOK,
+		HTTPStatus: httpStatus, Duration: reply.relay.Now().Sub(c.started), RequestBytes: c.bytes, ResponseBytes: written,
+	}
+	if c.envelope.Chain != nil {
+		rec.Chain = c.envelope.Chain.ID
+	}
+	outcome := reply.outcome()
+	switch outcome {
+	case telemetry.ClientGone:
+		rec.Outcome, rec.HTTPStatus = outcomeClientGone, statusClientGone
+	case telemetry.Hit:
+		rec.Outcome = meter.OutcomeHit
+	case telemetry.Refused, telemetry.Failed, telemetry.OutcomeUnknown:
+		rec.Outcome = reply.Fault.Reason.String()
+	case telemetry.OK, telemetry.UpstreamError:
+	}
+	if c.charged {
+		rec.Units = c.metered.Units
+	}
+	rec.Upstream, rec.Attempts = c.asked.Upstream, c.asked.Attempts
+	reply.relay.Recorder.Record(rec)
+	reply.count(&rec, outcome)
+	reply.relay.log.write(&rec, reply.Fault, outcome)
+	if c.span != nil {
+		reply.mark(&rec, outcome)
+	}
+}
+
+func (reply *Reply) outcome() telemetry.Outcome {
+	switch {
+	case reply.call.clientGone:
+		return telemetry.ClientGone
+	case reply.Fault != nil:
+		return telemetry.OutcomeOf(reply.Fault)
+	case reply.Hit:
+		return telemetry.Hit
+	case reply.Error != nil:
+		return telemetry.UpstreamError
+	}
+	return telemetry.OK
+}
+
+func (reply *Reply) count(rec *store.Call, outcome telemetry.Outcome) {
+	c := &reply.call
+	done := telemetry.Call{
+		Class: telemetry.ClassOf(c.method, chain.Class(rec.Class)), Outcome: outcome, Tier: c.envelope.Tier, Units: rec.Units,
+		Gate: reply.Timing.Gate, Route: reply.Timing.Route, Upstream: reply.Timing.Upstream, Total: rec.Duration,
+		Asked: rec.Attempts > 0, Streamed: c.streamed, RequestBytes: rec.RequestBytes, AnswerBytes: rec.ResponseBytes,
+	}
+	if reply.Fault != nil && outcome != telemetry.ClientGone {
+		done.Reason = reply.Fault.Reason
+	}
+	reply.relay.Metrics.Done(rec.Chain, &done)
+}
+
+// mark puts on the span what the record says.
+func (reply *Reply) mark(rec *store.Call, outcome telemetry.Outcome) {
+	span := reply.call.span
+	span.Set("gateway.chain", string(rec.Chain))
+	span.Set("rpc.method", rec.Method) // of the catalog, or empty
+	span.Set("gateway.outcome", outcome.String())
+	span.Set("gateway.class", rec.Class)
+	span.Set("gateway.tier", rec.Tier)
+	span.Set("gateway.upstream", rec.Upstream)
+	span.Set("gateway.cache", map[bool]string{true: "hit", false: "miss"}[reply.Hit])
+	span.SetInt("gateway.attempts", rec.Attempts)
+	if reply.Fault != nil {
+		span.Set("gateway.reason", reply.Fault.Reason.String())
+		span.SetInt("rpc.jsonrpc.error_code", reply.Fault.Code())
+	}
+	if reply.call.endSpan {
+		span.SetInt("gateway.index", rec.Index)
+		span.End()
+	}
+}
+
+// callLog writes a line for each call that the service failed, a few of a kind in an interval, and at level debug one for every call.
+type callLog struct {
+	logger *slog.Logger
+	all    bool
+	limit  *telemetry.LogLimit[failureKind]
+}
+
+// failureKind is what failures are told apart by in the log.
+type failureKind struct {
+	chain  chain.ID
+	reason fault.Reason
+}
+
+func newCallLog(logger *slog.Logger, now func() time.Time) callLog {
+	return callLog{
+		logger: logger, all: logger.Enabled(context.Background(), slog.LevelDebug),
+		limit: telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, now),
+	}
+}
+
+func (l *callLog) write(rec *store.Call, f *fault.Error, outcome telemetry.Outcome) {
+	failed := f != nil && outcome != telemetry.ClientGone && (outcome != telemetry.Refused || f.Cause != nil)
+	switch {
+	case failed && f.Reason == fault.InternalFault:
+		l.line(slog.LevelError, "call failed", rec, f)
+	case failed:
+		l.line(slog.LevelWarn, "call failed", rec, f)
+	case l.all:
+		l.line(slog.LevelDebug, "call", rec, f)
+	}
+}
+
+func (l *callLog) line(level slog.Level, msg string, rec *store.Call, f *fault.Error) {
+	attributes := make([]slog.Attr, 0, 14)
+	if !l.all {
+		leftOut, ok := l.limit.Let(failureKind{rec.Chain, f.Reason})
+		if !ok {
+			return
+		}
+		attributes = append(attributes, slog.Int("left_out", leftOut))
+	}
+	attributes = append(attributes, slog.String("request_id", rec.RequestID.String()), slog.Int("index", rec.Index),
+		slog.String("chain", string(rec.Chain)), slog.String("method", rec.Method), slog.String("outcome", rec.Outcome),
+		slog.Int("status", rec.HTTPStatus), slog.String("upstream", rec.Upstream), slog.Int("attempts", rec.Attempts),
+		slog.Duration("took", rec.Duration), slog.Int64("bytes", rec.ResponseBytes))
+	if f != nil && f.Cause != nil {
+		attributes = append(attributes, slog.Any("cause", f.Cause))
+	}
+	l.logger.LogAttrs(context.Background(), level, msg, attributes...)
+}
