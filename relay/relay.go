@@ -182,6 +182,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 	ask := &upstream.Request{
 		Method: req.Method, Params: req.Params, Supply: c.subject.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
 		Head: headKind(c.method, req.Params), Needs: c.method.Needs,
+		Heavy: c.metered.Class == string(chain.Heavy),
 	}
 	asked := r.Now()
 	ctx := upstream.WithDeadline(client, c.started.Add(r.Timeout), r.Now)

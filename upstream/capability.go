@@ -21,6 +21,7 @@ func (e *Endpoint) measureCapabilities(ctx context.Context, last map[string]bool
 	}
 	for _, p := range capabilityProbes {
 		r := Request{Method: []byte(p.method), Params: []byte(p.params)}
+		e.limits.waitToProbe(ctx, e.health.now)
 		answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
 		if err != nil {
 			continue

@@ -10,20 +10,29 @@ import (
 const (
 	clearlyBetter  = 1.25            // a favourite stays until another is this much better
 	unknownLatency = 1 * time.Second // of an upstream that was never measured
+	failureWeight  = 4               // a share of failed or throttled calls worsens a score by so many times itself
 )
 
-// choose picks the best endpoint for r that is not in tried (a bit per endpoint). When every one is excluded or found unusable,
-// all that are proven to be of the chain are eligible, last those that lack the method; one of another chain never is.
-func (c *Chain) choose(r *Request, tried uint64) (index int, ok bool) {
-	for _, resort := range [...]resort{usableOnly, provenOnly, evenLacking} {
-		if i, found := c.best(r, tried, resort); found {
-			return i, true
-		}
-	}
-	return 0, false
+// search is one call's way through the upstreams of its chain.
+type search struct {
+	r      *Request
+	list   []*Endpoint
+	write  bool
+	strict bool   // only those in good standing
+	tried  uint64 // asked already: a bit per place in list
+	full   uint64 // at the limit that the operator set
 }
 
-// resort says how far choose lowers its standards.
+// choice is an endpoint whose room was taken: its limits must be given back.
+type choice struct {
+	*Endpoint
+
+	trial bool // it is out, and this read shows whether it may come back
+	more  int  // how many others could be asked after it
+}
+
+// resort says how far a search lowers its standards: when every endpoint is excluded or found unusable, all that are proven to be of
+// the chain are eligible, last those that lack the method. One of another chain never is.
 type resort uint8
 
 const (
@@ -32,57 +41,117 @@ const (
 	evenLacking
 )
 
-func (c *Chain) best(r *Request, tried uint64, resort resort) (int, bool) {
-	best, favourite := -1, -1
-	var bestScore, favouriteScore float64
-	kept := &c.favourites[supplyRank(r.Supply)][tierRank(r.Tier)]
-	for i, e := range c.endpoints {
-		if tried&(1<<i) != 0 {
-			continue
+// next takes the best endpoint that was not asked yet. When those that would serve the call are only at their limits, it gives none
+// rather than one that is worse off than busy: s.full tells.
+func (c *Chain) next(s *search) (choice, bool) {
+	now := c.now()
+	for _, resort := range [...]resort{usableOnly, provenOnly, evenLacking} {
+		for {
+			i, trial, more := c.best(s, resort, now)
+			if i < 0 {
+				break
+			}
+			e := s.list[i]
+			if e.limits.take(now) {
+				s.tried |= 1 << i
+				return choice{e, trial, more}, true
+			}
+			if trial {
+				e.health.endTrial()
+			}
+			s.full |= 1 << i
 		}
-		health := e.health.standing()
-		if !e.eligible(r, resort, health) {
-			continue
-		}
-		score := e.score(health, r.Tier)
-		if best < 0 || score < bestScore {
-			best, bestScore = i, score
-		}
-		if int(kept.Load()) == i+1 {
-			favourite, favouriteScore = i, score
+		if s.full != 0 || s.strict {
+			break
 		}
 	}
-	switch {
-	case best < 0:
-		return 0, false
-	case favourite >= 0 && favouriteScore <= clearlyBetter*bestScore:
-		return favourite, true
-	case tried == 0 && resort == usableOnly && favourite < 0 && c.lacks(int(kept.Load())-1, r):
-		// The favourite only lacks this method: it stays the favourite for others.
-	case tried == 0 && resort == usableOnly:
-		kept.Store(int32(best + 1)) //nolint:gosec // at most 32 endpoints
-	}
-	return best, true
+	return choice{}, false
 }
 
-// eligible is whether r may go to e at this resort.
-func (e *Endpoint) eligible(r *Request, resort resort, h standing) bool {
-	usable, proven := e.usable()
+// rated is how good a choice would be: the lower rank wins, then the lower score.
+type rated struct {
+	place int // in the list, -1 for none
+	rank  int
+	score float64
+}
+
+func (a rated) betterThan(b rated) bool {
+	return b.place < 0 || a.rank < b.rank || (a.rank == b.rank && a.score < b.score)
+}
+
+// best picks among the endpoints that are eligible at this resort. more counts the others that a later attempt could go to.
+func (c *Chain) best(s *search, resort resort, now time.Time) (place int, trial bool, more int) {
+	r := s.r
+	kept := &c.favourites[supplyRank(r.Supply)][tierRank(r.Tier)][classOf(r.Heavy)]
+	keptEndpoint := kept.Load()
+	found := survey{best: rated{place: -1}, favourite: rated{place: -1}, candidate: -1, more: -1}
+	c.survey(&found, s, resort, now, keptEndpoint)
+	best, favourite := found.best, found.favourite
 	switch {
-	case supplyRank(e.Supply) > supplyRank(r.Supply) || !proven:
-		return false
-	case resort == usableOnly && (!usable || h.excluded):
-		return false
+	case best.place < 0:
+		return -1, false, 0
+	case found.candidate >= 0 && s.mayTry() && s.list[found.candidate].health.beginTrial():
+		return found.candidate, true, found.more
+	case favourite.place >= 0 && favourite.rank == best.rank && favourite.score <= clearlyBetter*best.score:
+		return favourite.place, false, found.more
+	case s.tried|s.full != 0 || resort != usableOnly:
+	case favourite.place < 0 && keptEndpoint != nil && keptEndpoint.lacks(r, keptEndpoint.state.Load()):
+		// The favourite only lacks this method: it stays the favourite for others.
+	default:
+		kept.Store(s.list[best.place])
 	}
-	return resort == evenLacking || !e.lacks(r)
+	return best.place, false, found.more
+}
+
+// survey is what a look at every endpoint found.
+type survey struct {
+	best, favourite rated
+	candidate       int // on trial, -1 for none
+	more            int // how many could be asked besides the one that is chosen
+}
+
+func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
+	nanos, lag, supply, r := now.UnixNano(), c.toleratedLag(), supplyRank(s.r.Supply), s.r
+	for i, e := range s.list {
+		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply {
+			continue
+		}
+		state := e.state.Load()
+		if state == nil || !state.ChainIDOK {
+			continue
+		}
+		found.more++
+		if resort != evenLacking && e.lacks(r, state) {
+			continue
+		}
+		h := e.health.standing(now)
+		if resort == usableOnly && (!state.Usable || h.out) {
+			if state.Usable && h.onTrial(nanos) {
+				found.candidate = i
+			}
+			continue
+		}
+		rated := rated{i, rankFor(r.Tier, e.rank, s.tried != 0) + against(state, h), e.score(h, state, r, lag)}
+		if rated.betterThan(found.best) {
+			found.best = rated
+		}
+		if e == kept {
+			found.favourite = rated
+		}
+	}
+}
+
+// mayTry is whether a call may go to an upstream on trial: never a submission, which cannot be tried elsewhere, nor what is asked to
+// be fast or takes long; and only as a first attempt, so that there are others after it.
+func (s *search) mayTry() bool {
+	return !s.write && s.tried == 0 && !s.r.Heavy && s.r.Tier != plan.Fast
 }
 
 // lacks is whether e said that it does not have the method, or a probe found that it cannot do what the method needs.
-func (e *Endpoint) lacks(r *Request) bool {
+func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 	if e.lacking.has(r.Method) {
 		return true
 	}
-	s := e.state.Load()
 	if r.Needs == chain.Plain || s == nil {
 		return false
 	}
@@ -90,27 +159,56 @@ func (e *Endpoint) lacks(r *Request) bool {
 	return measured && !able
 }
 
-func (c *Chain) lacks(i int, r *Request) bool { return i >= 0 && c.endpoints[i].lacks(r) }
+// against is what speaks against an upstream when none in good standing is left; it outweighs supply.
+func against(s *UpstreamState, h *standing) int {
+	rank := 0
+	if !s.Usable {
+		rank += 10
+	}
+	if h.out {
+		rank += 10
+	}
+	return rank
+}
 
-// score is lower for better: latency, worsened by errors, and by how far the supply is from what the tier asks for.
-func (e *Endpoint) score(h standing, tier plan.Tier) float64 {
-	latency := h.latency
-	if latency == 0 {
-		latency = unknownLatency
-		if s := e.state.Load(); s != nil && s.LatencyMicros > 0 {
-			latency = time.Duration(s.LatencyMicros) * time.Microsecond
-		}
+// rankFor is what a tier asks of supply. cheap begins with the cheapest supply and goes by health alone once that failed; fast stays
+// in the best supply that the caller may use; balanced goes by health.
+func rankFor(tier plan.Tier, supply int, again bool) int {
+	switch {
+	case tier == plan.Cheap && !again:
+		return supply
+	case tier == plan.Fast:
+		return -supply
 	}
-	score := float64(latency) * (1 + 4*h.errorRate)
-	rank := supplyRank(e.Supply)
-	switch tier {
-	case plan.Cheap:
-		return score * float64(1+rank)
-	case plan.Fast:
-		return score * float64(3-rank)
-	default:
-		return score
+	return 0
+}
+
+// score is lower for better: the time that nine of ten answers stay under, worsened by the shares of failed and throttled calls, which
+// cost another attempt; and by how far the upstream's head is behind, which fast calls do not look at.
+func (e *Endpoint) score(h *standing, s *UpstreamState, r *Request, toleratedLag uint64) float64 {
+	score := float64(h.usual(r.Heavy, s)) * (1 + failureWeight*(h.errorRate+h.throttled))
+	if r.Tier != plan.Fast {
+		score *= 1 + float64(s.Lag)/float64(toleratedLag)
 	}
+	return score
+}
+
+// usual is an upstream's latency for selection: of the calls of the class, else of standard ones, else of its probes.
+func (s *standing) usual(heavy bool, state *UpstreamState) time.Duration {
+	switch {
+	case heavy && s.latency[heavyReads].known:
+		return s.latency[heavyReads].p90
+	case s.latency[standardReads].known:
+		return s.latency[standardReads].p90
+	case state.LatencyMicros > 0:
+		return time.Duration(state.LatencyMicros) * time.Microsecond
+	}
+	return unknownLatency
+}
+
+// toleratedLag is how many blocks an upstream may be behind before probes call it lagging.
+func (c *Chain) toleratedLag() uint64 {
+	return max(minLagBlocks, uint64(lagWindow/max(c.BlockTime, time.Millisecond))) //nolint:gosec // positive
 }
 
 func supplyRank(s plan.Supply) int {

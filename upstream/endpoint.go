@@ -25,12 +25,14 @@ type Endpoint struct {
 	Supply plan.Supply
 
 	family      chain.Family
+	rank        int    // of the supply, the cheapest first
 	fingerprint string // of address and chain id
 	template    *http.Request
 	reads       reader
 	writes      *http.Transport
 	scrub       scrubber
 	health      health
+	limits      *limits // nil for none
 	lacking     lacking
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 }
@@ -63,7 +65,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	return &Endpoint{
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
-		family: family, template: template,
+		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: newLimits(u),
 		reads:  newReader(template, now),
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
@@ -111,15 +113,6 @@ func (e *Endpoint) safe(err error) error {
 		return fmt.Errorf("upstream %s: %w", e.Name, context.Canceled)
 	}
 	return fmt.Errorf("upstream %s: %s", e.Name, e.scrub.text(withoutAddress(err, e.template.URL.Hostname())))
-}
-
-// usable is whether the board lets calls through; proven is whether the upstream has shown to be of its chain at all.
-func (e *Endpoint) usable() (usable, proven bool) {
-	s := e.state.Load()
-	if s == nil {
-		return false, false
-	}
-	return s.Usable && s.ChainIDOK, s.ChainIDOK
 }
 
 // retryAfter reads how long a throttling upstream wants to be left alone, in seconds; dates are not used by providers.

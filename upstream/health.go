@@ -2,82 +2,263 @@ package upstream
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Health figures. Nobody is judged below minSamples; an upstream whose calls fail is left out for a while that doubles with each
-// failure after its return, and one that throttles for as long as it asks.
+// Health figures. Nobody is judged by fewer than minSamples calls. Exclusion is entered at failuresInARow or at more than maxErrorRate,
+// and left only after successesToReturn, with a probation in which one failure is enough; that keeps an upstream from flapping.
 const (
-	healthBuckets  = 10
-	bucketLength   = 30 * time.Second
-	minSamples     = 10
-	maxErrorRate   = 0.5
-	failuresInARow = 3
-	firstExclusion = time.Second
-	maxExclusion   = time.Minute
-	latencyWeight  = 0.1 // of the newest sample in the moving average
+	healthMinutes     = 5
+	minSamples        = 10
+	maxErrorRate      = 0.5
+	failuresInARow    = 3
+	successesToReturn = 3
+	probationCalls    = 10
+	firstExclusion    = time.Second
+	maxExclusion      = time.Minute
+
+	publishEvery = 100 * time.Millisecond // of figures; a change of state is published at once
+	staleAfter   = 5 * time.Second        // figures without a call are computed anew, so that old failures fade
 )
 
-type healthBucket struct {
-	index         int64
-	calls, failed int64
+// classes of reads, whose latencies are kept apart: a trace takes longer than a balance.
+const (
+	standardReads = iota
+	heavyReads
+	readClasses
+)
+
+func classOf(heavy bool) int {
+	if heavy {
+		return heavyReads
+	}
+	return standardReads
 }
 
-// health is what this process has seen of an upstream in the last five minutes.
+// healthMinute is what was seen in one minute.
+type healthMinute struct {
+	index                    int64
+	calls, failed, throttled int64
+	latencies                [readClasses]latencies
+}
+
+// health is what this process has seen of an upstream in the last five minutes, and whether it is left out.
+//
+// An upstream that is out gets no calls until its time is over. Then it is on trial: one read at a time is sent there, and the
+// successes of probes count too. Enough of them bring it back; a failed trial doubles its time.
 type health struct {
-	now func() time.Time
+	now       func() time.Time
+	published atomic.Pointer[standing]
+	trial     atomic.Bool // a trial read is under way
 
-	mu            sync.Mutex // guards what follows
-	buckets       [healthBuckets]healthBucket
-	latency       time.Duration // moving average of answers; zero before the first
-	inARow        int
-	exclusion     time.Duration
-	excludedUntil time.Time
+	mu        sync.Mutex // guards what follows
+	minutes   [healthMinutes]healthMinute
+	inARow    int // failures since the last success
+	out       bool
+	throttled bool // it is out because it asked to be left alone
+	since     time.Time
+	until     time.Time
+	exclusion time.Duration
+	successes int // since it is out
+	probation int // calls left of it
 }
+
+// standing is a reading of health for selection. It never changes once published.
+type standing struct {
+	at        int64 // unix nanoseconds
+	out       bool
+	until     int64 // from when it is on trial, unix nanoseconds
+	calls     int64
+	errorRate float64 // 0 below minSamples, as the next
+	throttled float64 // the share of calls that were throttled
+	latency   [readClasses]quantiles
+}
+
+var unknownStanding = new(standing)
+
+// onTrial is whether an upstream that is out may be tried.
+func (s *standing) onTrial(now int64) bool { return s.out && now >= s.until }
 
 // observation is what became of one attempt.
 type observation struct {
 	verdict
 	took       time.Duration // to the answer, or to the head of a streamed one
 	retryAfter time.Duration // what a throttling upstream asked for; zero when it did not say
+	heavy      bool
 	write      bool
 	brokeOff   bool // a streamed answer that had counted as good before; took says nothing
+	slow       bool // given up before its time: it would have taken longer than took, which is nobody's fault
 }
 
 // observe takes what became of an attempt. The outcome of every read and submission passes here, once; those of which the client
 // went away do not count.
-func (e *Endpoint) observe(o observation) {
-	e.health.record(o.blame, o.took, o.retryAfter)
-}
+func (e *Endpoint) observe(o observation) { e.health.record(o) }
 
-// record takes the outcome of a call. retryAfter is what a throttling upstream asked for, zero otherwise.
-func (h *health) record(b blame, took, retryAfter time.Duration) {
+func (h *health) record(o observation) {
 	now := h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	index := now.UnixNano() / int64(bucketLength)
-	bucket := &h.buckets[index%healthBuckets]
-	if bucket.index != index {
-		*bucket = healthBucket{index: index}
+	m := h.minute(now)
+	if !o.brokeOff {
+		m.calls++
 	}
-	bucket.calls++
-	if b == blameNobody {
-		h.inARow, h.exclusion = 0, 0
-		if h.latency == 0 {
-			h.latency = took
+	wasOut := h.out
+	switch {
+	case o.slow:
+		m.latencies[classOf(o.heavy)].add(o.took)
+	case o.blame == blameNobody:
+		if o.meaning == isAnswer && !o.write {
+			m.latencies[classOf(o.heavy)].add(o.took)
 		}
-		h.latency += time.Duration(latencyWeight * float64(took-h.latency))
+		h.succeeded(now.Add(-o.took))
+	default:
+		if o.blame == blameThrottle {
+			m.throttled++
+		} else {
+			m.failed++
+		}
+		h.failed(now, o)
+	}
+	if s := h.published.Load(); s == nil || wasOut != h.out || now.UnixNano()-s.at >= int64(publishEvery) {
+		h.publish(now)
+	}
+}
+
+// minute is the current one. The caller holds mu.
+func (h *health) minute(now time.Time) *healthMinute {
+	index := now.Unix() / 60
+	m := &h.minutes[index%healthMinutes]
+	if m.index != index {
+		*m = healthMinute{index: index}
+	}
+	return m
+}
+
+// succeeded takes a good call that began at began. The caller holds mu.
+func (h *health) succeeded(began time.Time) {
+	h.inARow = 0
+	switch {
+	case h.out && began.Before(h.since): // it was under way when the others failed
+	case h.out:
+		h.successes++
+		if h.successes >= successesToReturn {
+			h.comeBack()
+		}
+	case h.probation > 0:
+		if h.probation--; h.probation == 0 {
+			h.exclusion = 0
+		}
+	}
+}
+
+// failed takes a call that blames. The caller holds mu.
+func (h *health) failed(now time.Time, o observation) {
+	h.inARow++
+	throttle := o.blame == blameThrottle
+	switch {
+	case h.out && throttle && o.retryAfter > 0:
+		h.until = later(h.until, now.Add(min(o.retryAfter, maxExclusion)))
+		h.throttled = true
+		h.publish(now)
+	case h.out && (now.Before(h.until) || now.Add(-o.took).Before(h.since)): // calls that fail together count once
+		h.successes = 0
+	case h.out || throttle || h.probation > 0 || h.isBad(now):
+		h.exclude(now, throttle, o.retryAfter)
+	}
+}
+
+// isBad is whether the calls of the window are reason enough. The caller holds mu.
+func (h *health) isBad(now time.Time) bool {
+	calls, failed, _ := h.counts(now)
+	return calls >= minSamples && (h.inARow >= failuresInARow || float64(failed) > maxErrorRate*float64(calls))
+}
+
+// exclude leaves the upstream out, twice as long as the last time. The caller holds mu.
+func (h *health) exclude(now time.Time, throttle bool, retryAfter time.Duration) {
+	h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
+	h.out, h.throttled, h.since, h.successes, h.probation = true, throttle, now, 0, 0
+	h.until = now.Add(max(h.exclusion, min(retryAfter, maxExclusion)))
+	h.publish(now)
+}
+
+// comeBack ends the exclusion. What was counted before is no reason for the next one. The caller holds mu.
+func (h *health) comeBack() {
+	h.out, h.successes, h.probation = false, 0, probationCalls
+	for i := range h.minutes {
+		m := &h.minutes[i]
+		m.calls, m.failed, m.throttled = 0, 0, 0
+	}
+}
+
+// probed takes the verdict of a probe: one that succeeded after the upstream was left out counts like a trial, and lets trials begin
+// before its time is over unless it asked to be left alone.
+func (h *health) probed(usable bool, at time.Time) {
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.out || !usable || !at.After(h.since) {
 		return
 	}
-	bucket.failed++
-	h.inARow++
-	rate, calls := h.errorRate(index)
-	if b == blameThrottle || h.inARow >= failuresInARow || (calls >= minSamples && rate > maxErrorRate) {
-		if !now.Before(h.excludedUntil) { // calls that fail together count once
-			h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
-		}
-		h.excludedUntil = later(h.excludedUntil, now.Add(max(h.exclusion, min(retryAfter, maxExclusion))))
+	if !h.throttled {
+		h.until = earlier(h.until, now)
 	}
+	if !now.Before(h.until) {
+		h.succeeded(now)
+	}
+	h.publish(now)
+}
+
+// beginTrial claims the one trial that may be under way; endTrial must follow.
+func (h *health) beginTrial() bool { return h.trial.CompareAndSwap(false, true) }
+
+func (h *health) endTrial() { h.trial.Store(false) }
+
+// counts adds up the minutes that are young enough. The caller holds mu.
+func (h *health) counts(now time.Time) (calls, failed, throttled int64) {
+	index := now.Unix() / 60
+	for i := range h.minutes {
+		if m := &h.minutes[i]; index-m.index < healthMinutes {
+			calls += m.calls
+			failed += m.failed
+			throttled += m.throttled
+		}
+	}
+	return max(calls, failed+throttled), failed, throttled // a stream may outlive the minute in which it began
+}
+
+// publish computes the standing. The caller holds mu.
+func (h *health) publish(now time.Time) {
+	calls, failed, throttled := h.counts(now)
+	s := &standing{at: now.UnixNano(), out: h.out, until: h.until.UnixNano(), calls: calls}
+	if calls >= minSamples {
+		s.errorRate, s.throttled = float64(failed)/float64(calls), float64(throttled)/float64(calls)
+	}
+	index := now.Unix() / 60
+	for class := range s.latency {
+		var all latencies
+		for i := range h.minutes {
+			if m := &h.minutes[i]; index-m.index < healthMinutes {
+				all.merge(&m.latencies[class])
+			}
+		}
+		s.latency[class] = all.quantiles()
+	}
+	h.published.Store(s)
+}
+
+// standing is the newest reading, without a lock in the usual case.
+func (h *health) standing(now time.Time) *standing {
+	s := h.published.Load()
+	if s == nil {
+		return unknownStanding
+	}
+	if now.UnixNano()-s.at >= int64(staleAfter) && h.mu.TryLock() {
+		h.publish(now)
+		h.mu.Unlock()
+		return h.published.Load()
+	}
+	return s
 }
 
 func later(a, b time.Time) time.Time {
@@ -87,35 +268,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// errorRate is over the buckets that are young enough. The caller holds mu.
-func (h *health) errorRate(index int64) (rate float64, calls int64) {
-	var failed int64
-	for _, b := range h.buckets {
-		if index-b.index < healthBuckets {
-			calls += b.calls
-			failed += b.failed
-		}
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	if calls == 0 {
-		return 0, 0
-	}
-	return float64(failed) / float64(calls), calls
-}
-
-// standing is a reading of health for selection.
-type standing struct {
-	excluded  bool
-	errorRate float64
-	latency   time.Duration
-}
-
-func (h *health) standing() standing {
-	now := h.now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rate, calls := h.errorRate(now.UnixNano() / int64(bucketLength))
-	if calls < minSamples {
-		rate = 0
-	}
-	return standing{excluded: now.Before(h.excludedUntil), errorRate: rate, latency: h.latency}
+	return b
 }

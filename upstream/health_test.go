@@ -16,49 +16,150 @@ func newHealth() (*health, *testkit.Clock) {
 
 func (h *health) fail(n int) {
 	for range n {
-		h.record(blameFailure, time.Millisecond, 0)
+		h.record(observation{verdict: verdicts[isUnreachable]})
 	}
+}
+
+func (h *health) succeed(n int) {
+	for range n {
+		h.record(observation{verdict: verdicts[isAnswer]})
+	}
+}
+
+func (h *health) throttle(retryAfter time.Duration) {
+	h.record(observation{verdict: verdicts[isThrottled], retryAfter: retryAfter})
+}
+
+// newest is the standing as a call sees it once figures had time to be published.
+func (h *health) newest() *standing {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.publish(h.now())
+	return h.published.Load()
+}
+
+// excluded is whether no call goes to an upstream, not even as a trial.
+func (h *health) excluded() bool {
+	s := h.newest()
+	return s.out && !s.onTrial(h.now().UnixNano())
 }
 
 func TestNobodyIsJudgedByFewSamples(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
-	h.fail(2)
-	if s := h.standing(); s.excluded || s.errorRate != 0 {
-		t.Errorf("after two failures: %+v", s)
+	h.fail(minSamples - 1)
+	if s := h.newest(); s.out || s.errorRate != 0 {
+		t.Errorf("after nine failures: %+v", s)
 	}
-	for range 6 {
-		h.record(blameNobody, time.Millisecond, 0)
-		h.fail(1)
-	}
-	if s := h.standing(); s.errorRate == 0 {
-		t.Errorf("after fourteen calls with failures the error rate is %v", s.errorRate)
+	h.fail(1)
+	if s := h.newest(); !s.out || s.errorRate != 1 {
+		t.Errorf("after ten failures: %+v", s)
 	}
 }
 
-func TestFailuresInARowExcludeForAWhileThatDoubles(t *testing.T) {
+func TestFailuresInARowExclude(t *testing.T) {
+	t.Parallel()
+	h, _ := newHealth()
+	h.succeed(100)
+	h.fail(failuresInARow - 1)
+	h.succeed(1)
+	h.fail(failuresInARow - 1)
+	if h.newest().out {
+		t.Error("out after two failures in a row")
+	}
+	h.fail(1)
+	if !h.excluded() {
+		t.Error("three failures in a row must exclude")
+	}
+}
+
+func TestMoreThanHalfFailingExcludes(t *testing.T) {
+	t.Parallel()
+	h, _ := newHealth()
+	for range 5 {
+		h.succeed(1)
+		h.fail(1)
+		h.succeed(1)
+		h.fail(1)
+	}
+	if h.newest().out {
+		t.Error("a half is not more than a half")
+	}
+	h.fail(1)
+	if !h.newest().out {
+		t.Error("eleven failures of twenty-one must exclude, though never three in a row")
+	}
+}
+
+func TestExclusionDoublesWhileTrialsFail(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
-	h.fail(failuresInARow)
+	h.fail(minSamples)
 	for _, seconds := range []int{1, 2, 4, 8, 16, 32, 60, 60} {
 		want := time.Duration(seconds) * time.Second
 		clock.Advance(want - time.Millisecond)
-		if !h.standing().excluded {
-			t.Fatalf("back before %s were over", want)
+		if !h.excluded() {
+			t.Fatalf("on trial before %s were over", want)
 		}
 		clock.Advance(time.Millisecond)
-		if h.standing().excluded {
-			t.Fatalf("still excluded after %s", want)
+		if h.excluded() || !h.newest().out {
+			t.Fatalf("not on trial after %s", want)
 		}
 		h.fail(1)
 	}
-	clock.Advance(time.Minute)
-	h.record(blameNobody, time.Millisecond, 0)
-	clock.Advance(5 * time.Minute) // the failures leave the window
-	h.fail(failuresInARow)
-	clock.Advance(time.Second)
-	if h.standing().excluded {
-		t.Error("a success must let the exclusion begin anew at its shortest")
+}
+
+func TestAnUpstreamComesBackAfterThreeTrialsAndOnProbation(t *testing.T) {
+	t.Parallel()
+	h, clock := newHealth()
+	comeBack := func() {
+		t.Helper()
+		h.succeed(successesToReturn - 1)
+		if !h.newest().out {
+			t.Fatal("back after two trials")
+		}
+		h.succeed(1)
+		if s := h.newest(); s.out || s.errorRate != 0 {
+			t.Fatalf("after three trials: %+v", s)
+		}
+	}
+	h.fail(minSamples)
+	clock.Advance(firstExclusion)
+	comeBack()
+	h.succeed(probationCalls - 1)
+	h.fail(1)
+	if !h.excluded() {
+		t.Fatal("one failure during the probation must exclude")
+	}
+	clock.Advance(firstExclusion)
+	if !h.excluded() {
+		t.Fatal("the second exclusion must be longer than the first")
+	}
+	clock.Advance(firstExclusion)
+	comeBack()
+	h.succeed(probationCalls)
+	h.fail(failuresInARow - 1)
+	if h.newest().out {
+		t.Fatal("after the probation, two failures are no reason any more")
+	}
+	h.fail(1)
+	clock.Advance(firstExclusion)
+	if h.excluded() {
+		t.Error("after the probation, exclusions must begin anew at the shortest")
+	}
+}
+
+func TestAFailedTrialTakesBackTheSuccessesBefore(t *testing.T) {
+	t.Parallel()
+	h, clock := newHealth()
+	h.fail(minSamples)
+	clock.Advance(firstExclusion)
+	h.succeed(successesToReturn - 1)
+	h.fail(1)
+	clock.Advance(2 * firstExclusion)
+	h.succeed(successesToReturn - 1)
+	if !h.newest().out {
+		t.Error("only successes in a row count")
 	}
 }
 
@@ -67,27 +168,75 @@ func TestCallsThatFailTogetherExcludeOnce(t *testing.T) {
 	h, clock := newHealth()
 	h.fail(100) // all in flight at the same time
 	clock.Advance(firstExclusion)
-	if h.standing().excluded {
+	if h.excluded() {
 		t.Error("a burst of failures must exclude no longer than one")
+	}
+	h.record(observation{verdict: verdicts[isUnreachable], took: 2 * firstExclusion})
+	if h.excluded() {
+		t.Error("a call that began before the exclusion is no failed trial")
+	}
+	for range successesToReturn {
+		h.record(observation{verdict: verdicts[isAnswer], took: 2 * firstExclusion})
+	}
+	if !h.newest().out {
+		t.Error("a call that began before the exclusion is no trial that succeeded")
 	}
 }
 
 func TestAThrottlingUpstreamIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
-	h.record(blameThrottle, time.Millisecond, 7*time.Second)
+	h.throttle(7 * time.Second)
 	clock.Advance(7*time.Second - time.Millisecond)
-	if !h.standing().excluded {
-		t.Error("back before Retry-After was over")
+	h.probed(true, clock.Now())
+	if !h.excluded() {
+		t.Error("on trial before Retry-After was over")
 	}
 	clock.Advance(time.Millisecond)
-	if h.standing().excluded {
+	if h.excluded() {
 		t.Error("still excluded after Retry-After")
 	}
-	h.record(blameThrottle, time.Millisecond, 24*time.Hour)
+	h.throttle(24 * time.Hour)
 	clock.Advance(maxExclusion)
-	if h.standing().excluded {
+	if h.excluded() {
 		t.Error("no upstream may exclude itself for longer than a minute")
+	}
+}
+
+func TestProbesBringAnUpstreamBack(t *testing.T) {
+	t.Parallel()
+	h, clock := newHealth()
+	h.succeed(minSamples)
+	for range 6 { // out for half a minute
+		h.fail(failuresInARow)
+		clock.Advance(time.Duration(h.newest().until - clock.Now().UnixNano()))
+	}
+	h.fail(1)
+	h.probed(true, clock.Now().Add(-time.Minute))
+	h.probed(false, clock.Advance(time.Second))
+	if !h.excluded() {
+		t.Fatal("a probe of before, or one that failed, brought it on trial")
+	}
+	h.probed(true, clock.Advance(time.Second))
+	if h.excluded() || !h.newest().out {
+		t.Fatal("a probe that succeeded must put it on trial")
+	}
+	h.probed(true, clock.Advance(time.Second))
+	h.probed(true, clock.Advance(time.Second))
+	if h.newest().out {
+		t.Error("three probes that succeeded must bring it back, without any trial by calls")
+	}
+}
+
+func TestOnlyOneTrialIsUnderWay(t *testing.T) {
+	t.Parallel()
+	h, _ := newHealth()
+	if !h.beginTrial() || h.beginTrial() {
+		t.Error("there must be exactly one")
+	}
+	h.endTrial()
+	if !h.beginTrial() {
+		t.Error("the next one must be possible")
 	}
 }
 
@@ -96,26 +245,77 @@ func TestOldSamplesLeaveTheWindow(t *testing.T) {
 	h, clock := newHealth()
 	for range 20 {
 		h.fail(1)
-		h.record(blameNobody, time.Millisecond, 0)
+		h.record(observation{verdict: verdicts[isAnswer], took: time.Second})
+		h.succeed(2)
 	}
-	if h.standing().errorRate != 0.5 {
-		t.Fatalf("error rate %v, want a half", h.standing().errorRate)
+	h.succeed(19)
+	h.throttle(0)
+	s := h.newest()
+	if s.errorRate != 0.2 || s.throttled != 0.01 || !s.latency[standardReads].known {
+		t.Fatalf("standing %+v", s)
 	}
-	clock.Advance(healthBuckets * bucketLength)
-	if got := h.standing().errorRate; got != 0 {
-		t.Errorf("error rate %v after the window", got)
+	clock.Advance(healthMinutes * time.Minute)
+	if s := h.standing(clock.Now()); s.errorRate != 0 || s.throttled != 0 || s.latency[standardReads].known {
+		t.Errorf("after the window: %+v", s)
 	}
 }
 
-func TestMoreThanHalfFailingExcludes(t *testing.T) {
+func TestFiguresArePublishedNowAndThenAndStatesAtOnce(t *testing.T) {
+	t.Parallel()
+	h, clock := newHealth()
+	h.succeed(1)
+	first := h.standing(clock.Now())
+	h.succeed(minSamples)
+	if h.standing(clock.Now()) != first {
+		t.Error("figures were computed anew for each call")
+	}
+	clock.Advance(publishEvery)
+	h.succeed(1)
+	if s := h.standing(clock.Now()); s == first || !s.latency[standardReads].known {
+		t.Errorf("after a while: %+v", s)
+	}
+	h.fail(failuresInARow)
+	if !h.standing(clock.Now()).out {
+		t.Error("an exclusion must be in force at once")
+	}
+}
+
+func TestABrokenStreamIsTheSameCall(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
-	for range 5 {
-		h.record(blameNobody, time.Millisecond, 0)
-		h.fail(2)
+	h.succeed(minSamples)
+	h.record(observation{verdict: verdicts[isBroken], brokeOff: true})
+	if s := h.newest(); s.calls != minSamples || s.errorRate != 0.1 {
+		t.Errorf("standing %+v", s)
 	}
-	if !h.standing().excluded {
-		t.Error("ten failures of fifteen must exclude, though never three in a row")
+}
+
+func TestSlowCallsCountAsLatencyAndNotAsFailures(t *testing.T) {
+	t.Parallel()
+	h, _ := newHealth()
+	for range minSamples {
+		h.record(observation{verdict: verdicts[isUnreachable], took: 2 * time.Second, slow: true})
+	}
+	if s := h.newest(); s.out || s.errorRate != 0 || s.latency[standardReads].p50 < time.Second {
+		t.Errorf("standing %+v", s)
+	}
+}
+
+func TestLatenciesAreOfAnswersToReads(t *testing.T) {
+	t.Parallel()
+	h, _ := newHealth()
+	for range minSamples {
+		h.record(observation{verdict: verdicts[isAnswer], took: 10 * time.Millisecond})
+		h.record(observation{verdict: verdicts[isAnswer], took: time.Second, heavy: true})
+		h.record(observation{verdict: verdicts[isAnswer], took: time.Minute, write: true})
+		h.record(observation{verdict: verdicts[isRange], took: time.Microsecond})
+	}
+	s := h.newest()
+	if p := s.latency[standardReads].p99; p > 12*time.Millisecond {
+		t.Errorf("the latency of standard reads is %s", p)
+	}
+	if p := s.latency[heavyReads].p50; p < 800*time.Millisecond || p > 1200*time.Millisecond {
+		t.Errorf("the latency of heavy reads is %s", p)
 	}
 }
 

@@ -24,7 +24,8 @@ type Chain struct {
 	*chain.Chain
 
 	endpoints  []*Endpoint
-	favourites [3][3]atomic.Int32 // by supply and tier: index into endpoints, plus one; zero for none
+	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
+	hedges     hedges
 	now        func() time.Time
 
 	heads      heads
@@ -81,6 +82,7 @@ func (p *Pool) Chains() []chain.ID { return slices.Clone(p.order) }
 // Close gives idle connections back.
 func (p *Pool) Close() {
 	for _, c := range p.chains {
+		c.hedges.racing.Wait()
 		for _, e := range c.endpoints {
 			e.close()
 		}
@@ -105,6 +107,7 @@ func (c *Chain) Apply(s Snapshot) {
 			if s.Upstreams[i].Name == e.Name && s.Upstreams[i].Fingerprint == e.fingerprint {
 				state := s.Upstreams[i]
 				e.state.Store(&state)
+				e.health.probed(state.Usable, s.MeasuredAt)
 			}
 		}
 	}

@@ -137,6 +137,7 @@ func deadlineOf(ctx context.Context) time.Time {
 // ask sends a probe. A reason tells why there is no result.
 func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byte, reason string) {
 	r := Request{Method: []byte(method), Params: []byte(params)}
+	e.limits.waitToProbe(ctx, e.health.now)
 	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
 	if err != nil {
 		if v.meaning == isUnreachable || ctx.Err() != nil {

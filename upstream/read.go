@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"net/http"
 	"time"
 
@@ -24,6 +23,8 @@ type Request struct {
 	Links  chain.Links
 	// Needs is what an upstream must be capable of, as far as probes know.
 	Needs chain.Capability
+	// Heavy is whether the call weighs as heavy: such calls are measured apart, and are given time of their own.
+	Heavy bool
 	// MaxAnswer bounds the size of an answer in bytes.
 	MaxAnswer int64
 	// Head says which of the chain's heads the result is: it is held against what is plausible, and never answered lower than
@@ -44,6 +45,7 @@ const (
 	requestID   = "1" // ours on the way to an upstream; the client's never leaves the gateway
 	maxAttempts = 3
 	noUpstream  = 5 * time.Second // when to come back
+	atLimit     = time.Second
 )
 
 func (r *Request) body() []byte {
@@ -59,86 +61,131 @@ func (r *Request) body() []byte {
 	return append(b, '}')
 }
 
-// outcome gathers what the attempts of one read said.
-type outcome struct {
-	attempts     int
-	timeouts     int
-	absent       int
-	rangeRefused bool
-	lastWords    *Answer // an in-band error that may be passed on when no upstream does better
-	lastCause    error
-	lastUpstream string
-}
-
 // Read asks up to three distinct upstreams until one gives a usable answer. ctx carries the call's deadline. A returned fault is
 // the service's own failure and costs nothing; the caller releases the answer.
 func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
-	body := r.body()
+	deadline, _ := ctx.Deadline()
+	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, heavy: r.Heavy, deadline: deadline}
+	s := search{r: r, list: c.endpoints}
 	var o outcome
-	var tried uint64
-	for o.attempts < maxAttempts {
-		i, ok := c.choose(r, tried)
+	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
+		to, ok := c.next(&s)
 		if !ok {
 			break
 		}
-		tried |= 1 << i
-		o.attempts++
-		left := min(maxAttempts-o.attempts, len(c.endpoints)-bits.OnesCount64(tried))
-		e := c.endpoints[i]
-		r.Asked = Asked{Upstream: e.Name, Attempts: o.attempts}
-		answer, v := c.attempt(ctx, e, body, r, left, &o)
-		if answer != nil && !v.another {
-			o.discardLastWords()
+		o.begin(r, to)
+		var answer *Answer
+		if after, may := c.hedgeAfter(&s, to, &o); may {
+			answer = c.race(ctx, &s, to, ask, after, &o)
+		} else {
+			answer = o.take(c.attempt(ctx, to, ask, maxAttempts-o.attempts), r)
+		}
+		if answer != nil {
 			return answer, nil
 		}
-		if v.meaning == isAbsent {
-			e.lacking.note(r.Method)
-		}
-		o.keep(answer, v, e.Name)
-		if ctx.Err() != nil {
-			break
-		}
 	}
-	return o.conclude(ctx, c, r)
+	return o.conclude(ctx, c, &s)
 }
 
-// attempt asks one upstream. left is how many more could be asked: the deadline is shared among them.
-func (c *Chain) attempt(ctx context.Context, e *Endpoint, body []byte, r *Request, left int, o *outcome) (*Answer, verdict) {
-	started := c.now()
-	deadline, bounded := ctx.Deadline()
-	share := deadline
-	if bounded && left > 0 {
-		share = started.Add(deadline.Sub(started) / time.Duration(left+1))
-	}
-	answer, v, wait, err := e.exchange(ctx, body, r.MaxAnswer, share)
-	if r.Head != NoHead && answer != nil && answer.Error == nil {
-		if answer.Result, err = c.checkHead(r.Head, answer.Result); err != nil {
+// question is what one read asks of every upstream. It outlives the read in a race, so it holds nothing of the caller's.
+type question struct {
+	body     []byte
+	most     int64
+	head     HeadKind
+	heavy    bool
+	deadline time.Time // of the call; zero for none
+}
+
+// attempted is what became of one attempt.
+type attempted struct {
+	to      *Endpoint
+	answer  *Answer // nil when it is not usable at all
+	verdict verdict
+	err     error
+	took    time.Duration
+	given   time.Duration // how long it was given, when that was over before its share of the deadline; zero otherwise
+}
+
+// attempt asks one upstream and gives its room back; a streamed answer holds it until it is released. left is how many attempts the
+// call has after this one.
+func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) attempted {
+	e, started := to.Endpoint, c.now()
+	until, given := allow(started, ask.deadline, min(left, to.more), &e.health.standing(started).latency[classOf(ask.heavy)])
+	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
+	if ask.head != NoHead && answer != nil && answer.Error == nil {
+		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
 			answer.Release()
 			answer, v = nil, verdicts[isBroken]
 		}
 	}
-	if !errors.Is(ctx.Err(), context.Canceled) { // a client that goes away blames nobody
-		e.observe(observation{verdict: v, took: c.now().Sub(started), retryAfter: wait})
+	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled): // a client that goes away blames nobody
+	case given > 0 && errors.Is(err, context.DeadlineExceeded):
+		a.given = given // what the others say tells whose fault it is
+	default:
+		e.observe(observation{verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy})
 	}
-	if answer == nil {
-		o.lastCause = err
-		if errors.Is(err, context.DeadlineExceeded) {
-			o.timeouts++
+	if to.trial {
+		e.health.endTrial()
+	}
+	if answer == nil || answer.Rest == nil {
+		e.limits.give()
+		return a
+	}
+	if body, ok := answer.body.(plainhttp.Extender); ok && !ask.deadline.IsZero() {
+		body.Extend(ask.deadline) // it is the last attempt now
+	}
+	answer.Rest = &blaming{Reader: answer.Rest, ctx: ctx, endpoint: e}
+	if e.limits != nil {
+		answer.body = &held{answer.body, e.limits.give}
+	}
+	return a
+}
+
+const (
+	minAttemptTime = time.Second
+	attemptFactor  = 4 // times the upstream's own p99
+)
+
+// allow is until when an attempt may take: its share of what is left of the deadline, all of it when no other could be asked. An
+// upstream whose latency is known is given no more than a multiple of its own p99, so that one that hangs leaves the others their
+// time; given is then how long that is.
+func allow(started, deadline time.Time, left int, usual *quantiles) (until time.Time, given time.Duration) {
+	if left == 0 {
+		return deadline, 0
+	}
+	usually := max(minAttemptTime, attemptFactor*usual.p99)
+	if deadline.IsZero() {
+		if !usual.known {
+			return deadline, 0
 		}
-		return nil, v
+		return started.Add(usually), usually
 	}
-	if answer.Rest != nil {
-		if body, ok := answer.body.(plainhttp.Extender); ok {
-			body.Extend(deadline) // it is the last attempt now
-		}
-		answer.Rest = &blaming{Reader: answer.Rest, ctx: ctx, endpoint: e}
+	share := deadline.Sub(started) / time.Duration(left+1)
+	if usual.known && usually < share {
+		return started.Add(usually), usually
 	}
-	return answer, v
+	return started.Add(share), 0
+}
+
+// held is the body of a streamed answer that holds something until it is released.
+type held struct {
+	io.ReadCloser
+
+	release func()
+}
+
+// Close is called once, by Release.
+func (h *held) Close() error {
+	defer h.release()
+	return h.ReadCloser.Close()
 }
 
 // blaming holds an upstream to what it began: an answer that breaks off by itself counts as a failure.
 type blaming struct {
 	io.Reader
+
 	ctx      context.Context //nolint:containedctx // of the call that is being answered
 	endpoint *Endpoint
 }
@@ -181,61 +228,6 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64, deadli
 	}
 	answer.Error = e.scrub.object(answer.Error)
 	return answer, v, retryAfter(resp.Header), nil
-}
-
-func (o *outcome) keep(answer *Answer, v verdict, name string) {
-	if v.meaning == isRange {
-		o.rangeRefused = true
-	}
-	if v.meaning == isAbsent {
-		o.absent++
-	}
-	if answer == nil {
-		return
-	}
-	if !v.passOn {
-		answer.Release()
-		return
-	}
-	o.discardLastWords()
-	o.lastWords, o.lastUpstream = answer, name
-}
-
-func (o *outcome) discardLastWords() {
-	if o.lastWords != nil {
-		o.lastWords.Release()
-		o.lastWords = nil
-	}
-}
-
-// conclude is the answer when no upstream gave a usable one.
-func (o *outcome) conclude(ctx context.Context, c *Chain, r *Request) (*Answer, *fault.Error) {
-	if o.lastWords != nil {
-		r.Asked.Upstream = o.lastUpstream
-		return o.lastWords, nil
-	}
-	switch {
-	case o.attempts == 0:
-		f := fault.New(fault.NoUpstream, "")
-		f.RetryAfter = noUpstream
-		return nil, f
-	case o.rangeRefused:
-		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "%s", rangeMessage(r.Method)))
-	case o.absent == o.attempts:
-		return nil, r.Links.On(fault.New(fault.MethodNotServed, "No upstream of %s serves %s right now. Nothing was charged; "+
-			"ask at data.contact when you need it.", c.ID, r.Method))
-	case errors.Is(ctx.Err(), context.DeadlineExceeded) || o.timeouts == o.attempts:
-		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(o.lastCause)
-	}
-	return nil, fault.New(fault.UpstreamFailed, "").Wrap(o.lastCause)
-}
-
-func rangeMessage(method []byte) string {
-	if string(method) == "eth_getLogs" {
-		return "No upstream serves a block range this wide for this filter. Split it into smaller ranges and send one call for each. " +
-			"Nothing was charged."
-	}
-	return "No upstream gives an answer this large. Ask for less in one call, and send several. Nothing was charged."
 }
 
 type httpStatusError struct {

@@ -239,8 +239,8 @@ func TestAClientThatGoesAwayBlamesNobody(t *testing.T) {
 		cancel()
 		<-done
 	}
-	if second.Total() != 0 || c.endpoints[0].health.standing().excluded {
-		t.Errorf("after clients went away the other upstream got %d requests, excluded: %v", second.Total(), c.endpoints[0].health.standing())
+	if second.Total() != 0 || c.endpoints[0].health.newest().calls != 0 {
+		t.Errorf("after clients went away the other upstream got %d requests, standing: %+v", second.Total(), c.endpoints[0].health.newest())
 	}
 }
 

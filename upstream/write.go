@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"math/bits"
 	"net/http/httptrace"
 	"sync/atomic"
 
@@ -24,24 +23,25 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		defer cancel()
 	}
 	body := r.body()
-	var tried uint64
+	s := search{r: r, list: c.endpoints, write: true}
+	attempts := 0
 	var cause error
-	for bits.OnesCount64(tried) < maxAttempts {
-		i, ok := c.choose(r, tried)
+	for attempts < maxAttempts {
+		to, ok := c.next(&s)
 		if !ok {
 			break
 		}
-		tried |= 1 << i
-		e := c.endpoints[i]
-		r.Asked = Asked{Upstream: e.Name, Attempts: bits.OnesCount64(tried)}
+		attempts++
+		r.Asked = Asked{Upstream: to.Name, Attempts: attempts}
 		started := c.now()
-		answer, left, err := e.submit(ctx, body)
+		answer, left, err := to.submit(ctx, body)
+		to.limits.give()
 		if err == nil {
-			e.observe(observation{verdict: e.verdictOn(answer), took: c.now().Sub(started), write: true})
-			answer.Error = e.scrub.object(answer.Error)
+			to.observe(observation{verdict: to.verdictOn(answer), took: c.now().Sub(started), write: true})
+			answer.Error = to.scrub.object(answer.Error)
 			return answer, nil
 		}
-		e.observe(observation{verdict: verdicts[isUnreachable], took: c.now().Sub(started), write: true})
+		to.observe(observation{verdict: verdictOnError(err), took: c.now().Sub(started), write: true})
 		cause = err
 		if left {
 			return nil, fault.New(fault.OutcomeUnknown, "").Wrap(err)
@@ -51,10 +51,8 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		}
 	}
 	switch {
-	case tried == 0:
-		f := fault.New(fault.NoUpstream, "")
-		f.RetryAfter = noUpstream
-		return nil, f
+	case attempts == 0:
+		return nil, c.nobody(&s)
 	case ctx.Err() != nil:
 		return nil, fault.New(fault.UpstreamTimeout, "No connection to an upstream could be made in time, so the transaction was not sent. "+
 			"Nothing was charged; send it again.").Wrap(cause)
@@ -93,4 +91,13 @@ func (e *Endpoint) verdictOn(answer *Answer) verdict {
 	}
 	v, _ := classifyError(e.family, answer.Error)
 	return v
+}
+
+// verdictOnError judges an upstream that gave no usable answer.
+func verdictOnError(err error) verdict {
+	if refused, ok := errors.AsType[*httpStatusError](err); ok {
+		v, _ := classifyStatus(refused.status)
+		return v
+	}
+	return verdicts[isUnreachable]
 }
