@@ -55,7 +55,7 @@ generate: ## Generate code: Go from store/queries/*.sql, the linter's layers fro
 	@go test ./internal/house -run TestLinterHoldsTheSameTable -update
 
 .PHONY: bench
-bench: ## Compare the gateway with nginx in front of the same upstream
+bench: ## Measure the gateway: beside nginx, memory, a killed upstream (ARGS="--list")
 	@scripts/bootstrap bench
 	@exec go run ./bench $(ARGS)
 

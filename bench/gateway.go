@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,6 +18,8 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/devstack/process"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/upstream"
 )
@@ -24,79 +28,140 @@ const (
 	benchPepper = "bench-pepper-of-at-least-thirty-two-bytes"
 	// benchKeys of a plan share a load, each with an account of its own: the widest rate window is 300 calls a second.
 	benchKeys = 256
+	// probeEvery is how often the worker role probes by default.
+	probeEvery = 5 * time.Second
+	rpcPath    = "/rpc/eth_mainnet"
 )
 
-const upstreamsFile = `chains:
-  eth_mainnet:
-    upstreams:
-      - { name: node, url: "http://%s" }
-`
+// gateway is an API process, and the probes that the worker role would make.
+type gateway struct {
+	*process.Process
 
-func (r *rig) startGateway(ctx context.Context, node string, progress io.Writer) error {
-	fmt.Fprintln(progress, "building the gateway")
+	url        string
+	pprof      string
+	stopProbes context.CancelFunc
+	probes     sync.WaitGroup
+}
+
+// buildGateway builds the program, migrates and makes the keys.
+func (r *rig) buildGateway(ctx context.Context) error {
+	r.sayf("building the gateway")
 	program := filepath.Join(r.dir, "gateway")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "./cmd/gateway") //nolint:gosec // a path of ours
-	build.Stdout, build.Stderr = progress, progress
+	build.Stdout, build.Stderr = r.progress, r.progress
 	if err := build.Run(); err != nil {
-		return err
-	}
-	file := filepath.Join(r.dir, "upstreams.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, upstreamsFile, node), 0o600); err != nil {
-		return err
+		return fmt.Errorf("build the gateway: %w", err)
 	}
 	migrate := exec.CommandContext(ctx, program, "migrate", "up") //nolint:gosec // built above
 	migrate.Env = append(os.Environ(), "DATABASE_URL="+r.stack.DatabaseURL)
 	if text, err := migrate.CombinedOutput(); err != nil {
 		return fmt.Errorf("migrate: %w: %s", err, text)
 	}
-	if err := r.publishBoard(ctx, file); err != nil {
-		return err
-	}
-	for _, l := range loads {
-		if err := r.makeKeys(ctx, l.plan); err != nil {
-			return err
+	for _, planKey := range []string{plan.Enterprise, plan.Growth} {
+		if err := r.makeKeys(ctx, planKey); err != nil {
+			return fmt.Errorf("make keys: %w", err)
 		}
 	}
-	address, err := freeAddress(ctx)
-	if err != nil {
-		return err
-	}
-	metrics, err := freeAddress(ctx)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, program, "serve") //nolint:gosec // built above
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+r.stack.DatabaseURL, "REDIS_URL="+r.stack.RedisURL, "KEY_PEPPER="+benchPepper,
-		"UPSTREAMS_FILE="+file, "LISTEN_ADDRESS="+address, "METRICS_ADDRESS="+metrics)
-	if err := r.start(cmd); err != nil {
-		return err
-	}
-	r.gateway, r.pprof = "http://"+address, "http://"+metrics+"/debug/pprof"
-	return await(ctx, r.gateway+"/readyz", http.StatusOK)
+	r.program = program
+	return nil
 }
 
-// publishBoard probes the upstream once, as the worker role does, so that the API may route to it.
-func (r *rig) publishBoard(ctx context.Context, file string) error {
+// freshGateway starts a gateway in front of nodes, in place of the one that runs.
+func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway, error) {
+	if err := r.stopGateway(ctx); err != nil {
+		return nil, err
+	}
+	file, err := r.writeUpstreams(nodes)
+	if err != nil {
+		return nil, err
+	}
+	stopProbes, probes, err := r.probe(ctx, file)
+	if err != nil {
+		return nil, fmt.Errorf("probe the nodes: %w", err)
+	}
+	g := &gateway{stopProbes: stopProbes}
+	g.probes.Go(probes)
+	r.gateway = g
+	var addresses [2]string
+	for i := range addresses {
+		if addresses[i], err = freeAddress(ctx); err != nil {
+			return nil, err
+		}
+	}
+	g.url, g.pprof = "http://"+addresses[0], "http://"+addresses[1]+"/debug/pprof"
+	env := append(os.Environ(), "DATABASE_URL="+r.stack.DatabaseURL, "REDIS_URL="+r.stack.RedisURL, "KEY_PEPPER="+benchPepper,
+		"UPSTREAMS_FILE="+file, "LISTEN_ADDRESS="+addresses[0], "METRICS_ADDRESS="+addresses[1], "DRAIN_DELAY=0s")
+	if g.Process, err = r.start("gateway", r.program, env, "serve"); err != nil {
+		return nil, err
+	}
+	return g, await(ctx, g.Process, g.url+"/readyz", http.StatusOK)
+}
+
+// stopGateway ends the gateway that runs, if one does.
+func (r *rig) stopGateway(ctx context.Context) error {
+	g := r.gateway
+	if g == nil {
+		return nil
+	}
+	r.gateway = nil
+	g.stopProbes()
+	g.probes.Wait()
+	if g.Process == nil {
+		return nil
+	}
+	return g.Stop(ctx)
+}
+
+func (r *rig) writeUpstreams(nodes []*nodeProcess) (string, error) {
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "chains:\n  %s:\n    upstreams:\n", chain.EthMainnet)
+	for _, n := range nodes {
+		fmt.Fprintf(text, "      - { name: %s, url: \"http://%s\" }\n", n.name, n.address)
+	}
+	file := filepath.Join(r.dir, "upstreams.yaml")
+	return file, os.WriteFile(file, []byte(text.String()), 0o600)
+}
+
+// probe measures the nodes and puts the verdicts on the board, once before it returns and then, in the function that it gives, as often as
+// the worker role does.
+func (r *rig) probe(ctx context.Context, file string) (stop context.CancelFunc, probes func(), err error) {
 	providers, err := config.LoadUpstreams(file, []string{string(chain.EthMainnet)})
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	pool, err := upstream.NewPool(providers, time.Now)
 	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	snapshot, err := pool.Probe(ctx, chain.EthMainnet)
-	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	opts, err := redis.ParseURL(r.stack.RedisURL)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	rdb := redis.NewClient(opts)
-	defer func() { _ = rdb.Close() }()
-	return upstream.NewBoard(rdb).Publish(ctx, snapshot)
+	ctx, cancel := context.WithCancel(ctx)
+	stop = func() {
+		cancel()
+		pool.Close()
+		_ = rdb.Close() // nothing is under way
+	}
+	round := func() error {
+		snapshot, err := pool.Probe(ctx, chain.EthMainnet)
+		if err != nil {
+			return err
+		}
+		return upstream.NewBoard(rdb).Publish(ctx, snapshot)
+	}
+	if err := round(); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return stop, func() {
+		for pause(ctx, probeEvery) == nil {
+			if err := round(); err != nil && !errors.Is(err, context.Canceled) {
+				r.sayf("probe: %v", err)
+			}
+		}
+	}, nil
 }
 
 func (r *rig) makeKeys(ctx context.Context, planKey string) error {
@@ -109,6 +174,7 @@ func (r *rig) makeKeys(ctx context.Context, planKey string) error {
 	if err != nil {
 		return err
 	}
+	var keys []string
 	for range benchKeys {
 		id := account.NewID()
 		if _, err := s.CreateAccount(ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: planKey}); err != nil {
@@ -126,7 +192,8 @@ func (r *rig) makeKeys(ctx context.Context, planKey string) error {
 		if err != nil {
 			return err
 		}
-		r.keys[planKey] = append(r.keys[planKey], key.Reveal())
+		keys = append(keys, key.Reveal())
 	}
+	r.keys[planKey] = keys
 	return nil
 }

@@ -1,5 +1,6 @@
-// Command bench measures the gateway against nginx on one machine, in one run: the same load, by wrk, on the same local upstream.
-// What counts is the ratio of a run; the figures alone say more about the machine. bench/README.md explains how to read it.
+// Command bench measures what the gateway costs, on one machine and in one run: against nginx on the same upstream by the same load, its
+// memory, its allocations, and what a client sees when an upstream dies. Ratios count; the figures alone say more about the machine.
+// bench/README.md explains how to read it.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -31,29 +33,98 @@ type options struct {
 	duration    time.Duration
 	rounds      int
 	connections int
+	only        string
+	list        bool
+	strict      bool
+	record      bool
+	chart       string
 	profile     string
 }
 
-func run(ctx context.Context, args []string, out, progress io.Writer) error {
-	if len(args) > 0 && args[0] == "upstream" {
-		return serveUpstream(ctx, out)
-	}
+const usage = `usage: bench [flags]        (make bench ARGS="…")
+
+Prints one line per comparison: its name, key=value, and the bar with met=yes or met=no where there is one.
+`
+
+func parse(args []string, progress io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one measurement")
-	flags.IntVar(&o.rounds, "rounds", 3, "measurements of each side; the median counts")
-	flags.IntVar(&o.connections, "connections", 32, "connections that wrk keeps open")
-	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of the gateway under load to this file, and its allocations beside it")
+	flags.SetOutput(progress)
+	flags.Usage = func() {
+		fmt.Fprint(progress, usage+"\n")
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.only, "only", "", "measure these only, by name, separated by commas")
+	flags.BoolVar(&o.list, "list", false, "list what is measured, and measure nothing")
+	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one round of a load, in whole seconds")
+	flags.IntVar(&o.rounds, "rounds", 3, "rounds of each side of a load, and kills of an upstream")
+	flags.IntVar(&o.connections, "connections", 32, "connections that a load keeps open")
+	flags.BoolVar(&o.strict, "strict", false, "end with exit code 1 when a bar is not met")
+	flags.BoolVar(&o.record, "record", false, "add a line to bench/results.md and draw bench/results.svg; run it on a quiet machine")
+	flags.StringVar(&o.chart, "chart", "", "draw the results to this SVG file")
+	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of the gateway under each load to FILE.<load>, and its allocations beside it")
 	if err := flags.Parse(args); err != nil {
-		return err
+		return o, err
 	}
-	if o.rounds < 1 || o.connections < 1 || o.duration < time.Second {
-		return errors.New("give at least one round, one connection and one second")
+	switch {
+	case flags.NArg() > 0:
+		return o, fmt.Errorf("%q is no flag; --help lists them", flags.Arg(0))
+	case o.rounds < 1 || o.connections < 1 || o.duration < time.Second || o.duration%time.Second != 0:
+		return o, errors.New("give at least one round, one connection and one whole second")
+	case o.profile != "" && o.duration < 2*time.Second:
+		return o, errors.New("a profile needs a --duration of two seconds or more")
+	case o.record && o.only != "":
+		return o, errors.New("--record needs a whole run: leave --only out")
 	}
-	rig, err := startRig(ctx, progress)
+	return o, nil
+}
+
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
+	if len(args) > 1 && args[0] == nodeCommand {
+		return serveNode(ctx, args[1])
+	}
+	o, err := parse(args, progress)
 	if err != nil {
 		return err
 	}
-	err = rig.measure(ctx, o, out, progress)
-	return errors.Join(err, rig.close(ctx))
+	chosen, err := choose(measurements(), o.only)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		for _, m := range chosen {
+			fmt.Fprintf(out, "%-26s %s\n", m.name, m.about)
+		}
+		return nil
+	}
+	report := &report{out: out, progress: progress}
+	if err := measure(ctx, chosen, o, report); err != nil {
+		return err
+	}
+	if err := report.keep(o, time.Now()); err != nil {
+		return err
+	}
+	if unmet := report.unmet(); o.strict && len(unmet) > 0 {
+		return fmt.Errorf("not met: %s", strings.Join(unmet, ", "))
+	}
+	return nil
+}
+
+// measure takes the measurements in turn. One that fails does not keep the others from being taken.
+func measure(ctx context.Context, chosen []measurement, o options, report *report) error {
+	rig := &rig{progress: report.progress, keys: map[string][]string{}}
+	var failed []error
+	for _, m := range chosen {
+		err := m.run(ctx, rig, o, report)
+		if ctx.Err() != nil {
+			failed = []error{ctx.Err()}
+			break
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", m.name, err)
+			failed = append(failed, err)
+			report.sayf("%v", err)
+		}
+	}
+	return errors.Join(errors.Join(failed...), rig.close(ctx))
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,74 +10,97 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
+	"syscall"
 	"time"
 
 	"github.com/chainaccess/gateway/internal/devstack"
+	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// rig is everything that is measured or measured with: an upstream, nginx, the gateway with its Redis and PostgreSQL.
+// rig is everything that is measured or measured with: nodes, nginx, the gateway with its Redis and PostgreSQL. What a measurement needs
+// is started when it asks for it. One gateway runs at a time, so that none disturbs another.
 type rig struct {
+	progress io.Writer
 	dir      string
 	stack    *devstack.Stack
-	children []*exec.Cmd
 	keys     map[string][]string // by plan
-	nginx    string              // base URL
-	gateway  string
-	pprof    string
+	program  string              // the gateway's, once it is built
+	node     *nodeProcess        // behind the loads
+	proxy    *process.Process
+	nginx    string // its base URL
+	gateway  *gateway
 }
 
-func startRig(ctx context.Context, progress io.Writer) (r *rig, err error) {
+func (r *rig) sayf(format string, args ...any) { fmt.Fprintf(r.progress, format+"\n", args...) }
+
+// servers starts what every gateway stands on, and builds it.
+func (r *rig) servers(ctx context.Context) error {
+	if r.program != "" {
+		return nil
+	}
+	if r.dir == "" {
+		dir, err := os.MkdirTemp("", "gateway-bench-")
+		if err != nil {
+			return err
+		}
+		r.dir = dir
+	}
+	if r.stack == nil {
+		stack, err := devstack.Start(ctx, devstack.Options{
+			Temporary: true, Services: []devstack.Service{devstack.PostgreSQL, devstack.Redis},
+			Progress: func(msg string) { r.sayf("%s", msg) },
+		})
+		if err != nil {
+			return err
+		}
+		r.stack = stack
+	}
+	return r.buildGateway(ctx)
+}
+
+// besides starts nginx and the node that it and the gateway of the loads stand in front of.
+func (r *rig) besides(ctx context.Context) error {
+	if r.nginx != "" {
+		return nil
+	}
 	for _, program := range []string{"wrk", "nginx"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return nil, fmt.Errorf("%s was not found: run scripts/bootstrap bench", program)
+			return fmt.Errorf("%s was not found: run scripts/bootstrap bench", program)
 		}
 	}
-	r = &rig{keys: map[string][]string{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.close(ctx))
-		}
-	}()
-	if r.dir, err = os.MkdirTemp("", "gateway-bench-"); err != nil {
-		return r, err
-	}
-	r.stack, err = devstack.Start(ctx, devstack.Options{
-		Temporary: true, Services: []devstack.Service{devstack.PostgreSQL, devstack.Redis},
-		Progress: func(msg string) { fmt.Fprintln(progress, msg) },
-	})
+	node, err := r.startNode(ctx, "node")
 	if err != nil {
-		return r, err
+		return err
 	}
-	upstream, err := r.startUpstream(ctx)
-	if err != nil {
-		return r, fmt.Errorf("upstream: %w", err)
-	}
-	if err := r.startNginx(ctx, upstream); err != nil {
-		return r, fmt.Errorf("nginx: %w", err)
-	}
-	if err := r.startGateway(ctx, upstream, progress); err != nil {
-		return r, fmt.Errorf("gateway: %w", err)
-	}
-	return r, nil
+	r.node = node
+	return r.startNginx(ctx, node.address)
 }
 
-func (r *rig) startUpstream(ctx context.Context) (address string, err error) {
+// nodeProcess is a node of the bench's own.
+type nodeProcess struct {
+	*process.Process
+
+	name, address string
+}
+
+func (r *rig) startNode(ctx context.Context, name string) (*nodeProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "upstream") //nolint:gosec // this program itself
-	stdout, err := cmd.StdoutPipe()
+	address, err := freeAddress(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := r.start(cmd); err != nil {
-		return "", err
+	p, err := r.start("node-"+name, self, nil, nodeCommand, address)
+	if err != nil {
+		return nil, err
 	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	return strings.TrimSpace(line), err
+	n := &nodeProcess{Process: p, name: name, address: address}
+	if err := await(ctx, p, "http://"+address, http.StatusOK); err != nil {
+		return nil, errors.Join(err, p.Kill())
+	}
+	return n, nil
 }
 
 const nginxConf = `daemon off;
@@ -98,58 +120,55 @@ http {
 }
 `
 
-func (r *rig) startNginx(ctx context.Context, upstream string) error {
+func (r *rig) startNginx(ctx context.Context, node string) error {
+	program, err := exec.LookPath("nginx")
+	if err != nil {
+		return err
+	}
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return err
 	}
 	conf := filepath.Join(r.dir, "nginx.conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, r.dir, upstream, address), 0o600); err != nil {
+	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConf, r.dir, node, address), 0o600); err != nil {
 		return err
 	}
-	if err := r.start(exec.CommandContext(ctx, "nginx", "-c", conf)); err != nil { //nolint:gosec // a file of ours
+	if r.proxy, err = r.start("nginx", program, nil, "-c", conf); err != nil {
+		return err
+	}
+	if err := await(ctx, r.proxy, "http://"+address, http.StatusOK); err != nil {
 		return err
 	}
 	r.nginx = "http://" + address
-	return await(ctx, r.nginx, http.StatusBadRequest) // the upstream's word for an empty body
-}
-
-func (r *rig) start(cmd *exec.Cmd) error {
-	if cmd.Stderr == nil {
-		log, err := os.Create(filepath.Join(r.dir, filepath.Base(cmd.Path)+".stderr"))
-		if err != nil {
-			return err
-		}
-		defer func() { _ = log.Close() }()
-		cmd.Stderr = log
-	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = stopWait
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	r.children = append(r.children, cmd)
 	return nil
 }
 
-const stopWait = 5 * time.Second
+// start runs a program that ends with this one, however that ends.
+func (r *rig) start(name, program string, env []string, args ...string) (*process.Process, error) {
+	return process.Start(process.Spec{
+		Name: name, Path: program, Args: args, Env: env, LogFile: filepath.Join(r.dir, name+".log"),
+		Stop: []syscall.Signal{syscall.SIGTERM}, ParentDeath: syscall.SIGKILL,
+	})
+}
 
+// close stops everything and removes what it left.
 func (r *rig) close(ctx context.Context) error {
-	for _, c := range slices.Backward(r.children) {
-		_ = c.Process.Signal(os.Interrupt)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err := r.stopGateway(ctx)
+	if r.proxy != nil {
+		err = errors.Join(err, r.proxy.Stop(ctx))
 	}
-	for _, c := range r.children {
-		done := time.AfterFunc(stopWait, func() { _ = c.Process.Kill() })
-		_ = c.Wait() // it was told to stop
-		done.Stop()
+	if r.node != nil {
+		err = errors.Join(err, r.node.Stop(ctx))
 	}
-	var err error
 	if r.stack != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-		defer cancel()
-		err = r.stack.Close(ctx)
+		err = errors.Join(err, r.stack.Close(ctx))
 	}
-	return errors.Join(err, os.RemoveAll(r.dir))
+	if r.dir != "" {
+		err = errors.Join(err, os.RemoveAll(r.dir))
+	}
+	return err
 }
 
 func freeAddress(ctx context.Context) (string, error) {
@@ -161,11 +180,11 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// await waits until url answers with status.
-func await(ctx context.Context, url string, status int) error {
+// await waits until url answers with status; not longer than its program runs.
+func await(ctx context.Context, p *process.Process, url string, status int) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -179,9 +198,23 @@ func await(ctx context.Context, url string, status int) error {
 			}
 		}
 		select {
+		case <-p.Exited():
+			return fmt.Errorf("%s ended by itself: %s", p.Name(), p.Tail(5))
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not answer with %d in time", url, status)
+			return fmt.Errorf("%s did not answer with %d in time: %s", p.Name(), status, p.Tail(5))
 		case <-tick.C:
 		}
+	}
+}
+
+// pause lets time pass.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }

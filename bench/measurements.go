@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// measurement is what can be asked for by name. Each prints one line or more.
+type measurement struct {
+	name  string
+	about string
+	run   func(context.Context, *rig, options, *report) error
+}
+
+// measurements lists all that there is, in the order in which it is taken.
+func measurements() []measurement {
+	var all []measurement
+	for _, l := range loads {
+		all = append(all, measurement{l.name, l.about, func(ctx context.Context, r *rig, o options, report *report) error {
+			return r.compare(ctx, o, l, report)
+		}})
+	}
+	return append(all,
+		measurement{traceName, "resident memory that a trace answer of 50 MB takes, with and without gzip", measureTrace},
+		measurement{idleName, "resident memory that 1,000 open connections take which have made a call each", measureIdle},
+		measurement{killedName, "reads that fail when one of two upstreams is killed under load, and when p99 is back", measureKilled},
+		measurement{allocationsName, "allocations of a relayed call, from BenchmarkRelayedCall", measureAllocations},
+	)
+}
+
+// choose finds measurements by their names, separated by commas; all of them for no name.
+func choose(all []measurement, names string) ([]measurement, error) {
+	if names == "" {
+		return all, nil
+	}
+	wanted := strings.Split(names, ",")
+	var chosen []measurement
+	for _, m := range all {
+		if i := slices.Index(wanted, m.name); i >= 0 {
+			chosen = append(chosen, m)
+			wanted = slices.Delete(wanted, i, i+1)
+		}
+	}
+	if len(wanted) > 0 {
+		return nil, fmt.Errorf("--only: nothing is called %q; --list shows the names", wanted[0])
+	}
+	return chosen, nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const script = `
+local keys = { %s }
+local prefix, n = 0, 0
+local threads = 0
+function setup(thread) thread:set("prefix", threads); threads = threads + 1 end
+function init(args) n = prefix * 1000000000 end
+local headers = { ["Content-Type"] = "application/json" }
+function request()
+  n = n + 1
+  if #keys > 0 then headers["Authorization"] = keys[n %% #keys + 1] end
+  return wrk.format("POST", nil, headers, %s)
+end
+`
+
+// wrk sends a load to one side.
+func (r *rig) wrk(ctx context.Context, o options, l load, url string) (figures, error) {
+	keys := r.keys[l.plan]
+	quoted := make([]string, len(keys))
+	for i, k := range keys {
+		quoted[i] = strconv.Quote("Bearer " + k)
+	}
+	file := filepath.Join(r.dir, "load.lua")
+	if err := os.WriteFile(file, fmt.Appendf(nil, script, strings.Join(quoted, ","), l.body), 0o600); err != nil {
+		return figures{}, err
+	}
+	cmd := exec.CommandContext(ctx, "wrk", "-t2", "-c", strconv.Itoa(o.connections), //nolint:gosec // numbers and paths of ours
+		"-d", strconv.Itoa(int(o.duration.Seconds()))+"s", "--latency", "-s", file, url)
+	before := cpuByProgram()
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return figures{}, fmt.Errorf("wrk: %w: %s", err, text)
+	}
+	f, err := parseWrk(string(text))
+	f.cpu = perCall(before, cpuByProgram(), f.calls)
+	if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); f.calls > 0 {
+		f.cpu += fmt.Sprintf(", wrk %.0f µs", float64(used.Microseconds())/f.calls)
+	}
+	return f, err
+}
+
+var (
+	callsLine  = regexp.MustCompile(`(\d+) requests in`)
+	rateLine   = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
+	quantile   = regexp.MustCompile(`\n\s+(50|99)%\s+([0-9.]+)(us|ms|s|m)\b`)
+	failedLine = regexp.MustCompile(`Non-2xx or 3xx responses: (\d+)`)
+	socketLine = regexp.MustCompile(`Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)`)
+)
+
+func parseWrk(text string) (figures, error) {
+	var f figures
+	m := rateLine.FindStringSubmatch(text)
+	quantiles := quantile.FindAllStringSubmatch(text, -1)
+	if m == nil || len(quantiles) != 2 {
+		return f, fmt.Errorf("wrk printed something unexpected: %s", text)
+	}
+	if c := callsLine.FindStringSubmatch(text); c != nil {
+		f.calls, _ = strconv.ParseFloat(c[1], 64)
+	}
+	f.rate, _ = strconv.ParseFloat(m[1], 64) // digits, by the expression
+	for i, into := range []*time.Duration{&f.p50, &f.p99} {
+		d, err := time.ParseDuration(quantiles[i][2] + quantiles[i][3])
+		if err != nil {
+			return f, err
+		}
+		*into = d
+	}
+	if f.rate == 0 || f.p99 == 0 {
+		return f, fmt.Errorf("no request was answered: %s", text)
+	}
+	if m := failedLine.FindStringSubmatch(text); m != nil {
+		f.failed, _ = strconv.Atoi(m[1])
+	}
+	if m := socketLine.FindStringSubmatch(text); m != nil {
+		for _, count := range m[1:] {
+			n, _ := strconv.Atoi(count)
+			f.failed += n
+		}
+	}
+	return f, nil
+}
