@@ -3,6 +3,7 @@ package chain_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -122,6 +123,94 @@ func FuzzFeeHistoryIsNeverExceeded(f *testing.F) {
 			t.Fatalf("%s passes with %s blocks", params, n)
 		}
 	})
+}
+
+// stateReaders read the block parameter of a state read as nodes do: a bare value, or the object of EIP-1898 with its members by
+// exact or by folded name.
+var stateReaders = map[string]func(json.RawMessage) any{
+	"exact": func(raw json.RawMessage) any {
+		var m map[string]any
+		if !decode(raw, &m) {
+			var v any
+			decode(raw, &v)
+			return v
+		}
+		if m["blockHash"] != nil {
+			return nil
+		}
+		return m["blockNumber"]
+	},
+	"folded": func(raw json.RawMessage) any {
+		var m struct{ BlockNumber, BlockHash any }
+		if !decode(raw, &m) {
+			var v any
+			decode(raw, &v)
+			return v
+		}
+		if m.BlockHash != nil {
+			return nil
+		}
+		return m.BlockNumber
+	},
+}
+
+// FuzzDeepStateReadWeighsTwo holds that no way of naming a block that a node would read as deep weighs 1, and that what is plainly
+// near weighs 1.
+func FuzzDeepStateReadWeighsTwo(f *testing.F) {
+	for _, seed := range []string{
+		`"0x268f"`, `"0x2690"`, `"earliest"`, `"Earliest"`, `"latest"`, `"pending"`, `null`, `1`, `"1"`, `0`, `1e0`, `"\u0030x1"`, `"0X1"`, `" 0x1"`,
+		`{"blockNumber":"0x1"}`, `{"blockNumber":"0x2700","blockNumber":"0x1"}`, `{"BlockNumber":"0x1","blockNumber":"0x2700"}`,
+		`{"bloc\u212aNumber":"0x1"}`, `{"blockHash":"0x01"}`, `{"blockHash":null,"blockNumber":"0x1"}`, `{"blockNumber":"earliest"}`, `{}`,
+		`"0x0000000000000000000000000000000000000000000000000000000000000001"`, `"0x10000000000000001"`, `["0x1"]`, `-1`, `"0x"`, `"0"`,
+	} {
+		f.Add([]byte(seed), uint64(0x2710))
+	}
+	c, _ := chain.Lookup("eth_mainnet")
+	methods := stateReads
+	f.Fuzz(func(t *testing.T, block []byte, head uint64) {
+		if !json.Valid(block) {
+			return
+		}
+		var text string
+		if json.Unmarshal(block, &text) == nil && len(text) == len("0x")+64 {
+			return // as long as a hash, it is one
+		}
+		for name, template := range methods {
+			m, _ := c.Method([]byte(name))
+			params := []byte(strings.Replace(template, "BLOCK", string(block), 1))
+			w, refusal := m.Weigh(params, head)
+			if refusal != nil {
+				t.Fatalf("%s %s is refused: %v", name, params, refusal)
+			}
+			if other, _ := m.Weigh(params, head/2+7); !m.NeedsHead(params) && other != w {
+				t.Fatalf("%s %s does not need the head, but weighs %+v or %+v", name, params, w, other)
+			}
+			for reader, read := range stateReaders {
+				if deep := readsDeep(read(block), head); deep && w.Units != 2 {
+					t.Fatalf("%s %s at head %d weighs %d, and the %s reader reads a deep block", name, params, head, w.Units, reader)
+				}
+			}
+			if string(block) == `"latest"` && w.Units != 1 {
+				t.Fatalf("%s at latest weighs %d", name, w.Units)
+			}
+		}
+	})
+}
+
+// readsDeep is whether a value names a block more than 128 below the head. White space and signs are left out: no node takes them.
+func readsDeep(v any, head uint64) bool {
+	if v == nil {
+		return false
+	}
+	if s := fmt.Sprint(v); s != strings.TrimSpace(s) || strings.ContainsAny(s, "+-") {
+		return false
+	}
+	n, ok := readBound(v, head)
+	if !ok {
+		return false
+	}
+	limit := new(big.Int).SetUint64(head)
+	return n.Cmp(limit.Sub(limit, big.NewInt(chain.StateDepth))) < 0
 }
 
 // FuzzWeighNeverPanics throws anything at every method's rules.

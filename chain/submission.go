@@ -75,10 +75,14 @@ func solanaEncoding(params []byte) string {
 	walk, ok := membersOf(raw)
 	for ok {
 		var name, value []byte
-		if name, value, ok = walk.next(); ok && string(name) == `"encoding"` {
-			if content, isString := text(value); isString {
-				encoding = string(content)
-			}
+		if name, value, ok = walk.next(); !ok {
+			break
+		}
+		if key, isString := text(name); !isString || string(key) != "encoding" {
+			continue
+		}
+		if content, isString := text(value); isString {
+			encoding = string(content)
 		}
 	}
 	return encoding
