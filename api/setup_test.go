@@ -67,6 +67,7 @@ type gateway struct {
 type options struct {
 	chains    []chain.ID
 	upstreams int
+	providers *config.Upstreams // instead of scripted upstreams
 	supply    plan.Supply
 	timeout   time.Duration
 	maxAnswer int64
@@ -126,6 +127,12 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 // newPool makes upstreams whose addresses and headers carry credentials in every place that there is.
 func (g *gateway) newPool(o options) *upstream.Pool {
 	g.t.Helper()
+	if o.providers != nil {
+		pool, err := upstream.NewPool(*o.providers, o.now)
+		g.must(err)
+		g.t.Cleanup(pool.Close)
+		return pool
+	}
 	for range o.upstreams {
 		g.ups = append(g.ups, testkit.Upstream(g.t))
 	}
