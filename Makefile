@@ -33,8 +33,13 @@ test-only: ## Run every test with the race detector (PKG=./meter/... for some)
 	@$(BIN)/with-servers -- go test -race $(ARGS) $(PKG)
 
 .PHONY: e2e
-e2e: ## Run stock clients from npm against the sandbox (needs Node.js 20)
-	@go test -count=1 -tags e2e ./e2e
+e2e: ## Run stock clients from npm against gateway-dev (needs Node.js 20)
+	@scripts/bootstrap dev
+	@go test -count=1 -timeout 25m -tags e2e ./e2e
+
+.PHONY: contracts
+contracts: ## Compile the contract of the e2e tests (needs Node.js 20)
+	@cd e2e && npm ci --silent && node contracts/compile.js
 
 .PHONY: lint
 lint: ## Run the linters, and check that generated code is up to date

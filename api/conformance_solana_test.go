@@ -113,7 +113,7 @@ func (f *solanaFacts) ledger(still, moving adder) {
 	still("getBlockTime", list(f.slot), `[0]`)
 	still("getBlocks", list(f.slot-9, f.slot))
 	still("getBlocksWithLimit", list(f.slot-9, 5))
-	still("getSignaturesForAddress", list(f.payer, map[string]any{"limit": 5}))
+	moving("getSignaturesForAddress", list(f.payer, map[string]any{"limit": 5}))
 	for _, method := range []string{"getEpochSchedule", "getGenesisHash", "getVersion", "getHealth", "getInflationGovernor"} {
 		still(method, "[]")
 	}

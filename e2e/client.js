@@ -1,25 +1,29 @@
-// What the tests share: where to send calls, how fast, and the sandbox's public test keys.
+// What the tests share: where the gateway is, its chains, a contract, the sandbox's public test keys.
 //
-// RPC_URL  the JSON-RPC endpoint of one chain: an upstream of the sandbox, or https://…/rpc/{chain} of the gateway
-// API_KEY  optional; sent as "Authorization: Bearer …"
+// GATEWAY_URL  base address of a gateway whose chains are the sandbox's
+// API_KEY      a key of it whose plan allows what the tests send
 import { createHmac, pbkdf2Sync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import * as chains from 'viem/chains';
 
-export const url = process.env.RPC_URL;
-if (!url) throw new Error('set RPC_URL to the JSON-RPC endpoint to test');
-
-export const headers = process.env.API_KEY ? { Authorization: `Bearer ${process.env.API_KEY}` } : {};
-
-// An anonymous key of the gateway allows five requests a second.
-const spacing = process.env.API_KEY ? 250 : 0;
-let next = 0;
-
-export async function paced() {
-  const now = Date.now();
-  const at = Math.max(now, next);
-  next = at + spacing;
-  if (at > now) await pause(at - now);
+for (const name of ['GATEWAY_URL', 'API_KEY']) {
+  if (!process.env[name]) throw new Error(`set ${name}: see README.md`);
 }
+export const gateway = process.env.GATEWAY_URL;
+export const headers = { Authorization: `Bearer ${process.env.API_KEY}` };
+export const urlOf = (chain) => `${gateway}/rpc/${chain}`;
+
+// The EVM chains as viem knows them: the sandbox's have the ids of the real ones.
+export const evmChains = {
+  eth_mainnet: chains.mainnet,
+  base_mainnet: chains.base,
+  arbitrum_one: chains.arbitrum,
+  optimism_mainnet: chains.optimism,
+  polygon_pos: chains.polygon,
+};
+
+export const artefact = JSON.parse(readFileSync(new URL('./contracts/Sample.json', import.meta.url), 'utf8'));
 
 export async function eventually(what, attempt, patienceMs = 60_000) {
   const deadline = Date.now() + patienceMs;
@@ -27,8 +31,18 @@ export async function eventually(what, attempt, patienceMs = 60_000) {
     const value = await attempt();
     if (value) return value;
     if (Date.now() > deadline) throw new Error(`${what}: not within ${patienceMs} ms`);
-    await pause(300);
+    await pause(200);
   }
+}
+
+// A call as plain HTTP, for what no client shows.
+export async function post(chain, method, params, more = {}) {
+  const response = await fetch(urlOf(chain), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers, ...more },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
 export const mnemonic = 'test test test test test test test test test test test junk';

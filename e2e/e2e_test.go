@@ -1,54 +1,60 @@
 //go:build e2e
 
-// Package e2e runs stock clients from npm (@solana/kit, viem) against the project. It needs node 20 and npm:
+// Package e2e runs stock clients from npm (viem, ethers, @solana/kit), unmodified, against gateway-dev. It needs Node.js 20 and npm:
 //
 //	go test -tags e2e ./e2e
 package e2e
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/sandbox"
 )
 
-// patience bounds one run of node, and the installation of its packages.
-const patience = 3 * time.Minute
+const (
+	// patience bounds one run of node, and the installation of its packages.
+	patience = 4 * time.Minute
+	// startPatience is longer: Temporal's server may still have to be built.
+	startPatience = 15 * time.Minute
+	stopPatience  = time.Minute
+)
 
-func TestStockClientsAcceptTheSandbox(t *testing.T) {
+// keyPlan is the plan of the key that the clients use: its rate window is wide enough for all of them at once. What an anonymous
+// key's window does to clients is a test of its own, limits.test.js.
+const keyPlan = "scale"
+
+func TestStockClientsAcceptTheGateway(t *testing.T) {
 	t.Parallel()
 	install(t)
-	s, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{chain.BaseMainnet, chain.SolanaMainnet}})
-	if err != nil {
-		t.Fatal(err)
+	env := gateway(t)
+	scripts, err := filepath.Glob("*.test.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
+	t.Run("scripts", func(t *testing.T) { //nolint:paralleltest // the gateway lives until all of them are through
+		for _, script := range scripts {
+			t.Run(strings.TrimSuffix(script, ".test.js"), func(t *testing.T) {
+				t.Parallel()
+				run(t, env, "node", "--test", script)
+			})
 		}
 	})
-	scripts := map[chain.ID]string{chain.BaseMainnet: "evm.test.js", chain.SolanaMainnet: "solana.test.js"}
-	for _, u := range s.Upstreams() {
-		if !strings.HasSuffix(u.Name, "-a") {
-			continue // one script a chain: two would race for the same account's nonces
-		}
-		t.Run(u.Name, func(t *testing.T) {
-			t.Parallel()
-			run(t, []string{"RPC_URL=" + u.URL}, "node", "--test", scripts[u.Chain])
-		})
-	}
 }
 
 // install fetches the locked packages unless they are there.
 func install(t *testing.T) {
 	t.Helper()
-	if _, err := os.Stat("node_modules/@solana/kit"); err != nil {
-		run(t, nil, "npm", "ci")
+	for _, name := range []string{"viem", "ethers", "@solana/kit", "solc"} {
+		if _, err := os.Stat(filepath.Join("node_modules", name)); err != nil {
+			run(t, nil, "npm", "ci")
+			return
+		}
 	}
 }
 
@@ -61,4 +67,62 @@ func run(t *testing.T, env []string, name string, args ...string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 	}
+}
+
+// gateway builds and starts gateway-dev, and gives the environment of the scripts when it is ready.
+func gateway(t *testing.T) []string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "gateway-dev")
+	run(t, nil, "go", "build", "-o", program, "../cmd/gateway-dev")
+	// The test's context is over before its clean-up, which stops the program as a person does.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
+		"--listen", "127.0.0.1:0", "--data", dataDir(t), "--plan", keyPlan, "--headless")
+	var progress bytes.Buffer
+	cmd.Stderr = &progress
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watchdog := time.AfterFunc(startPatience, func() { _ = cmd.Process.Kill() })
+	defer watchdog.Stop()
+	env := map[string]string{}
+	for lines := bufio.NewScanner(out); len(env) < 2 && lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "ready base_url="); ok {
+			env["GATEWAY_URL"], _, _ = strings.Cut(rest, " ")
+		}
+		if key, ok := strings.CutPrefix(lines.Text(), "key "); ok {
+			env["API_KEY"] = key
+		}
+	}
+	if len(env) < 2 {
+		_ = cmd.Wait()
+		t.Fatalf("gateway-dev did not become ready: %s", progress.String())
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		watchdog := time.AfterFunc(stopPatience, func() { _ = cmd.Process.Kill() })
+		defer watchdog.Stop()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("gateway-dev: %v\n%s", err, progress.String())
+		}
+	})
+	return []string{"GATEWAY_URL=" + env["GATEWAY_URL"], "API_KEY=" + env["API_KEY"]}
+}
+
+// dataDir is a directory that every user may pass through, which the ones of t.TempDir are not: PostgreSQL runs as another user
+// when the tests run as root.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "gateway-e2e-") //nolint:usetesting // see above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user passes through
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "state")
 }

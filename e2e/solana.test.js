@@ -4,9 +4,8 @@ import { before, test } from 'node:test';
 import {
   address,
   appendTransactionMessageInstruction,
-  createDefaultRpcTransport,
   createKeyPairSignerFromPrivateKeyBytes,
-  createSolanaRpcFromTransport,
+  createSolanaRpc,
   createTransactionMessage,
   generateKeyPairSigner,
   getBase64EncodedWireTransaction,
@@ -17,16 +16,16 @@ import {
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
+  SOLANA_ERROR__JSON_RPC__INVALID_PARAMS,
+  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_BLOCK_NOT_AVAILABLE,
+  SOLANA_ERROR__JSON_RPC__SERVER_ERROR_MIN_CONTEXT_SLOT_NOT_REACHED,
   SOLANA_ERROR__JSON_RPC__SERVER_ERROR_SEND_TRANSACTION_PREFLIGHT_FAILURE,
+  SOLANA_ERROR__RPC__TRANSPORT_HTTP_ERROR,
 } from '@solana/kit';
 import { getTransferSolInstruction } from '@solana-program/system';
-import { eventually, headers, paced, solanaSeed, url } from './client.js';
+import { eventually, headers, post, solanaSeed, urlOf } from './client.js';
 
-const send = createDefaultRpcTransport({ url, headers });
-const rpc = createSolanaRpcFromTransport(async (...args) => {
-  await paced();
-  return send(...args);
-});
+const rpc = createSolanaRpc(urlOf('solana_mainnet'), { headers });
 const amount = lamports(2_000_000n);
 let payer;
 
@@ -114,3 +113,78 @@ test('a transfer of more than the payer has is refused with the native error', a
     return true;
   });
 });
+
+test('a simulation that fails says where, and a blockhash is valid while it is young', async () => {
+  const transaction = await transfer((await generateKeyPairSigner()).address, lamports(10n ** 18n));
+  const { value } = await rpc.simulateTransaction(getBase64EncodedWireTransaction(transaction), { encoding: 'base64' }).send();
+  assert.deepEqual(value.err, { InstructionError: [0n, { Custom: 1n }] });
+  assert.ok(value.logs.some((line) => /insufficient lamports/.test(line)));
+  const { value: latest } = await rpc.getLatestBlockhash().send();
+  assert.equal((await rpc.isBlockhashValid(latest.blockhash).send()).value, true);
+  assert.equal((await rpc.isBlockhashValid(payer.address).send()).value, false);
+});
+
+test('signatures are listed page by page, without gaps and without repeats', async () => {
+  const slot = await rpc.getSlot().send();
+  let account; // one that is in a transaction every few slots
+  for (const at of await rpc.getBlocks(slot - 30n, slot).send()) {
+    const options = { maxSupportedTransactionVersion: 0, transactionDetails: 'accounts', rewards: false };
+    account ??= (await rpc.getBlock(at, options).send()).transactions[0]?.transaction.accountKeys[0].pubkey;
+  }
+  // New ones are added at the beginning while the pages are read, so that each page begins where the last one ended.
+  const [newest] = await rpc.getSignaturesForAddress(account, { limit: 1 }).send();
+  const options = { before: newest.signature };
+  const whole = await rpc.getSignaturesForAddress(account, { ...options, limit: 9 }).send();
+  assert.equal(whole.length, 9);
+  const pages = [];
+  for (let before = newest.signature; pages.length < whole.length; before = pages.at(-1).signature) {
+    const page = await rpc.getSignaturesForAddress(account, { before, limit: 4 }).send();
+    assert.ok(page.length > 0);
+    pages.push(...page);
+  }
+  assert.deepEqual(
+    pages.slice(0, whole.length).map((s) => s.signature),
+    whole.map((s) => s.signature),
+  );
+  const until = whole.at(-1).signature;
+  assert.equal((await rpc.getSignaturesForAddress(account, { ...options, until }).send()).length, whole.length - 1);
+});
+
+test('native errors keep their codes and their data', async () => {
+  const slot = await rpc.getSlot().send();
+  await assert.rejects(
+    rpc.getBlock(slot + 1_000_000n, { maxSupportedTransactionVersion: 0 }).send(),
+    (error) => isSolanaError(error, SOLANA_ERROR__JSON_RPC__SERVER_ERROR_BLOCK_NOT_AVAILABLE),
+  );
+  await assert.rejects(rpc.getBalance(payer.address, { minContextSlot: slot + 1_000_000n }).send(), (error) => {
+    assert.ok(isSolanaError(error, SOLANA_ERROR__JSON_RPC__SERVER_ERROR_MIN_CONTEXT_SLOT_NOT_REACHED), String(error));
+    assert.ok(Number(error.context.contextSlot) >= Number(slot));
+    return true;
+  });
+  await assert.rejects(rpc.getBalance('abc').send(), (error) => isSolanaError(error, SOLANA_ERROR__JSON_RPC__INVALID_PARAMS));
+});
+
+test('base58 keeps its case: an address in another case is another address, or none', async () => {
+  const { value } = await rpc.getAccountInfo(payer.address, { encoding: 'base64' }).send();
+  assert.ok(value.lamports > 0n);
+  // Where the letters can be changed they name an account that does not exist; mostly they are no base58 of 32 bytes any more.
+  const { body } = await post('solana_mainnet', 'getAccountInfo', [payer.address.toLowerCase(), { encoding: 'base64' }]);
+  assert.ok(body.error?.code === -32602 || body.result?.value === null, JSON.stringify(body));
+});
+
+for (const method of ['getProgramAccounts', 'requestAirdrop']) {
+  test(`${method} is refused, and the body says what to do instead`, async () => {
+    // The client shows the status only.
+    await assert.rejects(rpc[method](payer.address, 1n).send(), (error) => {
+      assert.ok(isSolanaError(error, SOLANA_ERROR__RPC__TRANSPORT_HTTP_ERROR), String(error));
+      assert.equal(error.context.statusCode, 404);
+      return true;
+    });
+    const { status, headers: answered, body } = await post('solana_mainnet', method, [payer.address]);
+    assert.equal(status, 404);
+    assert.equal(body.error.code, -32601);
+    assert.match(body.error.message, /getTokenAccountsByOwner|faucet/);
+    assert.ok(body.error.data.contact && body.error.data.docs);
+    assert.equal(body.error.data.request_id, answered.get('X-Request-Id'));
+  });
+}

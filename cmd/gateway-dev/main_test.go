@@ -72,7 +72,7 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
-	for _, flag := range []string{"--listen", "--data", "--upstreams", "--headless"} {
+	for _, flag := range []string{"--listen", "--data", "--upstreams", "--plan", "--headless"} {
 		if !strings.Contains(out, flag) {
 			t.Errorf("help does not explain %s", flag)
 		}
@@ -123,6 +123,7 @@ func TestWhatCannotStartIsOneSentenceAndExitCode1(t *testing.T) {
 		{"no such port", []string{"--listen", "127.0.0.1:99999"}, []string{"cannot listen on 127.0.0.1:99999", "--listen"}},
 		{"no upstreams file", []string{free, "--upstreams", "/nonexistent.yaml"}, []string{"--upstreams", "check its path"}},
 		{"no YAML", []string{free, "--upstreams", writeFile(t, "chains: [")}, []string{"--upstreams", "line 1", "not valid YAML"}},
+		{"unknown plan", []string{free, "--plan", "gold"}, []string{"--plan", "gold", "builder", "enterprise"}},
 		{"unknown chain", []string{free, "--upstreams", writeFile(t, "chains: {bitcoin: {}}")}, []string{"chains.bitcoin: unknown chain", "eth_mainnet"}},
 		{"state is a file", []string{free, "--data", writeFile(t, "")}, []string{"--data", "choose a folder"}},
 	} {

@@ -6,17 +6,40 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/plan"
 )
 
 // tellAfter is how long waiting goes without a word.
 const tellAfter = time.Second
 
+// planNamed finds the plan of the printed key.
+func planNamed(name string) (plan.Plan, error) {
+	if p, ok := plan.Lookup(name); ok {
+		return p, nil
+	}
+	var names []string
+	for _, p := range plan.All() {
+		names = append(names, p.Key)
+	}
+	return plan.Plan{}, fmt.Errorf("--plan: there is no plan %q: choose from %s", name, strings.Join(names, ", "))
+}
+
+// newKey makes a key that is fresh at every start: an anonymous one, or one of an account on a plan.
+func newKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, error) {
+	if p.Key == plan.Door1 {
+		return wire.NewDoorKey(ctx, cfg)
+	}
+	return wire.NewPlanKey(ctx, cfg, p)
+}
+
 // awaitReady waits until the API says that it can serve calls, and makes a key. It says what it waits for.
-func awaitReady(ctx context.Context, cfg config.Config, say func(string)) (key string, err error) {
+func awaitReady(ctx context.Context, cfg config.Config, keyPlan plan.Plan, say func(string)) (key string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -41,7 +64,7 @@ func awaitReady(ctx context.Context, cfg config.Config, say func(string)) (key s
 		case <-tick.C:
 		}
 	}
-	minted, err := wire.NewDoorKey(ctx, cfg)
+	minted, err := newKey(ctx, cfg, keyPlan)
 	if err != nil {
 		return "", err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/internal/devstack"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/sandbox"
 	"github.com/chainaccess/gateway/telemetry"
 )
@@ -24,6 +25,7 @@ type options struct {
 	listen    string
 	data      string
 	upstreams string
+	plan      string
 	headless  bool
 }
 
@@ -38,6 +40,10 @@ const (
 // run starts everything, prints the lines that a newcomer needs, and stops everything when ctx ends.
 func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	providers, err := fileProviders(o.upstreams)
+	if err != nil {
+		return err
+	}
+	keyPlan, err := planNamed(o.plan)
 	if err != nil {
 		return err
 	}
@@ -86,7 +92,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err := wire.ForgetBoard(ctx, cfg); err != nil {
 		return err
 	}
-	return serve(ctx, cfg, providers, listener, stack, log, say, func(key string) {
+	return serve(ctx, cfg, keyPlan, providers, listener, stack, log, say, func(key string) {
 		fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, orNone(stack.TemporalUI))
 		fmt.Fprintf(out, "key %s\n", key)
 		fmt.Fprintf(out, "curl -s %s/rpc/eth_mainnet -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' "+
@@ -139,7 +145,7 @@ func configuration(stack *devstack.Stack, address string) config.Config {
 }
 
 // serve runs both roles until ctx ends or one of them or a server fails, and calls ready once everything answers.
-func serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, stack *devstack.Stack,
+func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener, stack *devstack.Stack,
 	log *slog.Logger, say func(string), ready func(key string),
 ) error {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -165,7 +171,7 @@ func serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		case <-ctx.Done():
 		}
 	})
-	key, err := awaitReady(ctx, cfg, say)
+	key, err := awaitReady(ctx, cfg, keyPlan, say)
 	if err == nil {
 		ready(key)
 		<-ctx.Done()

@@ -185,17 +185,3 @@ func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log
 		log.Error("metrics are not served any more", "error", err)
 	}
 }
-
-// NewDoorKey makes an anonymous key as POST /keys does, without its limit per address.
-func NewDoorKey(ctx context.Context, cfg config.Config) (account.Key, error) {
-	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
-	if err != nil {
-		return account.Key{}, fmt.Errorf("KEY_PEPPER: %w", err)
-	}
-	s, err := store.Open(ctx, cfg.DatabaseURL)
-	if err != nil {
-		return account.Key{}, fmt.Errorf("DATABASE_URL: %w", err)
-	}
-	defer s.Close()
-	return fences.New(s, nil, hasher, time.Now).NewDoorKey(ctx, rand.Reader)
-}

@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// NewDoorKey makes an anonymous key as POST /keys does, without its limit per address.
+func NewDoorKey(ctx context.Context, cfg config.Config) (account.Key, error) {
+	return mint(ctx, cfg, func(s *store.Store, hasher *account.Hasher) (account.Key, error) {
+		return fences.New(s, nil, hasher, time.Now).NewDoorKey(ctx, rand.Reader)
+	})
+}
+
+// NewPlanKey makes an account on a plan, which nobody pays for, and a key of it that has no allowance of its own.
+func NewPlanKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, error) {
+	return mint(ctx, cfg, func(s *store.Store, hasher *account.Hasher) (account.Key, error) {
+		key, err := account.MintKey(rand.Reader)
+		if err != nil {
+			return account.Key{}, fmt.Errorf("mint a key: %w", err)
+		}
+		owner, err := s.CreateAccount(ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: p.Key})
+		if err != nil {
+			return account.Key{}, err
+		}
+		digest := key.Digest(hasher)
+		_, err = s.CreateKey(ctx, store.NewKey{
+			ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
+			Daily: account.Unlimited,
+		})
+		return key, err
+	})
+}
+
+func mint(ctx context.Context, cfg config.Config, makeKey func(*store.Store, *account.Hasher) (account.Key, error)) (account.Key, error) {
+	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
+	if err != nil {
+		return account.Key{}, fmt.Errorf("KEY_PEPPER: %w", err)
+	}
+	s, err := store.Open(ctx, cfg.DatabaseURL)
+	if err != nil {
+		return account.Key{}, fmt.Errorf("DATABASE_URL: %w", err)
+	}
+	defer s.Close()
+	return makeKey(s, hasher)
+}
