@@ -96,7 +96,7 @@ func adviceFor(family Family, name string) (string, bool) {
 }
 
 const (
-	adviceFilter = "A filter lives in one node, and calls go to several. Poll eth_getLogs over the blocks since your last poll instead."
+	adviceFilter = "A filter lives in one node, and calls go to several. Poll eth_getLogs over the blocks since your last poll instead (ethers does so when its provider is made with polling: true)."
 	adviceSign   = "The gateway holds no keys. Sign in your wallet and send the signed bytes with eth_sendRawTransaction."
 	adviceWallet = "The gateway holds no accounts. Ask your wallet for them."
 	adviceMining = "There is nothing to mine on this chain. Read blocks with eth_getBlockByNumber."
