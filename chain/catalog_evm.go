@@ -13,14 +13,14 @@ var evmMethods = []Method{
 	short("eth_blockNumber", 2*time.Second),
 	short("eth_gasPrice", 2*time.Second),
 
-	// By hash: stored once the block is final.
-	final("eth_getBlockByHash"),
-	final("eth_getTransactionByHash"),
-	final("eth_getTransactionReceipt"),
-	final("eth_getBlockTransactionCountByHash"),
-	final("eth_getTransactionByBlockHashAndIndex"),
-	final("eth_getUncleByBlockHashAndIndex"),
-	final("eth_getUncleCountByBlockHash"),
+	// By hash: stored once the block is final. The hash is the first parameter of all of them.
+	final("eth_getBlockByHash", Proof{Number: "number", Echo: "hash", Block: "hash"}),
+	final("eth_getTransactionByHash", Proof{Number: "blockNumber", Echo: "hash", Block: "blockHash"}),
+	final("eth_getTransactionReceipt", Proof{Number: "blockNumber", Echo: "transactionHash", Block: "blockHash"}),
+	final("eth_getBlockTransactionCountByHash", Proof{}),
+	final("eth_getTransactionByBlockHashAndIndex", Proof{Number: "blockNumber", Echo: "blockHash", Block: "blockHash"}),
+	final("eth_getUncleByBlockHashAndIndex", Proof{Number: "number", Above: uncleAge}),
+	final("eth_getUncleCountByBlockHash", Proof{}),
 
 	// State reads: heavy when their block lies deeper than StateDepth. The number is the index of the block parameter.
 	state("eth_call", 1),

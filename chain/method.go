@@ -27,7 +27,7 @@ const (
 	// Short: any answer, for the method's TTL.
 	Short
 	// Final: a non-null answer whose block is FinalDepth below the corroborated head, for the method's TTL. The depth is
-	// checked when storing.
+	// checked when storing; Method.Proof says how an answer shows it.
 	Final
 )
 
@@ -44,9 +44,6 @@ func (r CacheRule) String() string {
 		return "never"
 	}
 }
-
-// FinalDepth is how many blocks below the head a block must lie before an answer about it is stored under the Final rule.
-const FinalDepth = 64
 
 // week is the time-to-live of answers that no longer change.
 const week = 7 * 24 * time.Hour
@@ -72,6 +69,8 @@ type Method struct {
 	Cache  CacheRule
 	// TTL is how long an answer may be served again; 0 with rule Never.
 	TTL time.Duration
+	// Proof says how an answer under the Final rule shows which block it is about.
+	Proof Proof
 	// Write marks a submission: it goes to exactly one upstream and is never sent again.
 	Write bool
 	// StateBlockParam is the index of the block parameter of a state read, -1 when the method is none.
@@ -105,7 +104,11 @@ func plain(name string) Method {
 
 func local(name string) Method { return cached(name, Local, week) }
 
-func final(name string) Method { return cached(name, Final, week) }
+func final(name string, p Proof) Method {
+	m := cached(name, Final, week)
+	m.Proof = p
+	return m
+}
 
 func short(name string, ttl time.Duration) Method { return cached(name, Short, ttl) }
 
