@@ -21,6 +21,8 @@ import (
 type Config struct {
 	DatabaseURL       string        `env:"DATABASE_URL"`
 	RedisURL          string        `env:"REDIS_URL"`
+	CacheRedisURL     string        `env:"CACHE_REDIS_URL"`
+	CacheBytes        int64         `env:"CACHE_BYTES"        envDefault:"67108864"`
 	TemporalAddress   string        `env:"TEMPORAL_ADDRESS"`
 	TemporalNamespace string        `env:"TEMPORAL_NAMESPACE" envDefault:"default"`
 	KeyPepper         string        `env:"KEY_PEPPER"`
@@ -122,6 +124,9 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
+	f.check(c.CacheBytes == 0 || (c.CacheBytes >= 1<<20 && c.CacheBytes <= 1<<40), "CACHE_BYTES", "must be 0 or between 1048576 and 1099511627776")
+	f.check(c.CacheRedisURL == "" || hasScheme(c.CacheRedisURL, "redis", "rediss", "unix"), "CACHE_REDIS_URL", "must start with redis://, rediss:// or unix://")
+	f.check(c.CacheRedisURL == "" || !sameServer(c.CacheRedisURL, c.RedisURL), "CACHE_REDIS_URL", "must be another server than REDIS_URL: the meter's evicts nothing, so stored answers would fill it")
 	f.check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
 	f.check(c.DrainDelay >= 0 && c.DrainDelay <= time.Minute, "DRAIN_DELAY", "must be between 0s and 1m")
 	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
@@ -130,6 +135,29 @@ func (c *Config) checkServe(f *faults) {
 func hasScheme(address string, schemes ...string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.Contains(schemes, u.Scheme) // Parse lowers the scheme
+}
+
+// sameServer is whether two addresses of Redis name one server, be it with different databases or users.
+func sameServer(a, b string) bool {
+	x, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	y, err := url.Parse(b)
+	if err != nil {
+		return false
+	}
+	if x.Scheme == "unix" || y.Scheme == "unix" {
+		return x.Scheme == y.Scheme && x.Path == y.Path
+	}
+	return strings.EqualFold(x.Hostname(), y.Hostname()) && redisPort(x) == redisPort(y)
+}
+
+func redisPort(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return "6379"
 }
 
 // validBase is whether paths can be appended to the address.

@@ -65,7 +65,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 	want := Config{
 		DatabaseURL: c.DatabaseURL, RedisURL: c.RedisURL, TemporalAddress: c.TemporalAddress, KeyPepper: c.KeyPepper,
 		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
-		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20,
+		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
 		LogFormat: "json",
 	}
@@ -104,6 +104,12 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Migrate, "DATABASE_URL", "postgres://canary:%zz@host/db", "postgres://"},
 		{Serve, "REDIS_URL", "http://canary:6379", "redis://"},
 		{Serve, "REDIS_URL", "canary:6379", "redis://"},
+		{Serve, "CACHE_REDIS_URL", "http://canary:6379", "redis://"},
+		{Serve, "CACHE_REDIS_URL", "redis://canary@REDIS.internal/3", "another server than REDIS_URL"},
+		{Serve, "CACHE_BYTES", "1048575", "between 1048576 and"},
+		{Serve, "CACHE_BYTES", "-1", "must be 0 or between"},
+		{Serve, "CACHE_BYTES", "1099511627777", "and 1099511627776"},
+		{Serve, "CACHE_BYTES", "canary", "a whole number"},
 		{Serve, "KEY_PEPPER", "canary-that-is-too-short", "32 characters"},
 		{Serve, "LISTEN_ADDRESS", "canary", "HOST:PORT"},
 		{Serve, "LISTEN_ADDRESS", "canary:", "HOST:PORT"},

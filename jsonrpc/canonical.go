@@ -18,27 +18,42 @@ var ErrAmbiguous = errors.New("JSON that readers take in different ways")
 // that have the same form are the same value. The error is ErrSyntax, ErrTooDeep (MaxRequestDepth) or ErrAmbiguous; what was
 // appended is of no use then.
 func AppendCanonical(out, b []byte) ([]byte, error) {
-	out, end, err := canonical(out, b, space(b, 0), MaxRequestDepth)
+	i := space(b, 0)
+	var err error
+	if i < len(b) && b[i] == '[' { // parameters are
+		out, i, err = canonicalArray(out, b, i, MaxRequestDepth, canonical)
+	} else {
+		var whole []byte
+		whole, i, err = canonical(b, i, MaxRequestDepth)
+		out = append(out, whole...)
+	}
 	if err != nil {
 		return out, err
 	}
-	if space(b, end) != len(b) {
+	if space(b, i) != len(b) {
 		return out, ErrSyntax
 	}
 	return out, nil
 }
 
-func canonical(out, b []byte, i, depth int) (appended []byte, end int, err error) {
+type canonicalForm func(b []byte, i, depth int) (form []byte, end int, err error)
+
+// canonical gives the form of the value at b[i] in memory of its own.
+func canonical(b []byte, i, depth int) (form []byte, end int, err error) {
 	if i >= len(b) {
-		return out, 0, ErrTruncated
+		return nil, 0, ErrTruncated
 	}
 	switch b[i] {
 	case '{':
-		return canonicalObject(out, b, i, depth)
+		return canonicalObject(b, i, depth)
 	case '[':
-		return canonicalArray(out, b, i, depth)
+		return canonicalArray(nil, b, i, depth, canonical)
 	}
-	if end, err = value(b, i, depth); err != nil {
+	return canonicalScalar(nil, b, i)
+}
+
+func canonicalScalar(out, b []byte, i int) (appended []byte, end int, err error) {
+	if end, err = value(b, i, 0); err != nil {
 		return out, 0, err
 	}
 	if b[i] == '"' {
@@ -48,7 +63,8 @@ func canonical(out, b []byte, i, depth int) (appended []byte, end int, err error
 	return append(out, b[i:end]...), end, nil
 }
 
-func canonicalArray(out, b []byte, i, depth int) (appended []byte, end int, err error) {
+// canonicalArray is handed what gives the form of nested values: were it recursive by itself, the compiler would put out on the heap.
+func canonicalArray(out, b []byte, i, depth int, nested canonicalForm) (appended []byte, end int, err error) {
 	if depth <= 0 {
 		return out, 0, ErrTooDeep
 	}
@@ -58,7 +74,14 @@ func canonicalArray(out, b []byte, i, depth int) (appended []byte, end int, err 
 		return append(out, ']'), i + 1, nil
 	}
 	for more := true; more; {
-		if out, i, err = canonical(out, b, i, depth-1); err != nil {
+		if i < len(b) && (b[i] == '{' || b[i] == '[') {
+			var form []byte
+			form, i, err = nested(b, i, depth-1)
+			out = append(out, form...)
+		} else {
+			out, i, err = canonicalScalar(out, b, i)
+		}
+		if err != nil {
 			return out, 0, err
 		}
 		if i, more, err = next(b, i, ']'); err != nil {
@@ -73,38 +96,38 @@ func canonicalArray(out, b []byte, i, depth int) (appended []byte, end int, err 
 
 type member struct{ name, value []byte }
 
-func canonicalObject(out, b []byte, i, depth int) (appended []byte, end int, err error) {
+func canonicalObject(b []byte, i, depth int) (form []byte, end int, err error) {
 	if depth <= 0 {
-		return out, 0, ErrTooDeep
+		return nil, 0, ErrTooDeep
 	}
 	i = space(b, i+1)
 	if i < len(b) && b[i] == '}' {
-		return append(out, '{', '}'), i + 1, nil
+		return []byte("{}"), i + 1, nil
 	}
 	var all []member
 	for more := true; more; {
 		name, from, err := memberName(b, i)
 		if err != nil {
-			return out, 0, err
+			return nil, 0, err
 		}
 		var m member
 		if m.name, err = canonicalString(nil, b[i:i+len(name)+2]); err != nil {
-			return out, 0, err
+			return nil, 0, err
 		}
-		if m.value, i, err = canonical(nil, b, from, depth-1); err != nil {
-			return out, 0, err
+		if m.value, i, err = canonical(b, from, depth-1); err != nil {
+			return nil, 0, err
 		}
 		all = append(all, m)
 		if i, more, err = next(b, i, '}'); err != nil {
-			return out, 0, err
+			return nil, 0, err
 		}
 	}
 	slices.SortFunc(all, func(x, y member) int { return bytes.Compare(x.name, y.name) })
-	out = append(out, '{')
+	out := []byte{'{'}
 	for n, m := range all {
 		if n > 0 {
 			if bytes.Equal(m.name, all[n-1].name) {
-				return out, 0, ErrAmbiguous
+				return nil, 0, ErrAmbiguous
 			}
 			out = append(out, ',')
 		}

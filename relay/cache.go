@@ -2,72 +2,143 @@ package relay
 
 import (
 	"bytes"
+	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/jsonrpc"
 	"github.com/chainaccess/gateway/upstream"
 )
 
-// cache keeps answers that may be served again for a moment, in this process. Its size is bounded by what it keys on: a chain and
-// a method of the Short rule, asked without parameters that change the answer.
-type cache struct {
-	now func() time.Time
+// answers is what may be served again: what the service answers by itself, what is kept for a moment in this process, and what does
+// not change any more (package cache).
+type answers struct {
+	now   func() time.Time
+	final *cache.Cache // nil keeps nothing
 
-	mu      sync.RWMutex // guards entries
-	entries map[cacheKey]cacheEntry
+	mu    sync.RWMutex // guards short
+	short map[shortKey]shortEntry
+
+	localHits, shortHits atomic.Uint64
 }
 
-type cacheKey struct {
+func newAnswers(final *cache.Cache, now func() time.Time) *answers {
+	return &answers{now: now, final: final, short: make(map[shortKey]shortEntry)}
+}
+
+// lookup is what the cache has to do with one call. The rule is Never when this call's answer is not kept, be it only for its
+// parameters.
+type lookup struct {
+	rule       chain.CacheRule
+	generation uint64
+	short      shortKey
+	final      cache.Key
+	asked      blockHash // Final: the hash that is asked for
+}
+
+// shortKey names an answer that is kept for a moment. There are few: a chain and a method of the Short rule, asked without parameters
+// that change the answer.
+type shortKey struct {
 	chain  chain.ID
 	method *chain.Method
 	head   upstream.HeadKind // keeps Solana's commitments apart
 }
 
-type cacheEntry struct {
-	result  []byte
-	expires time.Time
+type shortEntry struct {
+	result     []byte
+	expires    time.Time
+	generation uint64
 }
 
-func newCache(now func() time.Time) *cache {
-	return &cache{now: now, entries: make(map[cacheKey]cacheEntry)}
+// look tells what the cache has to do with a call. It costs nothing for methods that are never kept.
+func (a *answers) look(on *upstream.Chain, m *chain.Method, params []byte) (l lookup) {
+	switch m.Cache {
+	case chain.Never:
+	case chain.Local:
+		l.rule = chain.Local
+	case chain.Short:
+		if head, ok := shortKind(m, params); ok {
+			l.rule, l.generation, l.short = chain.Short, on.Generation(), shortKey{on.ID, m, head}
+		}
+	case chain.Final:
+		l.lookFinal(on, m, params)
+	}
+	return l
 }
 
-// get gives an answer that is still fresh, or one that the service gives by itself. Heads never go back: when a newer one is
-// known than the stored, the newer is given.
-func (c *cache) get(on *upstream.Chain, m *chain.Method, params []byte) ([]byte, bool) {
-	if m.Cache == chain.Local {
+// get gives an answer that may be served. Heads never go back: when a newer one is known than the stored, the newer is given. The
+// bytes are shared.
+func (a *answers) get(ctx context.Context, on *upstream.Chain, m *chain.Method, l *lookup) ([]byte, bool) {
+	switch l.rule {
+	case chain.Local:
+		a.localHits.Add(1)
 		return on.LocalResult(m), true
-	}
-	head, ok := shortKey(m, params)
-	if !ok {
+	case chain.Short:
+		return a.getShort(on, l)
+	case chain.Final:
+		result, tier := a.final.Get(ctx, l.final)
+		return result, tier != cache.Nowhere
+	default:
 		return nil, false
 	}
-	c.mu.RLock()
-	e, ok := c.entries[cacheKey{on.ID, m, head}]
-	c.mu.RUnlock()
-	if !ok || !c.now().Before(e.expires) {
+}
+
+func (a *answers) getShort(on *upstream.Chain, l *lookup) ([]byte, bool) {
+	a.mu.RLock()
+	e, ok := a.short[l.short]
+	a.mu.RUnlock()
+	if !ok || e.generation != l.generation || !a.now().Before(e.expires) {
 		return nil, false
 	}
-	if head != upstream.NoHead {
-		return on.HeadResult(head, e.result), true
+	a.shortHits.Add(1)
+	if l.short.head != upstream.NoHead {
+		return on.HeadResult(l.short.head, e.result), true
 	}
 	return e.result, true
 }
 
-func (c *cache) put(on *upstream.Chain, m *chain.Method, params, result []byte) {
-	head, ok := shortKey(m, params)
-	if !ok || string(result) == "null" {
-		return
+// put keeps a whole result if the rule allows it, and gives the copy that it kept; nil when it did not.
+func (a *answers) put(on *upstream.Chain, m *chain.Method, l *lookup, result []byte) []byte {
+	if string(result) == "null" {
+		return nil
 	}
-	e := cacheEntry{result: bytes.Clone(result), expires: c.now().Add(m.TTL)}
-	c.mu.Lock()
-	c.entries[cacheKey{on.ID, m, head}] = e
-	c.mu.Unlock()
+	switch l.rule {
+	case chain.Short:
+		e := shortEntry{result: bytes.Clone(result), expires: a.now().Add(m.TTL), generation: l.generation}
+		a.mu.Lock()
+		a.short[l.short] = e
+		a.mu.Unlock()
+		return e.result
+	case chain.Final:
+		return a.putFinal(on, m, l, result)
+	default:
+		return nil
+	}
 }
 
-// shortKey is whether answers to m with these parameters are kept for a moment, and which head they are about.
-func shortKey(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool) {
+// CacheStats counts what the relay did not ask an upstream for.
+type CacheStats struct {
+	cache.Stats // of the one-week rule
+
+	// LocalHits were answered by the service itself, ShortHits from what is kept for a moment.
+	LocalHits, ShortHits uint64
+	// Followers waited for a call that another made.
+	Followers uint64
+}
+
+// CacheStats gives the counts since the start, for collectors of metrics; it may be called at every scrape.
+func (r *Relay) CacheStats() CacheStats {
+	return CacheStats{
+		Stats: r.answers.final.Stats(), LocalHits: r.answers.localHits.Load(), ShortHits: r.answers.shortHits.Load(),
+		Followers: r.flights.Followed(),
+	}
+}
+
+// shortKind is whether answers to m with these parameters are kept for a moment, and which head they are about.
+func shortKind(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool) {
 	if m.Cache != chain.Short {
 		return upstream.NoHead, false
 	}
@@ -83,25 +154,37 @@ func shortKey(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool) 
 
 // headKind says which of the chain's heads a call asks for.
 func headKind(m *chain.Method, params []byte) upstream.HeadKind {
-	if head, ok := shortKey(m, params); ok {
+	if head, ok := shortKind(m, params); ok {
 		return head
 	}
 	return upstream.NoHead
 }
 
+const plainMost = 256 // bytes of parameters that are read for the cache; those that matter here are shorter
+
 func noParams(params []byte) bool {
-	var room [squeezeMost]byte
-	squeezed := squeeze(room[:0], params)
-	return len(params) == 0 || string(squeezed) == "[]"
+	if len(params) <= len("[]") || len(params) > plainMost {
+		return len(params) <= len("[]")
+	}
+	var room [plainMost]byte
+	canonical, err := jsonrpc.AppendCanonical(room[:0], params)
+	return err == nil && string(canonical) == "[]"
 }
 
 // commitment reads the parameters of getSlot: finalized is the default. NoHead when they say anything besides.
 func commitment(params []byte) upstream.HeadKind {
-	if noParams(params) {
+	switch {
+	case noParams(params):
 		return upstream.Latest
+	case len(params) > plainMost:
+		return upstream.NoHead
 	}
-	var room [squeezeMost]byte
-	switch string(squeeze(room[:0], params)) {
+	var room [plainMost]byte
+	canonical, err := jsonrpc.AppendCanonical(room[:0], params)
+	if err != nil {
+		return upstream.NoHead
+	}
+	switch string(canonical) {
 	case "[{}]", "[null]", `[{"commitment":"finalized"}]`:
 		return upstream.Latest
 	case `[{"commitment":"confirmed"}]`:
@@ -110,23 +193,4 @@ func commitment(params []byte) upstream.HeadKind {
 		return upstream.Processed
 	}
 	return upstream.NoHead
-}
-
-const squeezeMost = 64 // no parameters that matter here are longer
-
-// squeeze appends params without the white space outside strings; nothing when they are long.
-func squeeze(out, params []byte) []byte {
-	if len(params) > squeezeMost {
-		return out
-	}
-	inString := false
-	for _, c := range params {
-		if c == '"' {
-			inString = !inString // an escaped quote ends in a text that matches nothing
-		}
-		if inString || (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
-			out = append(out, c)
-		}
-	}
-	return out
 }

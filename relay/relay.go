@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
@@ -28,6 +29,7 @@ type Options struct {
 	Fences    *fences.Fences
 	Meter     *meter.Meter
 	Recorder  *store.Recorder
+	Cache     *cache.Cache // of answers that do not change any more; nil keeps none
 	Links     chain.Links
 	Timeout   time.Duration // of a call, all attempts together
 	MaxAnswer int64         // bytes of one answer
@@ -40,13 +42,14 @@ type Options struct {
 // Relay is safe for concurrent use.
 type Relay struct {
 	Options
-	cache *cache
-	log   callLog
+	answers *answers
+	flights cache.Group[flightKey, landing]
+	log     callLog
 }
 
 // New makes a relay.
 func New(o Options) *Relay {
-	return &Relay{Options: o, cache: newCache(o.Now), log: newCallLog(o.Logger, o.Now)}
+	return &Relay{Options: o, answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now)}
 }
 
 // Envelope is what the calls of one HTTP request share.
@@ -119,7 +122,8 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 		reply.refused(r.refuse(ctx, c, refusal))
 		return
 	}
-	cached, hit := r.cache.get(c.envelope.Chain, c.method, req.Params)
+	look := r.answers.look(c.envelope.Chain, c.method, req.Params)
+	cached, hit := r.answers.get(ctx, c.envelope.Chain, c.method, &look)
 	if hit {
 		c.metered.Mode, c.metered.Units = meter.Hit, 0
 	}
@@ -132,7 +136,7 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 		reply.Result, reply.Hit = cached, true
 		return
 	}
-	r.route(ctx, reply, req)
+	r.route(ctx, reply, req, &look)
 }
 
 func (r *Relay) newReply(e *Envelope, index int, id []byte) *Reply {
@@ -177,29 +181,28 @@ const retryNoHead = 5 * time.Second
 
 // route asks the upstreams: reads fail over, a write goes to exactly one. When the service itself fails to give an answer the
 // charge is given back before the client is told.
-func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request) {
+func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
 	ask := &upstream.Request{
 		Method: req.Method, Params: req.Params, Supply: c.subject.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
-		Head: headKind(c.method, req.Params), Needs: c.method.Needs,
+		Head: look.short.head, Needs: c.method.Needs,
 		Heavy: c.metered.Class == string(chain.Heavy),
 	}
 	asked := r.Now()
-	ctx := upstream.WithDeadline(client, c.started.Add(r.Timeout), r.Now)
 	var answer *upstream.Answer
 	var failure *fault.Error
 	if c.method.Write {
-		answer, failure = c.envelope.Chain.Submit(ctx, ask)
+		answer, failure = c.envelope.Chain.Submit(r.bounded(client, c), ask)
 		failure = withSubmission(c.envelope.Chain, req.Params, failure)
 	} else {
-		answer, failure = c.envelope.Chain.Read(ctx, ask)
+		answer, failure = r.read(client, c, ask, look)
 	}
 	reply.Timing.Upstream = r.Now().Sub(asked)
 	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
 	c.asked = ask.Asked
 	if failure != nil {
 		if c.method.Write || !errors.Is(client.Err(), context.Canceled) || errors.Is(context.Cause(client), ErrStopping) {
-			failure = r.refund(ctx, c, failure)
+			failure = r.refund(client, c, failure)
 		} else {
 			c.clientGone = true // nobody waits for the answer any more; what was asked for is charged
 		}
@@ -208,9 +211,6 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request)
 	}
 	reply.answer, reply.Result, reply.Error, reply.Rest = answer, answer.Result, answer.Error, answer.Rest
 	c.streamed = answer.Rest != nil
-	if answer.Error == nil && answer.Rest == nil {
-		r.cache.put(c.envelope.Chain, c.method, req.Params, answer.Result)
-	}
 }
 
 // withSubmission adds what the sender needs to look a transaction up whose outcome is unknown.

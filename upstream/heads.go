@@ -54,6 +54,13 @@ func (c *Chain) Head() (head uint64, known bool) {
 	return head, head > 0
 }
 
+// CorroboratedHead is the head that the probes found last, which no single upstream's answer has raised. It goes back when the chain
+// does. known is false before the first snapshot that has one.
+func (c *Chain) CorroboratedHead() (head uint64, known bool) {
+	head = c.heads.base.Load()
+	return head, head > 0
+}
+
 // ObserveHead takes the head that an upstream has just answered with and gives the one to answer: never lower than one answered
 // before. It is not ok when the head is further ahead than the chain can have come since the last measurement.
 func (c *Chain) ObserveHead(kind HeadKind, n uint64) (head uint64, ok bool) {

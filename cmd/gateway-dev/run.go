@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/config"
@@ -89,7 +90,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	}
 	cfg := configuration(stack, listener.Addr().String())
 	// The chains behind the names may be others than last time, or have begun anew.
-	if err := wire.ForgetBoard(ctx, cfg); err != nil {
+	if err := errors.Join(wire.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
 		return err
 	}
 	return serve(ctx, cfg, keyPlan, providers, listener, stack, log, say, func(key string) {
@@ -141,6 +142,8 @@ func configuration(stack *devstack.Stack, address string) config.Config {
 		KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0", PublicURL: "http://" + address,
 		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CallTimeout: 30 * time.Second,
 		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
+		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
+		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
 	}
 }
 

@@ -120,6 +120,25 @@ func TestComposeRedisLosesAndEvictsNothing(t *testing.T) {
 	}
 }
 
+func TestComposeKeepsStoredAnswersApartFromTheMeter(t *testing.T) {
+	t.Parallel()
+	services := compose(t).Services
+	command := strings.Join(services["redis-cache"].Command, " ")
+	for _, want := range []string{"--appendonly no", "--maxmemory ", "--maxmemory-policy allkeys-lru"} {
+		if !strings.Contains(command, want) {
+			t.Errorf("redis-cache runs %q, want %q in it", command, want)
+		}
+	}
+	if got := services["api"].Environment["CACHE_REDIS_URL"]; got != "redis://redis-cache:6379/0" {
+		t.Errorf("the API keeps answers in %q", got)
+	}
+	for _, name := range []string{"api", "worker"} {
+		if _, waits := dependencies(services[name])["redis-cache"]; waits {
+			t.Errorf("%s waits for the cache, which it can do without", name)
+		}
+	}
+}
+
 func TestComposeStartsServicesInOrder(t *testing.T) {
 	t.Parallel()
 	services := compose(t).Services

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 // Groups of packages that rules speak of.
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "config", "telemetry"}
-	outside = []string{"store", "meter", "upstream", "billing", "notify"}
+	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
 	flows   = []string{"fences", "flush", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "migrations", "cmd/internal/wire"})
@@ -48,6 +48,7 @@ var layers = []rule{
 	{"store", join(words, []string{"migrations"})},
 	{"meter", words},
 	{"upstream", words},
+	{"cache", words},
 	{"billing", words},
 	{"notify", words},
 	// Behaviour.

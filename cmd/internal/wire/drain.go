@@ -13,14 +13,13 @@ import (
 
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/relay"
-	"github.com/chainaccess/gateway/store"
 )
 
 // What is left over when DRAIN_TIMEOUT has run out has these bounds, one after another.
 const (
 	tellWithin   = 2 * time.Second // calls that were ended are told so
 	endWithin    = 5 * time.Second // what their connections' end did not stop, a submission that has left above all, is settled
-	recordWithin = 5 * time.Second // call records are written
+	recordWithin = 5 * time.Second // call records and stored answers are written
 )
 
 // apiServer is an HTTP server whose requests can be ended by the service and waited for.
@@ -38,9 +37,9 @@ func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, 
 	return s
 }
 
-// drain finishes what is under way, calls first, then their records. What is not over within the time given is ended: it fails by the
+// drain finishes what is under way, calls first, then what they left behind: records, stored answers. What is not over within the time given is ended: it fails by the
 // service's doing. When drain returns no request is being handled, or its error says that one would not end.
-func (s *apiServer) drain(ctx context.Context, recorder *store.Recorder, within time.Duration) error {
+func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
 	err := s.shutdown(ctx, within)
 	s.stop(relay.ErrStopping)
@@ -53,7 +52,10 @@ func (s *apiServer) drain(ctx context.Context, recorder *store.Recorder, within 
 	err = errors.Join(err, s.running.wait(endWithin))
 	ctx, cancel := context.WithTimeout(ctx, recordWithin)
 	defer cancel()
-	return errors.Join(err, recorder.Close(ctx))
+	for _, finish := range behind {
+		err = errors.Join(err, finish(ctx))
+	}
+	return err
 }
 
 func (s *apiServer) shutdown(ctx context.Context, within time.Duration) error {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
@@ -106,12 +107,19 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		OnDrop:  func(n int) { b.metrics.CallRecordsDropped.Add(float64(n)) },
 		OnWrite: func(n int) { b.metrics.CallRecordsWritten.Add(float64(n)) },
 	})
+	//nolint:contextcheck // the cache outlives ctx: what is stored while draining is shared too
+	answers, err := cache.New(cache.Options{
+		Bytes: cfg.CacheBytes, RedisURL: cfg.CacheRedisURL, Secret: []byte(cfg.KeyPepper), Now: time.Now, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	draining := make(chan struct{})
 	handler := api.Handler(api.Options{
 		Relay: relay.New(relay.Options{
-			Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Links: links,
+			Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Cache: answers, Links: links,
 			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log,
 		}),
 		Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
@@ -136,7 +144,12 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	case err = <-failed:
 		close(draining)
 	}
-	err = errors.Join(ignoreClosed(err), server.drain(ctx, recorder, cfg.DrainTimeout))
+	err = errors.Join(ignoreClosed(err), server.drain(ctx, cfg.DrainTimeout, recorder.Close, func(ctx context.Context) error {
+		if err := answers.Close(ctx); err != nil {
+			log.Warn("stored answers were not all shared before the end", "error", err) // they will be asked for again
+		}
+		return nil
+	}))
 	stopWatching()
 	background.Wait()
 	return err
