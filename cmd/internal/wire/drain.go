@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chainaccess/gateway/api/http1"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/relay"
 )
@@ -24,7 +25,7 @@ const (
 
 // apiServer is an HTTP server whose requests can be ended by the service and waited for.
 type apiServer struct {
-	http    *http.Server
+	http    *http1.Server
 	running *running
 	stop    context.CancelCauseFunc // ends every request's context
 }
@@ -32,8 +33,9 @@ type apiServer struct {
 func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, log *slog.Logger) *apiServer {
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	s := &apiServer{running: newRunning(handler), stop: stop}
-	s.http = httpServer(s.running, cfg, log)
-	s.http.BaseContext = func(net.Listener) context.Context { return requests }
+	server := httpServer(s.running, cfg, log)
+	server.BaseContext = func(net.Listener) context.Context { return requests }
+	s.http = http1.New(server, "/rpc/", time.Now)
 	return s
 }
 

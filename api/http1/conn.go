@@ -1,0 +1,287 @@
+package http1
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// conn is one connection of a client. Its buffers serve one request after another.
+type conn struct {
+	server *Server
+	net    net.Conn
+	ctx    context.Context //nolint:containedctx // of the connection's requests: it ends with the connection
+	cancel context.CancelFunc
+
+	buffer    []byte    // what was read and not consumed yet
+	readBy    time.Time // the deadline that is set on the connection; zero for none
+	writeBy   time.Time
+	fields    fields
+	blank     *http.Request // what every request of the connection begins as
+	request   http.Request
+	location  url.URL
+	body      body
+	response  response
+	following bool // another request may come on this connection
+
+	mu      sync.Mutex // guards what follows
+	handled time.Time  // since when a request is handled; zero while none is
+	closed  bool
+	watcher *watcher
+}
+
+const firstBuffer = 4 << 10
+
+func (s *Server) newConn(nc net.Conn) *conn {
+	c := &conn{server: s, net: nc, buffer: make([]byte, 0, firstBuffer)}
+	c.ctx, c.cancel = context.WithCancel(s.base)
+	c.fields.header = make(http.Header, 16)
+	c.response.header = make(http.Header, 16)
+	c.response.conn = c
+	c.blank = (&http.Request{
+		Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String(),
+	}).WithContext(c.ctx)
+	return c
+}
+
+// serve answers plain requests until the connection ends, or sends something else: then net/http has it from there on.
+func (c *conn) serve() {
+	defer c.cancel()
+	for {
+		h, v := c.readHead()
+		if v == foreign {
+			c.handOver()
+			return
+		}
+		if v != plain || !c.handle(h) || !c.following {
+			c.close()
+			return
+		}
+	}
+}
+
+// readHead waits for a whole head. A verdict of unfinished means that the connection is over.
+func (c *conn) readHead() (head, verdict) {
+	began := false
+	for {
+		c.fields.reset()
+		h, v := parse(c.buffer, c.server.prefix, &c.fields)
+		if v != unfinished {
+			return h, v
+		}
+		switch {
+		case len(c.buffer) == 0:
+			c.setReadBy(c.server.idleTimeout, c.server.idleTimeout/2)
+		case !began:
+			began = true
+			c.setReadBy(c.server.http.ReadHeaderTimeout, 0)
+		}
+		if err := c.readMore(maxHead); err != nil {
+			return head{}, unfinished
+		}
+	}
+}
+
+// setReadBy lets reads wait for d from now, or a little longer when the deadline that is set already is within slack of that: setting one
+// costs more than all else that a small read does.
+func (c *conn) setReadBy(d, slack time.Duration) {
+	at := c.server.clock().Add(d)
+	if slack > 0 && c.readBy.After(at.Add(-slack)) && !c.readBy.After(at) {
+		return
+	}
+	c.readBy = at
+	_ = c.net.SetReadDeadline(at) // a connection that is closed says so at the next read
+}
+
+// readMore reads once, into a buffer of at most most bytes.
+func (c *conn) readMore(most int) error {
+	if len(c.buffer) == cap(c.buffer) {
+		c.buffer = append(make([]byte, 0, min(2*cap(c.buffer), most)), c.buffer...)
+	}
+	n, err := c.net.Read(c.buffer[len(c.buffer):cap(c.buffer)])
+	c.buffer = c.buffer[:len(c.buffer)+n]
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// handle reads the body and has the request answered; false when the connection cannot be used any more.
+func (c *conn) handle(h head) (usable bool) {
+	whole := h.size + h.length
+	err := c.readBody(whole)
+	c.body = body{rest: c.buffer[h.size:min(whole, len(c.buffer))], err: err}
+	if !c.begin() {
+		return false
+	}
+	c.location = url.URL{Path: h.path}
+	c.request = *c.blank
+	c.request.URL, c.request.RequestURI, c.request.Host = &c.location, h.path, h.host
+	c.request.Header, c.request.Body, c.request.ContentLength, c.request.Close = c.fields.header, &c.body, int64(h.length), h.closes
+	c.following = err == nil && !h.closes && !c.server.stopping.Load()
+	c.response.reset()
+	usable = c.answer() && err == nil
+	read := c.end()
+	c.buffer = c.buffer[:copy(c.buffer, c.buffer[min(whole, len(c.buffer)):])]
+	c.buffer = append(c.buffer, read...)
+	if cap(c.buffer) > keepBuffer && len(c.buffer) <= firstBuffer {
+		c.buffer = append(make([]byte, 0, firstBuffer), c.buffer...)
+	}
+	return usable
+}
+
+const keepBuffer = 16 << 10
+
+// readBody reads until the buffer holds whole bytes. A client that stops early has its request handled all the same: the body tells.
+func (c *conn) readBody(whole int) error {
+	if len(c.buffer) >= whole {
+		return nil
+	}
+	c.setReadBy(c.server.http.ReadTimeout, 0)
+	for len(c.buffer) < whole {
+		if cap(c.buffer) < whole {
+			c.buffer = append(make([]byte, 0, whole), c.buffer...)
+		}
+		if err := c.readMore(whole); errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer runs the handler; false when the connection has to be cut off.
+func (c *conn) answer() (whole bool) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		whole = false
+		if cause != http.ErrAbortHandler { //nolint:errorlint // net/http compares so as well
+			c.server.logf("panic serving a request: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	c.server.http.Handler.ServeHTTP(&c.response, &c.request)
+	return c.response.finish() == nil
+}
+
+// begin notes that a request is being handled; false when the connection was closed meanwhile.
+func (c *conn) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.handled = c.server.clock()
+	return true
+}
+
+// end notes that no request is handled any more, and gives what a watcher read of the next one.
+func (c *conn) end() []byte {
+	c.mu.Lock()
+	c.handled = time.Time{}
+	w := c.watcher
+	c.watcher = nil
+	c.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	_ = c.net.SetReadDeadline(aLongTimeAgo) // wakes it
+	<-w.done
+	c.readBy = time.Time{}
+	_ = c.net.SetReadDeadline(time.Time{})
+	return w.read[:w.n]
+}
+
+var aLongTimeAgo = time.Unix(1, 0)
+
+// closeIdle closes the connection unless a request is being handled on it.
+func (c *conn) closeIdle() (closed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.handled.IsZero() {
+		c.closed = true
+		_ = c.net.Close()
+	}
+	return c.closed
+}
+
+func (c *conn) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	_ = c.net.Close()
+	c.server.forget(c, http.StateClosed)
+}
+
+// handOver gives the connection with all that was read from it to net/http.
+func (c *conn) handOver() {
+	c.mu.Lock()
+	closed := c.closed
+	c.mu.Unlock()
+	if closed {
+		c.server.forget(c, http.StateClosed)
+		return
+	}
+	c.server.forget(c, http.StateHijacked)
+	_ = c.net.SetDeadline(time.Time{}) // net/http sets its own
+	c.server.foreign.give(&replayed{Conn: c.net, read: c.buffer})
+}
+
+// body is a request's body, which was read before the handler runs. err is why it is not whole.
+type body struct {
+	rest []byte
+	err  error
+}
+
+// Read gives what was read, then io.EOF or why there is no more.
+func (b *body) Read(p []byte) (int, error) {
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	switch {
+	case len(b.rest) > 0:
+		return n, nil
+	case b.err != nil:
+		return n, b.err
+	}
+	return n, io.EOF
+}
+
+// Close does nothing: the connection stays.
+func (b *body) Close() error { return nil }
+
+// watcher waits for the end of a connection while its request is being handled, as net/http does for every request; here only for those
+// that take a while.
+type watcher struct {
+	read [1]byte
+	n    int
+	done chan struct{}
+}
+
+// watch starts a watcher when a request has been handled for long.
+func (c *conn) watch(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.handled.IsZero() || c.watcher != nil || now.Sub(c.handled) < watchAfter {
+		return
+	}
+	w := &watcher{done: make(chan struct{})}
+	c.watcher = w
+	c.server.watchers.Go(func() {
+		defer close(w.done)
+		var err error
+		w.n, err = c.net.Read(w.read[:])
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			c.cancel() // the client went away
+		}
+	})
+}

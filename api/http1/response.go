@@ -1,0 +1,233 @@
+package http1
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// response writes one answer: in one piece when it is small or says its length, in chunks otherwise.
+type response struct {
+	conn    *conn
+	header  http.Header
+	out     []byte // head and body that are not sent yet
+	status  int    // zero until the header is written
+	length  int64  // what Content-Length says; -1 when the handler set none
+	written int64  // of the body, by the handler
+	sent    bool   // the head has left, or stands in out
+	chunked bool
+	err     error
+}
+
+const (
+	holdBytes = 8 << 10  // a body without a length is held back up to this size, so that small ones get one
+	sendBytes = 32 << 10 // one that has a length is gathered up to this size before it is sent
+	keepOut   = 64 << 10
+)
+
+var (
+	errTooMuch   = errors.New("http: wrote more than the declared Content-Length")
+	errTooLittle = errors.New("http: wrote less than the declared Content-Length")
+)
+
+var (
+	_ http.Flusher        = (*response)(nil)
+	_ http.ResponseWriter = (*response)(nil)
+)
+
+func (w *response) reset() {
+	clear(w.header)
+	if cap(w.out) > keepOut {
+		w.out = nil
+	}
+	*w = response{conn: w.conn, header: w.header, out: w.out[:0], length: -1}
+}
+
+// Header is as http.ResponseWriter says.
+func (w *response) Header() http.Header { return w.header }
+
+// WriteHeader is as http.ResponseWriter says; informational answers are not sent.
+func (w *response) WriteHeader(status int) {
+	if w.status != 0 || status < http.StatusOK {
+		return
+	}
+	w.status = status
+	if values := w.header["Content-Length"]; len(values) > 0 {
+		n, err := strconv.ParseUint(values[0], 10, 62)
+		if err == nil {
+			w.length = int64(n) //nolint:gosec // 62 bits
+		} else {
+			delete(w.header, "Content-Length")
+		}
+	}
+}
+
+// Write is as http.ResponseWriter says.
+func (w *response) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	switch {
+	case w.err != nil:
+		return 0, w.err
+	case !bodyAllowed(w.status):
+		return 0, http.ErrBodyNotAllowed
+	case w.length >= 0 && w.written+int64(len(p)) > w.length:
+		return 0, errTooMuch
+	}
+	w.written += int64(len(p))
+	if w.length < 0 && !w.sent && len(w.out)+len(p) <= holdBytes {
+		w.out = append(w.out, p...)
+		return len(p), nil
+	}
+	w.writeHead()
+	if !w.chunked && len(w.out)+len(p) <= sendBytes {
+		w.out = append(w.out, p...)
+		return len(p), nil
+	}
+	w.send(p)
+	return len(p), w.err
+}
+
+// writeHead puts the head in front of what was held back. A body whose length is not known by now goes in chunks.
+func (w *response) writeHead() {
+	if w.sent {
+		return
+	}
+	w.sent = true
+	held := len(w.out)
+	w.chunked = w.length < 0 && bodyAllowed(w.status)
+	w.out = w.appendHead(w.out)
+	if held == 0 {
+		return
+	}
+	head := w.out[held:]
+	whole := make([]byte, 0, len(w.out)+32)
+	whole = append(whole, head...)
+	if w.chunked {
+		whole = append(appendChunk(whole, w.out[:held]), '\r', '\n')
+	} else {
+		whole = append(whole, w.out[:held]...)
+	}
+	w.out = whole
+}
+
+// send sends what is gathered, then p.
+func (w *response) send(p []byte) {
+	if w.err != nil {
+		return
+	}
+	if w.chunked && len(p) > 0 {
+		w.out = strconv.AppendInt(w.out, int64(len(p)), 16)
+		w.out = append(w.out, '\r', '\n')
+	}
+	w.conn.setWriteBy()
+	if len(p) == 0 {
+		_, w.err = w.conn.net.Write(w.out)
+	} else {
+		pieces := net.Buffers{w.out, p}
+		if w.chunked {
+			pieces = append(pieces, crlf)
+		}
+		_, w.err = pieces.WriteTo(w.conn.net)
+	}
+	w.out = w.out[:0]
+}
+
+var crlf = []byte("\r\n")
+
+func appendChunk(out, p []byte) []byte {
+	out = strconv.AppendInt(out, int64(len(p)), 16)
+	return append(append(out, '\r', '\n'), p...)
+}
+
+// Flush is as http.Flusher says.
+func (w *response) Flush() { _ = w.FlushError() }
+
+// FlushError sends what was written so far.
+func (w *response) FlushError() error {
+	w.WriteHeader(http.StatusOK)
+	w.writeHead()
+	if len(w.out) > 0 {
+		w.send(nil)
+	}
+	return w.err
+}
+
+// SetReadDeadline is for http.ResponseController. A body was read before the handler ran, so it changes nothing.
+func (w *response) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline is for http.ResponseController.
+func (w *response) SetWriteDeadline(at time.Time) error {
+	w.conn.writeBy = at
+	return w.conn.net.SetWriteDeadline(at)
+}
+
+// finish sends what is left. An error means that the client did not get a whole answer.
+func (w *response) finish() error {
+	w.WriteHeader(http.StatusOK)
+	if !w.sent && w.length < 0 && bodyAllowed(w.status) {
+		w.length = w.written
+		w.header["Content-Length"] = []string{strconv.FormatInt(w.written, 10)}
+	}
+	w.writeHead()
+	if w.chunked {
+		w.out = append(w.out, "0\r\n\r\n"...)
+	}
+	if len(w.out) > 0 {
+		w.send(nil)
+	}
+	if w.err == nil && w.length >= 0 && w.written < w.length && bodyAllowed(w.status) {
+		return errTooLittle
+	}
+	return w.err
+}
+
+func bodyAllowed(status int) bool {
+	return status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+func (w *response) appendHead(b []byte) []byte {
+	b = append(b, "HTTP/1.1 "...)
+	b = strconv.AppendInt(b, int64(w.status), 10)
+	b = append(append(append(b, ' '), http.StatusText(w.status)...), '\r', '\n')
+	for name, values := range w.header {
+		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" || !all(name, inName) {
+			continue // the connection is the lane's matter
+		}
+		for _, value := range values {
+			b = append(append(b, name...), ':', ' ')
+			b = append(appendValue(b, value), '\r', '\n')
+		}
+	}
+	b = append(append(b, "Date: "...), w.conn.server.date()...)
+	if w.chunked {
+		b = append(b, "\r\nTransfer-Encoding: chunked"...)
+	}
+	if !w.conn.following {
+		b = append(b, "\r\nConnection: close"...)
+	}
+	return append(b, endOfHead...)
+}
+
+// appendValue appends a field's value; what would end the line becomes a space, as net/http does.
+func appendValue(b []byte, value string) []byte {
+	for i := range len(value) {
+		if value[i] == '\r' || value[i] == '\n' {
+			b = append(b, ' ')
+		} else {
+			b = append(b, value[i])
+		}
+	}
+	return b
+}
+
+// setWriteBy lets a write take at least half the write time-out, without setting a deadline for each.
+func (c *conn) setWriteBy() {
+	now := c.server.clock()
+	if c.writeBy.Sub(now) >= c.server.http.WriteTimeout/2 {
+		return
+	}
+	c.writeBy = now.Add(c.server.http.WriteTimeout)
+	_ = c.net.SetWriteDeadline(c.writeBy) // a connection that is closed says so at the write
+}
