@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,7 @@ import (
 // Concurrent admissions share pipelines: each lane sends what has gathered while its last pipeline was under way. Two lanes keep
 // Redis busy while one of them decodes.
 const (
-	laneCount    = 2
+	laneCount    = 1
 	laneQueue    = 1024 // callers block when it is full, until there is room or their context ends: admission is never skipped
 	pipelineMost = 256
 	pipelineTime = 3 * time.Second
@@ -116,6 +117,7 @@ func (l *lanes) work() {
 			l.finish(batch[:0])
 			return
 		}
+		runtime.Gosched()
 		batch = l.gather(batch)
 		l.send(batch)
 		clear(batch)
