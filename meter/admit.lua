@@ -26,58 +26,38 @@
 
 local SLOT_SECONDS = 10
 local DAY_MS = 86400000
+local call, format = redis.call, string.format
 
 local mode, account, key_id, units = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local tag = string.sub(KEYS[1], 1, 8)
-local time = redis.call('TIME')
+local time = call('TIME')
 local seconds = tonumber(time[1])
 local now_ms = seconds * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- Evaluate: what is known of the account and the key.
 -- cfg: status, window limit, window ms, period, period end ms, quota
-local cfg = redis.call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q')
-local key = redis.call('HMGET', KEYS[2], 'st', 'dy')
+local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q')
+local key = call('HMGET', KEYS[2], 'st', 'dy')
 if key[1] == 'moved' then return '3' end
 if not cfg[1] or not key[1] then
   return '2|' .. (cfg[1] and '' or 'cfg,') .. (key[1] and '' or 'key,')
 end
 
+local tag = string.sub(KEYS[1], 1, 8)
 local period, period_end, quota = cfg[4], tonumber(cfg[5]), tonumber(cfg[6])
 if now_ms >= period_end then
-  local following = redis.call('HMGET', KEYS[1], 'np', 'ne', 'nq')
+  local following = call('HMGET', KEYS[1], 'np', 'ne', 'nq')
   period, period_end, quota = following[1], tonumber(following[2]), tonumber(following[3])
   if now_ms >= period_end then return '2|cfg,' end
 end
 
--- Usage lines live in the bucket of the current slot. The first write gives the bucket its generation and lists it as dirty.
-local function record(outcome, source)
-  local slot = string.format('%d', seconds - seconds % SLOT_SECONDS)
-  local member = slot .. ':' .. account
-  local bucket = tag .. 'b:' .. member
-  local field = period .. '|' .. outcome .. '|' .. source .. '|' .. ARGV[6]
-  if redis.call('HINCRBY', bucket, field .. '|n', 1) == 1 then
-    if redis.call('HSETNX', bucket, 'g', ARGV[7]) == 1 then
-      redis.call('ZADD', tag .. 'dirty', slot, member)
-    end
-  end
-  if outcome == 'ok' and units > 0 then redis.call('HINCRBY', bucket, field .. '|u', ARGV[4]) end
-end
-
-local function refuse(reason, limit, remaining, reset_ms, also)
-  record(reason, '')
-  return string.format('1|%s|%d|%d|%d|%s', reason, limit, remaining, math.ceil(reset_ms), also)
-end
-
-if key[1] ~= 'active' then return refuse('key_invalid', 0, 0, 0, '') end
-if cfg[1] ~= 'active' then return refuse('account_suspended', 0, 0, 0, '') end
-
 -- The fences, in the order in which they refuse; a further fence joins as one more entry: reason, what is missing without its
 -- counter, limit, ms until it opens again. Their counters are read in one command.
-local day, fences, names, values = '', {}, {}, nil
-if mode == 'charge' then
-  local daily = tonumber(key[2])
+local day, fences, names = '', nil, nil
+local daily = tonumber(key[2])
+if mode == 'charge' and (daily >= 0 or quota >= 0) then
+  fences, names = {}, {}
   if daily >= 0 then
-    day = string.format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
+    day = format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
     fences[1] = { 'door_key_day', 'day', daily, DAY_MS - now_ms % DAY_MS }
     names[1] = tag .. 'day:' .. key_id .. ':' .. day
   end
@@ -86,46 +66,39 @@ if mode == 'charge' then
     names[#names + 1] = tag .. 'per:' .. account .. ':' .. period
   end
 end
-if names[1] then values = redis.call('MGET', unpack(names)) end
 
--- What each fence says: the first that refuses speaks, and names the others.
-local missing, refused, blocking = '', nil, ''
-for i, f in ipairs(fences) do
-  local used = tonumber(values[i])
-  if not used then
-    missing = missing .. f[2] .. ','
-  elseif used + units > f[3] then
-    if refused then
-      refused[5] = refused[5] .. (refused[5] == '' and '' or ',') .. f[1]
-    else
-      refused = { f[1], f[3], math.max(0, f[3] - used), f[4], '' }
+-- refused is the verdict: reason, limit, remaining, ms until it opens again, other fences that would refuse.
+local refused, missing, blocking = nil, '', ''
+if key[1] ~= 'active' then
+  refused = { 'key_invalid', 0, 0, 0, '' }
+elseif cfg[1] ~= 'active' then
+  refused = { 'account_suspended', 0, 0, 0, '' }
+elseif fences then
+  -- What each fence says: the first that refuses speaks, and names the others.
+  local values = call('MGET', unpack(names))
+  for i, f in ipairs(fences) do
+    local used = tonumber(values[i])
+    if not used then
+      missing = missing .. f[2] .. ','
+    elseif used + units > f[3] then
+      if refused then
+        refused[5] = refused[5] .. (refused[5] == '' and '' or ',') .. f[1]
+      else
+        refused = { f[1], f[3], math.max(0, f[3] - used), f[4], '' }
+      end
+      blocking = blocking .. (blocking == '' and '' or ',') .. f[1]
     end
-    blocking = blocking .. (blocking == '' and '' or ',') .. f[1]
   end
 end
 
 -- The sliding window, estimated from two buckets: the share of the previous one that still lies inside it, and the current one.
 -- State of another length, from before a change of plan, does not count.
 local limit, per = tonumber(cfg[2]), tonumber(cfg[3])
-local window, current, previous, same, stepped = 0, 0, 0, false, false
-
-local function save_window(count)
-  redis.call('HSET', KEYS[3], 'w', string.format('%d', window), 'c', count, 'p', previous, 'l', cfg[3])
-  redis.call('PEXPIRE', KEYS[3], 2 * per)
-end
-
-local function count_in_window()
-  if same then
-    redis.call('HINCRBY', KEYS[3], 'c', 1)
-  elseif limit >= 0 then
-    save_window(current + 1)
-  end
-end
-
-if limit >= 0 then
-  local offset = now_ms % per
+local window, current, previous, same, counted, saved = 0, 0, 0, false, false, false
+if limit >= 0 and key[1] == 'active' and cfg[1] == 'active' then
+  local offset, stepped = now_ms % per, false
   window = (now_ms - offset) / per
-  local state = redis.call('HMGET', KEYS[3], 'w', 'c', 'p', 'l')
+  local state = call('HMGET', KEYS[3], 'w', 'c', 'p', 'l')
   if state[4] == cfg[3] then
     local w = tonumber(state[1])
     if w >= window then
@@ -136,7 +109,9 @@ if limit >= 0 then
       previous = tonumber(state[2])
     end
   end
-  if previous * (1 - offset / per) + current + 1 > limit then
+  counted = previous * (1 - offset / per) + current + 1 <= limit
+  saved = stepped and not counted
+  if not counted then
     local wait
     if limit < 1 then
       wait = per
@@ -145,22 +120,39 @@ if limit >= 0 then
     else
       wait = per * (1 - (limit - 1 - current) / previous) - offset
     end
-    if stepped then save_window(current) end
-    return refuse('rate_window', limit, 0, math.max(1, wait), blocking)
+    refused, missing = { 'rate_window', limit, 0, math.max(1, wait), blocking }, ''
+  end
+end
+if missing ~= '' then return '2|' .. missing end
+
+-- Mutate: the window, the counters of what is charged, the usage line.
+if counted and same then
+  call('HINCRBY', KEYS[3], 'c', 1)
+elseif counted or saved then
+  call('HSET', KEYS[3], 'w', format('%d', window), 'c', counted and current + 1 or current, 'p', previous, 'l', cfg[3])
+  call('PEXPIRE', KEYS[3], 2 * per)
+end
+
+local outcome, source = mode, ''
+if refused then
+  outcome = refused[1]
+elseif mode == 'window' then
+  outcome = ARGV[5]
+elseif mode == 'charge' then
+  outcome, source = 'ok', 'plan'
+  if names then
+    for _, name in ipairs(names) do call('INCRBY', name, ARGV[4]) end
   end
 end
 
-if mode ~= 'charge' then
-  count_in_window()
-  record(mode == 'hit' and 'hit' or ARGV[5], '')
-  return '0|' .. period .. '||'
+-- Usage lines live in the bucket of the current slot. The first write gives the bucket its generation and lists it as dirty.
+local slot = format('%d', seconds - seconds % SLOT_SECONDS)
+local bucket = tag .. 'b:' .. slot .. ':' .. account
+local field = period .. '|' .. outcome .. '|' .. source .. '|' .. ARGV[6]
+if call('HINCRBY', bucket, field .. '|n', 1) == 1 and call('HSETNX', bucket, 'g', ARGV[7]) == 1 then
+  call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
 end
+if outcome == 'ok' and units > 0 then call('HINCRBY', bucket, field .. '|u', ARGV[4]) end
 
-if missing ~= '' then return '2|' .. missing end
-
--- Mutate.
-count_in_window()
-if refused then return refuse(unpack(refused)) end
-for _, name in ipairs(names) do redis.call('INCRBY', name, ARGV[4]) end
-record('ok', 'plan')
-return '0|' .. period .. '|plan|' .. day
+if refused then return format('1|%s|%d|%d|%d|%s', refused[1], refused[2], refused[3], math.ceil(refused[4]), refused[5]) end
+return '0|' .. period .. '|' .. source .. '|' .. day
