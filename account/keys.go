@@ -155,13 +155,20 @@ func parse[T ~string | ~[]byte](text T, prefix string) (secret, bool) {
 
 func inAlphabet(text []byte) bool {
 	for _, c := range text {
-		digit, upper, lower := c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z'
-		if !digit && !upper && !lower {
+		if !letters[c] {
 			return false
 		}
 	}
 	return true
 }
+
+// letters are the bytes of the alphabet.
+var letters = func() (set [256]bool) {
+	for _, c := range []byte("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
+		set[c] = true
+	}
+	return set
+}()
 
 // checksum is crc32.ChecksumIEEE, byte by byte: the library's goes through a function variable, which moves its argument to
 // the heap.

@@ -100,7 +100,7 @@ func (c *conn) setReadBy(d, slack time.Duration) {
 	_ = c.net.SetReadDeadline(at) // a connection that is closed says so at the next read
 }
 
-// readMore reads once, into a buffer of at most most bytes.
+// readMore reads once, into a buffer that grows up to most bytes.
 func (c *conn) readMore(most int) error {
 	if len(c.buffer) == cap(c.buffer) {
 		c.buffer = append(make([]byte, 0, min(2*cap(c.buffer), most)), c.buffer...)

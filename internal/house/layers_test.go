@@ -64,11 +64,12 @@ var layers = []rule{
 	// still reaches what they need.
 	{"capability", join(words, outside, flows)},
 	{"api", join(words, outside, []string{"fences", "relay", "capability"})},
+	{"api/http1", nil},
 	{"mcp", join(words, []string{"capability"})},
 	{"dashboard", join(words, []string{"capability"})},
 	{"worker", join(words, []string{"workflows", "activities", "flush"})},
 	// The programs.
-	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"capability", "migrations"})},
+	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"api/http1", "capability", "migrations"})},
 	{"cmd/gateway", serving},
 	{"cmd/gateway-dev", join(serving, []string{"sandbox", "internal/devstack"})},
 	// Aside.

@@ -1,0 +1,60 @@
+package http1
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What the lane takes for plain, net/http must read in the same way: no request may be one thing to the lane and another to it.
+func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
+	const plainHead = "POST /rpc/eth_mainnet HTTP/1.1\r\nHost: a.example\r\nContent-Length: 4\r\n"
+	for _, seed := range []string{
+		plainHead + "\r\nbody",
+		plainHead + "Authorization: Bearer k\r\ncontent-type:application/json\r\nX-Route-Tier:\t fast \r\n\r\nbody",
+		plainHead + "X-A: 1\r\nx-a: 2\r\nConnection: close\r\n\r\nbodyPOST /rpc/",
+		plainHead + "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+		plainHead + "Content-Length: 5\r\n\r\nbody",
+		plainHead + "Host: b\r\n\r\nbody",
+		plainHead + "A : b\r\n\r\nbody",
+		plainHead + " folded\r\n\r\nbody",
+		plainHead + "Connection: keep-alive, upgrade\r\nUpgrade: h2c\r\n\r\nbody",
+		plainHead + "Expect: 100-continue\r\n\r\nbody",
+		plainHead + "Pragma: no-cache\r\n\r\nbody",
+		plainHead + "X: \x00\r\n\r\nbody", plainHead + "X: \xff\r\n\r\nbody", plainHead + "X: a\nY: b\r\n\r\nbody", plainHead + "X: a\rb\r\n\r\nbody",
+		"POST //rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST /rpc/x?y=%31 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+		"POST /rpc/x HTTP/1.0\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST /rpc/x HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+		"POST /rpc/x HTTP/1.1\r\nHost: a:80\r\nContent-Length: +1\r\n\r\nx", "POST /rpc/x HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 01\r\n\r\nx",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /rpc/x HTTP/1.1\r\nHost: a\r\n\r\n", "POST /rpc/", "",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		fields := fields{header: http.Header{}}
+		h, v := parse([]byte(text), "/rpc/", &fields)
+		if v != plain {
+			return
+		}
+		want, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
+		if err != nil {
+			t.Fatalf("%q: net/http refuses it: %v", text, err)
+		}
+		if want.Method != http.MethodPost || want.URL.Path != h.path || want.RequestURI != h.path || want.URL.RawQuery != "" || want.Host != h.host ||
+			want.ContentLength != int64(h.length) || want.Close != h.closes || len(want.TransferEncoding) > 0 || !want.ProtoAtLeast(1, 1) {
+			t.Fatalf("%q: %+v, net/http reads %+v", text, h, want)
+		}
+		if !maps.EqualFunc(want.Header, fields.header, func(a, b []string) bool { return strings.Join(a, "\x00") == strings.Join(b, "\x00") }) {
+			t.Fatalf("%q: %v, net/http reads %v", text, fields.header, want.Header)
+		}
+		if len(text) >= h.size+h.length {
+			body, err := io.ReadAll(want.Body)
+			if err != nil || !bytes.Equal(body, []byte(text[h.size:h.size+h.length])) {
+				t.Fatalf("%q: another body: %q %v", text, body, err)
+			}
+		}
+	})
+}

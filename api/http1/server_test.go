@@ -1,0 +1,356 @@
+package http1_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func TestPlainRequestsStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t, settings{handler: echo})
+	c := b.dial(t)
+	for _, body := range []string{"one", "", strings.Repeat("x", 10_000), "two"} {
+		got := c.send(post(body)).answer()
+		if got.body != body || got.status != http.StatusOK || got.closes || got.header.Get("Date") == "" ||
+			(len(body) < 8<<10 && got.length != int64(len(body))) {
+			t.Fatalf("%d bytes: %v", len(body), got)
+		}
+	}
+	c.send(post("a") + post("b") + post("c")[:30])
+	for _, want := range []string{"a", "b"} {
+		if got := c.answer().body; got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+	if got := c.send(post("c")[30:]).answer().body; got != "c" {
+		t.Fatalf("%q", got)
+	}
+	if got := c.send(post("last", "Connection: close")).answer(); got.body != "last" || !got.closes {
+		t.Fatalf("%v", got)
+	}
+	c.over()
+	b.count(t, 8, 0)
+}
+
+func TestRequestsThatAreNotPlainAreNetHTTPs(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("y", 70<<10)
+	for name, row := range map[string]struct{ request, want string }{
+		"another method": {"PUT /rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+		"another path":   {"POST /keys HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+		"a query":        {"POST /rpc/x?a=b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+		"chunks":         {"POST /rpc/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "hi"},
+		"a large body":   {post(large), large},
+		"a large head":   {post("hi", "X: "+strings.Repeat("z", 9<<10)), "hi"},
+		"many fields":    {post("hi", strings.Split(strings.TrimSpace(strings.Repeat("A: b\n", 60)), "\n")...), "hi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, settings{handler: echo})
+			c := b.dial(t)
+			if name == "many fields" {
+				row.request = ""
+				for i := range 60 {
+					row.request += "X-" + itoa(i) + ": v\r\n"
+				}
+				row.request = "POST /rpc/x HTTP/1.1\r\nHost: a\r\n" + row.request + "Content-Length: 2\r\n\r\nhi"
+			}
+			c.send(post("first")).answer()
+			if got := c.send(row.request).answer().body; got != row.want {
+				t.Fatalf("%d bytes, want %d", len(got), len(row.want))
+			}
+			c.send(post("after")).answer() // the connection stays with net/http
+			b.count(t, 1, 2)
+		})
+	}
+}
+
+func TestMalformedRequestsAreRefusedByNetHTTP(t *testing.T) {
+	t.Parallel()
+	for _, request := range []string{
+		post("hi", "Content-Length: 3"), post("hi", "Host: b"), post("hi", "A : b"), "POST /rpc/x HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+		post("hi", "X: \x00"), post("hi", "X: a\rb"),
+	} {
+		b := setup(t, settings{handler: echo})
+		if got := b.dial(t).send(request).answer(); got.status != http.StatusBadRequest {
+			t.Errorf("%q: %d", request, got.status)
+		}
+		b.count(t, 0, 0)
+	}
+}
+
+func TestHTTP2IsNetHTTPs(t *testing.T) {
+	t.Parallel()
+	b := setup(t, settings{handler: echo})
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+b.address+"/rpc/x", strings.NewReader("hi"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if got, _ := io.ReadAll(resp.Body); string(got) != "hi" || resp.ProtoMajor != 2 {
+		t.Errorf("%s %q", resp.Proto, got)
+	}
+	b.count(t, 0, 1)
+}
+
+func TestAnswersAreFramedByLengthOrInChunks(t *testing.T) {
+	t.Parallel()
+	long := make([]byte, 300<<10)
+	_, _ = rand.Read(long)
+	for name, row := range map[string]struct {
+		handler http.HandlerFunc
+		want    []byte
+		length  int64
+		status  int
+	}{
+		"nothing": {func(http.ResponseWriter, *http.Request) {}, nil, 0, 200},
+		"no body": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, nil, 0, 204},
+		"small without a length": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(w, "ab")
+			_, _ = io.WriteString(w, "cd")
+		}, []byte("abcd"), 4, 418},
+		"long with its length": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", itoa(len(long)))
+			_, _ = w.Write(long[:10])
+			_, _ = w.Write(long[10:])
+		}, long, int64(len(long)), 200},
+		"long without a length": {func(w http.ResponseWriter, _ *http.Request) {
+			for piece := range slices.Chunk(long, 7000) {
+				_, _ = w.Write(piece)
+			}
+		}, long, -1, 200},
+		"flushed": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "one")
+			_ = http.NewResponseController(w).Flush()
+			_, _ = io.WriteString(w, "two")
+		}, []byte("onetwo"), -1, 200},
+		"line breaks in a field": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["X-Odd"] = []string{"a\r\nSet-Cookie: b"}
+			w.Header()["X Bad"] = []string{"a"}
+			_, _ = io.WriteString(w, "x")
+		}, []byte("x"), 1, 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, settings{handler: row.handler})
+			c := b.dial(t)
+			for range 2 { // the second finds nothing of the first
+				got := c.send(post("q")).answer()
+				if got.body != string(row.want) || got.length != row.length || got.status != row.status || got.header.Get("Set-Cookie") != "" {
+					t.Fatalf("%d, %d bytes, length %d, %v", got.status, len(got.body), got.length, got.header)
+				}
+			}
+			b.count(t, 2, 0)
+		})
+	}
+}
+
+func TestAnAnswerThatIsNotWholeCutsTheConnection(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"aborted": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(make([]byte, 100<<10))
+			panic(http.ErrAbortHandler)
+		},
+		"too short": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "few")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setup(t, settings{handler: handler}).dial(t).send(post("q"))
+			resp, err := http.ReadResponse(c.br, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if _, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("the client was told that the answer is whole: %v", err)
+			}
+		})
+	}
+}
+
+func TestAClientThatLeavesEndsItsCall(t *testing.T) {
+	t.Parallel()
+	left := make(chan error, 1)
+	b := setup(t, settings{handler: func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		left <- r.Context().Err()
+	}})
+	c := b.dial(t).send(post("q"))
+	for b.lane.Load() == 0 { // until the handler runs
+		select {
+		case err := <-left:
+			t.Fatal(err)
+		default:
+		}
+	}
+	_ = c.Close()
+	select {
+	case err := <-left:
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the call goes on although its client went away")
+	}
+}
+
+func TestWhatIsSentDuringALongCallIsTheNextRequest(t *testing.T) {
+	t.Parallel()
+	reads := make(chan struct{})
+	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) == "slow" {
+			<-reads
+		}
+		_, _ = w.Write(body)
+	}})
+	c := b.dial(t).send(post("slow"))
+	next := post("next")
+	c.send(next[:1])
+	timer := time.AfterFunc(300*time.Millisecond, func() { close(reads) }) // after the watcher has begun and read the byte
+	defer timer.Stop()
+	if got := c.answer().body; got != "slow" {
+		t.Fatal(got)
+	}
+	if got := c.send(next[1:]).answer().body; got != "next" {
+		t.Fatal(got)
+	}
+	if got := c.send(post("and")).answer().body; got != "and" {
+		t.Fatal(got)
+	}
+	b.count(t, 3, 0)
+}
+
+func TestSlowClientsAreCutOff(t *testing.T) {
+	t.Parallel()
+	short := func(s *http.Server) {
+		s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond, 400*time.Millisecond
+	}
+	for name, row := range map[string]struct {
+		sent   string
+		status int // of an answer; 0 for none
+	}{
+		"says nothing":        {"", 0},
+		"stops in the head":   {"POST /rpc/x HT", 0},
+		"stops in the body":   {"POST /rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf", http.StatusBadRequest},
+		"idles after a while": {post("q"), http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := setup(t, settings{handler: echo, settings: short}).dial(t).send(row.sent)
+			if row.status != 0 {
+				if got := c.answer(); got.status != row.status {
+					t.Errorf("%d", got.status)
+				}
+			}
+			c.over()
+		})
+	}
+}
+
+func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
+	t.Parallel()
+	failed := make(chan error, 1)
+	b := setup(t, settings{
+		settings: func(s *http.Server) { s.WriteTimeout = 300 * time.Millisecond },
+		handler: func(w http.ResponseWriter, _ *http.Request) {
+			piece := make([]byte, 1<<20)
+			for range 1000 {
+				if _, err := w.Write(piece); err != nil {
+					failed <- err
+					return
+				}
+			}
+			failed <- nil
+		},
+	})
+	b.dial(t).send(post("q"))
+	select {
+	case err := <-failed:
+		if timeout, ok := errors.AsType[net.Error](err); !ok || !timeout.Timeout() {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it is waited for without end")
+	}
+}
+
+func TestShutdownFinishesWhatIsUnderWayAndClosesTheRest(t *testing.T) {
+	t.Parallel()
+	begun, finish := make(chan struct{}), make(chan struct{})
+	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) == "slow" {
+			close(begun)
+			<-finish
+		}
+		_, _ = w.Write(body)
+	}})
+	idle, busy, foreign := b.dial(t), b.dial(t), b.dial(t)
+	idle.send(post("q")).answer()
+	foreign.send("POST /keys HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").answer()
+	busy.send(post("slow"))
+	<-begun
+	done := make(chan error, 1)
+	go func() { done <- b.server.Shutdown(context.Background()) }()
+	idle.over()
+	foreign.over()
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	close(finish)
+	if got := busy.answer().body; got != "slow" {
+		t.Errorf("%q", got)
+	}
+	busy.over()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := <-b.served; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+	b.served <- nil // for the clean-up
+	if nc, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.address); err == nil {
+		_ = nc.Close()
+		t.Error("it still takes connections")
+	}
+}
+
+func TestShutdownGivesUpWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	begun, finish := make(chan struct{}), make(chan struct{})
+	b := setup(t, settings{handler: func(http.ResponseWriter, *http.Request) { close(begun); <-finish }})
+	b.dial(t).send(post("q"))
+	<-begun
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := b.server.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	close(finish)
+}
