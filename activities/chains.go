@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -15,23 +16,28 @@ import (
 	"github.com/chainaccess/gateway/upstream"
 )
 
-// Prober measures the upstreams of a chain once, within its own time-outs.
+// Prober measures the upstreams of a chain once, within its own time-outs. Recall tells it before what other rounds, also of other
+// workers, found.
 type Prober interface {
+	Recall(id chain.ID, posted upstream.Posted)
 	Probe(ctx context.Context, id chain.ID) (upstream.Snapshot, error)
 }
 
 // Board is where every process reads the newest measurements.
 type Board interface {
+	Read(ctx context.Context, id chain.ID) (upstream.Posted, error)
 	Publish(ctx context.Context, s upstream.Snapshot) error
 }
 
-// ProbeResult is what one round measured.
+// ProbeResult is what one round measured, without what only the next round needs: histories keep it.
 type ProbeResult = upstream.Snapshot
 
 // Types of the application errors of Chains.
 const (
 	ErrProbeFailed     = "probe_failed"
 	ErrProbeTimeout    = "probe_timeout"
+	ErrNotConfigured   = "not_configured" // this worker's upstreams file does not name the chain
+	ErrBoardUnreadable = "board_unreadable"
 	ErrPublishFailed   = "publish_failed"
 	ErrProbePanicked   = "probe_panicked"
 	ErrProbeCancelled  = "probe_cancelled"
@@ -54,6 +60,11 @@ func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, er
 			result, err = ProbeResult{}, temporal.NewApplicationError(probeFailedMessage, ErrProbePanicked)
 		}
 	}()
+	posted, err := c.Board.Read(ctx, id)
+	if err != nil {
+		return ProbeResult{}, c.refuse(ctx, id, ErrBoardUnreadable, err)
+	}
+	c.Prober.Recall(id, posted)
 	snapshot, err := c.Prober.Probe(ctx, id)
 	if err != nil {
 		return ProbeResult{}, c.refuse(ctx, id, failureOf(ctx, err), err)
@@ -61,11 +72,23 @@ func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, er
 	if err := c.Board.Publish(ctx, snapshot); err != nil {
 		return ProbeResult{}, c.refuse(ctx, id, ErrPublishFailed, err)
 	}
-	return snapshot, nil
+	return forHistory(snapshot), nil
+}
+
+// forHistory keeps a workflow's history small.
+func forHistory(s upstream.Snapshot) ProbeResult {
+	s.Checkpoints = nil
+	s.Upstreams = slices.Clone(s.Upstreams)
+	for i := range s.Upstreams {
+		s.Upstreams[i].Capabilities = nil
+	}
+	return s
 }
 
 func failureOf(ctx context.Context, err error) string {
 	switch {
+	case errors.Is(err, upstream.ErrNotConfigured):
+		return ErrNotConfigured
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ErrProbeCancelled
 	case errors.Is(err, context.DeadlineExceeded):
@@ -78,6 +101,9 @@ func failureOf(ctx context.Context, err error) string {
 func (c *Chains) refuse(ctx context.Context, id chain.ID, kind string, cause error) error {
 	c.Logger.Warn("chain not measured", "chain", id, "kind", kind, "type", fmt.Sprintf("%T", innermost(cause)),
 		"attempt", activity.GetInfo(ctx).Attempt)
+	if kind == ErrNotConfigured {
+		return temporal.NewNonRetryableApplicationError(probeFailedMessage, kind, nil)
+	}
 	return temporal.NewApplicationError(probeFailedMessage, kind)
 }
 

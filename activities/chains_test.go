@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"reflect"
@@ -23,14 +24,21 @@ const canary = "canary-4f1b9c"
 
 type proberFunc func(ctx context.Context, id chain.ID) (upstream.Snapshot, error)
 
+// Recall is not of interest here.
+func (f proberFunc) Recall(chain.ID, upstream.Posted) {}
+
 func (f proberFunc) Probe(ctx context.Context, id chain.ID) (upstream.Snapshot, error) {
 	return f(ctx, id)
 }
 
 type board struct {
-	err       error
+	err       error // of Publish
+	unread    error // of Read
+	posted    upstream.Posted
 	published []upstream.Snapshot
 }
+
+func (b *board) Read(context.Context, chain.ID) (upstream.Posted, error) { return b.posted, b.unread }
 
 func (b *board) Publish(_ context.Context, s upstream.Snapshot) error {
 	if b.err == nil {
@@ -91,6 +99,8 @@ func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
 		{"upstream", fail(secret), &board{}, activities.ErrProbeFailed},
 		{"deadline", fail(errors.Join(secret, context.DeadlineExceeded)), &board{}, activities.ErrProbeTimeout},
 		{"board", measure, &board{err: secret}, activities.ErrPublishFailed},
+		{"board not readable", measure, &board{unread: secret}, activities.ErrBoardUnreadable},
+		{"not configured", fail(fmt.Errorf("probe: %w", upstream.ErrNotConfigured)), &board{}, activities.ErrNotConfigured},
 		{"panic", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { panic(secret) }), &board{}, activities.ErrProbePanicked},
 	}
 	for _, test := range tests {
@@ -108,5 +118,39 @@ func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
 				t.Error("nothing was logged")
 			}
 		})
+	}
+}
+
+// recalling is a prober that shows what it was told of earlier rounds.
+type recalling struct{ told upstream.Posted }
+
+func (r *recalling) Recall(_ chain.ID, posted upstream.Posted) { r.told = posted }
+
+func (r *recalling) Probe(_ context.Context, id chain.ID) (upstream.Snapshot, error) {
+	next := r.told.Snapshot
+	next.Chain, next.Head = id, next.Head+1
+	return next, nil
+}
+
+func TestARoundGoesOnFromTheBoardAndLeavesTheHistoryWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	b := &board{posted: upstream.Posted{Known: true, Cordons: map[string]upstream.Cordon{"one": {By: "somebody"}}, Snapshot: upstream.Snapshot{
+		Head: 7, Checkpoints: []upstream.Checkpoint{{Height: 1, Hash: "0x1"}},
+		Upstreams: []upstream.UpstreamState{{Name: "one", Capabilities: map[chain.Capability]upstream.Verdict{chain.Debug: {Able: true}}}},
+	}}}
+	prober := &recalling{}
+	result, _, err := run(t, prober, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(prober.told, b.posted) {
+		t.Errorf("the prober was told %+v", prober.told)
+	}
+	published := b.published[0]
+	if published.Head != 8 || len(published.Checkpoints) != 1 || !published.Upstreams[0].Capabilities[chain.Debug].Able {
+		t.Errorf("published %+v, want all that the next round needs", published)
+	}
+	if result.Head != 8 || result.Checkpoints != nil || result.Upstreams[0].Name != "one" || result.Upstreams[0].Capabilities != nil {
+		t.Errorf("the history keeps %+v", result)
 	}
 }

@@ -161,8 +161,8 @@ func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 		g.must(err)
 		g.noSecretsIn("Redis", name+dump)
 	}
-	board, ok, err := g.board.Read(t.Context(), chain.EthMainnet)
-	if g.must(err); !ok {
+	board, err := g.board.Read(t.Context(), chain.EthMainnet)
+	if g.must(err); !board.Known {
 		t.Error("the board is empty")
 	}
 	g.noSecretsIn("the board", fmt.Sprintf("%+v", board))

@@ -165,7 +165,12 @@ func (s *server) readyz(c *gin.Context) {
 	for _, id := range s.Pool.Chains() {
 		on, _ := s.Pool.Chain(id)
 		_, known := on.Head()
-		checks["chain "+string(id)] = map[bool]string{true: "ok", false: "head not known yet"}[known]
+		switch {
+		case known:
+			checks["chain "+string(id)] = "ok"
+		case !on.Joined(): // one that a reload added must not take the others out of service
+			checks["chain "+string(id)] = "head not known yet"
+		}
 	}
 	status, ready := http.StatusOK, "ready"
 	for _, check := range checks {

@@ -93,9 +93,9 @@ var evmMethods = []Method{
 	on(ArbitrumOne, heavy("arbtrace_replayTransaction", ArbTrace)),
 	on(ArbitrumOne, heavy("arbtrace_transaction", ArbTrace)),
 
-	on(PolygonPoS, plain("bor_getAuthor")),
-	on(PolygonPoS, plain("bor_getCurrentProposer")),
-	on(PolygonPoS, plain("bor_getCurrentValidators")),
-	on(PolygonPoS, plain("bor_getRootHash")),
-	on(PolygonPoS, plain("bor_getSignersAtHash")),
+	on(PolygonPoS, needing("bor_getAuthor", Bor)),
+	on(PolygonPoS, needing("bor_getCurrentProposer", Bor)),
+	on(PolygonPoS, needing("bor_getCurrentValidators", Bor)),
+	on(PolygonPoS, needing("bor_getRootHash", Bor)),
+	on(PolygonPoS, needing("bor_getSignersAtHash", Bor)),
 }

@@ -110,9 +110,12 @@ func TestCatalogHoldsExactlyTheSpecifiedMethods(t *testing.T) {
 	}
 }
 
-func TestHeavyFamiliesNameWhatTheSupplierMustHave(t *testing.T) {
+func TestMethodsNameWhatTheSupplierMustHave(t *testing.T) {
 	t.Parallel()
-	needs := map[string]chain.Capability{"debug": chain.Debug, "trace": chain.Trace, "arbtrace": chain.ArbTrace}
+	needs := map[string]chain.Capability{
+		"debug": chain.Debug, "trace": chain.Trace, "arbtrace": chain.ArbTrace, "bor": chain.Bor,
+		"getTokenAccountsByOwner": chain.Data, "getTokenAccountsByDelegate": chain.Data,
+	}
 	for _, c := range chain.All() {
 		for _, m := range c.Methods() {
 			family, _, _ := strings.Cut(m.Name, "_")
@@ -122,6 +125,16 @@ func TestHeavyFamiliesNameWhatTheSupplierMustHave(t *testing.T) {
 			}
 			if m.Needs != want {
 				t.Errorf("%s needs %q, want %q", m.Name, m.Needs, want)
+			}
+			deep := want
+			if m.StateBlockParam >= 0 {
+				deep = chain.Archive
+			}
+			if got := m.NeedsFor(chain.Heavy); got != deep {
+				t.Errorf("%s needs %q when it is heavy, want %q", m.Name, got, deep)
+			}
+			if got := m.NeedsFor(chain.Standard); got != want {
+				t.Errorf("%s needs %q when it is not, want %q", m.Name, got, want)
 			}
 		}
 	}

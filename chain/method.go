@@ -57,7 +57,11 @@ const (
 	Debug    Capability = "debug"
 	Trace    Capability = "trace"
 	ArbTrace Capability = "arbtrace"
+	Bor      Capability = "bor"
 	Simulate Capability = "simulate"
+	Archive  Capability = "archive" // state of every block
+	Data     Capability = "data"    // what the data service is made of: transfers and token balances by owner
+	History  Capability = "history" // Solana: every block since the first
 )
 
 // Method is one row of the catalog. Methods are shared by the chains of a family and never change.
@@ -81,6 +85,14 @@ type Method struct {
 	Only []ID
 
 	rule weighRule
+}
+
+// NeedsFor is what an upstream must support for a call of this class: a state read that is heavy for its depth needs an archive.
+func (m *Method) NeedsFor(class Class) Capability {
+	if m.rule == weighStateDepth && class == Heavy {
+		return Archive
+	}
+	return m.Needs
 }
 
 // weighRule says how the parameters of a call decide its weight and whether a cap refuses it.
@@ -131,8 +143,14 @@ func capped(name string, rule weighRule) Method {
 }
 
 func heavy(name string, needs Capability) Method {
+	m := needing(name, needs)
+	m.Class, m.Weight = Heavy, 2
+	return m
+}
+
+func needing(name string, needs Capability) Method {
 	m := plain(name)
-	m.Class, m.Weight, m.Needs = Heavy, 2, needs
+	m.Needs = needs
 	return m
 }
 

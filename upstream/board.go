@@ -2,10 +2,12 @@ package upstream
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,13 +15,30 @@ import (
 	"github.com/chainaccess/gateway/chain"
 )
 
-// Board is where probes publish what they found and every process reads it. It lives in Redis beside the meter.
+// Board is where probes publish what they found, operators what they ordered and API processes what they measured, and every process
+// reads it. It lives in Redis beside the meter.
 type Board struct{ rdb redis.UniversalClient }
+
+//go:embed publish.lua
+var publishSource string
+
+var publishScript = redis.NewScript(publishSource)
 
 // NewBoard makes a board over a connection that it does not own.
 func NewBoard(rdb redis.UniversalClient) *Board { return &Board{rdb: rdb} }
 
-func boardKey(id chain.ID) string { return "{board}:" + string(id) }
+func boardKey(id chain.ID) string      { return "{board}:" + string(id) }
+func generationKey(id chain.ID) string { return boardKey(id) + ":generation" }
+func cordonKey(id chain.ID) string     { return boardKey(id) + ":cordoned" }
+
+// Posted is what stands on the board about one chain.
+type Posted struct {
+	// Snapshot is the newest one; only its Generation counts unless Known.
+	Snapshot Snapshot
+	Known    bool
+	// Cordons are the upstreams that operators took out of rotation, by name.
+	Cordons map[string]Cordon
+}
 
 // Publish puts a snapshot on the board, in place of the last one.
 func (b *Board) Publish(ctx context.Context, s Snapshot) error {
@@ -27,51 +46,124 @@ func (b *Board) Publish(ctx context.Context, s Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("publish the probes of %s: %w", s.Chain, err)
 	}
-	if err := b.rdb.Set(ctx, boardKey(s.Chain), raw, 0).Err(); err != nil {
+	err = publishScript.Run(ctx, b.rdb, []string{boardKey(s.Chain), generationKey(s.Chain)}, raw, s.Generation).Err()
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("publish the probes of %s: %w", s.Chain, err)
 	}
 	return nil
 }
 
-// Forget takes the snapshots of chains off the board, so that nothing of before is believed.
+// Forget takes the snapshots of chains off the board, so that nothing of before is believed, nor served from what was stored under it.
+// Cordons stay.
 func (b *Board) Forget(ctx context.Context, ids ...chain.ID) error {
-	for _, id := range ids {
-		if err := b.rdb.Del(ctx, boardKey(id)).Err(); err != nil {
-			return fmt.Errorf("forget the probes of %s: %w", id, err)
+	_, err := b.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for _, id := range ids {
+			p.Del(ctx, boardKey(id))
+			p.Incr(ctx, generationKey(id))
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("forget the probes of %v: %w", ids, err)
 	}
 	return nil
 }
 
-// Read gives the newest snapshot of a chain; false when there is none yet.
-func (b *Board) Read(ctx context.Context, id chain.ID) (Snapshot, bool, error) {
-	raw, err := b.rdb.Get(ctx, boardKey(id)).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return Snapshot{}, false, nil
-	}
-	if err != nil {
-		return Snapshot{}, false, fmt.Errorf("read the board of %s: %w", id, err)
-	}
-	var s Snapshot
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return Snapshot{}, false, fmt.Errorf("read the board of %s: %w", id, err)
-	}
-	return s, true, nil
+// Read gives what stands on the board about one chain.
+func (b *Board) Read(ctx context.Context, id chain.ID) (Posted, error) {
+	all, err := b.ReadAll(ctx, id)
+	return all[id], err
 }
 
-// Watch applies every new snapshot to the pool until ctx ends. When the board cannot be read the last verdicts stay in force: a
-// board that is gone must not take the relay with it.
+// ReadAll gives what stands on the board about these chains, in one round trip. A chain of which something cannot be read is told in
+// the error and left out.
+func (b *Board) ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]Posted, error) {
+	type reads struct {
+		snapshot, generation *redis.StringCmd
+		cordons              *redis.MapStringStringCmd
+	}
+	asked := make([]reads, len(ids))
+	_, err := b.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, id := range ids {
+			asked[i] = reads{p.Get(ctx, boardKey(id)), p.Get(ctx, generationKey(id)), p.HGetAll(ctx, cordonKey(id))}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("read the board: %w", err)
+	}
+	all := make(map[chain.ID]Posted, len(ids))
+	var faults []error
+	for i, id := range ids {
+		posted, err := decodePosted(asked[i].snapshot, asked[i].generation, asked[i].cordons)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("read the board of %s: %w", id, err))
+			continue
+		}
+		all[id] = posted
+	}
+	return all, errors.Join(faults...)
+}
+
+func decodePosted(snapshot, generation *redis.StringCmd, cordons *redis.MapStringStringCmd) (Posted, error) {
+	var posted Posted
+	raw, err := snapshot.Bytes()
+	switch {
+	case errors.Is(err, redis.Nil):
+	case err != nil:
+		return Posted{}, err
+	default:
+		if err := json.Unmarshal(raw, &posted.Snapshot); err != nil {
+			return Posted{}, err
+		}
+		posted.Known = true
+	}
+	text, err := generation.Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+	case err != nil:
+		return Posted{}, err
+	default:
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return Posted{}, errors.New("the generation is not a number")
+		}
+		posted.Snapshot.Generation = max(posted.Snapshot.Generation, n)
+	}
+	named, err := cordons.Result()
+	if err != nil {
+		return Posted{}, err
+	}
+	posted.Cordons = decodeCordons(named)
+	return posted, nil
+}
+
+// Watch follows the board on behalf of the pool until ctx ends. When the board cannot be read the last verdicts stay in force: a board
+// that is gone must not take the relay with it.
 func (b *Board) Watch(ctx context.Context, p *Pool, every time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
+	readable := true
 	for {
-		for _, id := range p.order {
-			s, ok, err := b.Read(ctx, id)
-			switch {
-			case err != nil && ctx.Err() == nil:
-				log.Warn("board not readable, keeping the last verdicts", "chain", id, "error", err)
-			case ok && s.MeasuredAt.UnixNano() != p.chains[id].measuredAt.Load():
-				p.chains[id].Apply(s)
+		all, err := b.ReadAll(ctx, p.Chains()...)
+		if (err == nil) != readable && ctx.Err() == nil {
+			readable = err == nil
+			if readable {
+				log.Info("board readable again")
+			} else {
+				log.Warn("board not readable, keeping the last verdicts", "error", err)
+			}
+		}
+		for id, posted := range all {
+			c, ok := p.Chain(id)
+			if !ok {
+				continue // a reload took it away meanwhile
+			}
+			before := c.Generation()
+			c.follow(posted)
+			if now := c.Generation(); before != 0 && now > before {
+				log.Warn("the chain reorganised deeper than what counts as final: nothing stored before is served any more",
+					"chain", id, "generation", now)
 			}
 		}
 		select {

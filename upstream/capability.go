@@ -2,38 +2,137 @@ package upstream
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
 )
 
-// capabilityProbes are the cheapest calls that tell whether an EVM upstream can do something.
-var capabilityProbes = []struct{ name, method, params string }{
-	{"debug", "debug_traceCall", `[{"to":"0x0000000000000000000000000000000000000000"},"latest",{"tracer":"callTracer"}]`},
-	{"trace", "trace_call", `[{"to":"0x0000000000000000000000000000000000000000"},["trace"],"latest"]`},
-	{"simulate", "eth_simulateV1", `[{"blockStateCalls":[{}]},"latest"]`},
-	{"archive", "eth_getBalance", `["0x0000000000000000000000000000000000000000","0x1"]`},
+// recentState is the state of the newest 128 blocks, which a node without an archive keeps: how deep one without chain.Archive goes.
+const recentState chain.Capability = "state128"
+
+// capabilityProbe is the cheapest question that tells whether an upstream is capable of something: it is when every call has a result.
+type capabilityProbe struct {
+	of     chain.Capability
+	family chain.Family
+	only   chain.ID // a chain that alone has it
+	calls  []capabilityCall
 }
 
-// measureCapabilities asks for each capability. What an upstream does not answer clearly keeps its last verdict.
-func (e *Endpoint) measureCapabilities(ctx context.Context, last map[string]bool) map[string]bool {
+type capabilityCall struct {
+	method string
+	params func(c *Chain, head uint64) string
+	able   func(result []byte) bool // of a result that is not null; nil when any will do
+}
+
+const zeroAddress = `"0x0000000000000000000000000000000000000000"`
+
+func fixed(params string) func(*Chain, uint64) string {
+	return func(*Chain, uint64) string { return params }
+}
+
+var capabilityProbes = []capabilityProbe{
+	{of: chain.Debug, calls: []capabilityCall{
+		{method: "debug_traceCall", params: fixed(`[{"to":` + zeroAddress + `},"latest",{"tracer":"callTracer"}]`)},
+	}},
+	{of: chain.Trace, calls: []capabilityCall{{method: "trace_call", params: fixed(`[{"to":` + zeroAddress + `},["trace"],"latest"]`)}}},
+	// Only blocks from before Nitro have these traces.
+	{of: chain.ArbTrace, only: chain.ArbitrumOne, calls: []capabilityCall{
+		{method: "arbtrace_call", params: fixed(`[{"to":` + zeroAddress + `},["trace"],"0x1"]`)},
+	}},
+	{of: chain.Bor, only: chain.PolygonPoS, calls: []capabilityCall{{method: "bor_getCurrentProposer", params: fixed(`[]`)}}},
+	{of: chain.Simulate, calls: []capabilityCall{{method: "eth_simulateV1", params: fixed(`[{"blockStateCalls":[{}]},"latest"]`)}}},
+	{of: chain.Archive, calls: []capabilityCall{{method: "eth_getBalance", params: stateAt(firstState)}}},
+	{of: recentState, calls: []capabilityCall{{method: "eth_getBalance", params: stateAt(func(_ *Chain, head uint64) uint64 {
+		return head - min(head, chain.StateDepth)
+	})}}},
+	{of: chain.Data, calls: []capabilityCall{
+		{method: "alchemy_getTokenBalances", params: fixed(`[` + zeroAddress + `,[` + zeroAddress + `]]`)},
+		{method: "alchemy_getAssetTransfers", params: fixed(`[{"fromBlock":"0x0","toBlock":"0x0","category":["external"],"maxCount":"0x1"}]`)},
+	}},
+	{of: chain.History, family: chain.Solana, calls: []capabilityCall{{method: "getFirstAvailableBlock", params: fixed(`[]`), able: reachesBack}}},
+	// An address that owns no tokens: cheap where the index exists, an error where it does not.
+	{of: chain.Data, family: chain.Solana, calls: []capabilityCall{{method: "getTokenAccountsByOwner", params: fixed(
+		`["SysvarC1ock11111111111111111111111111111111",{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"},` +
+			`{"encoding":"base64","dataSlice":{"offset":0,"length":0}}]`)}}},
+}
+
+// Blocks whose state is the oldest that an archive node has: the chains were moved to new software there.
+const (
+	nitroGenesis = 22_207_817  // Arbitrum One
+	bedrockStart = 105_235_063 // OP Mainnet
+)
+
+// firstState is the oldest block whose state an archive node of the chain has. Private networks, which are younger, begin with the first.
+func firstState(c *Chain, head uint64) uint64 {
+	begun := map[chain.ID]uint64{chain.ArbitrumOne: nitroGenesis + 1, chain.OptimismMainnet: bedrockStart + 1}[c.ID]
+	if begun == 0 || begun > head {
+		return 1
+	}
+	return begun
+}
+
+func stateAt(height func(*Chain, uint64) uint64) func(*Chain, uint64) string {
+	return func(c *Chain, head uint64) string { return fmt.Sprintf(`[%s,"0x%x"]`, zeroAddress, height(c, head)) }
+}
+
+// firstEpoch is how many slots an epoch of Solana has: a node that has blocks of the first one has them all.
+const firstEpoch = 432_000
+
+func reachesBack(result []byte) bool {
+	first, ok := parseHead(result)
+	return ok && first < firstEpoch
+}
+
+// measureCapabilities asks for each capability whose verdict is old. What an upstream does not answer clearly keeps its last verdict,
+// and is asked again when the others are; what there was no time for is asked in the next round.
+func (c *Chain) measureCapabilities(ctx context.Context, e *Endpoint, last map[chain.Capability]Verdict, head uint64, now time.Time,
+) map[chain.Capability]Verdict {
 	measured := maps.Clone(last)
 	if measured == nil {
-		measured = make(map[string]bool, len(capabilityProbes))
+		measured = make(map[chain.Capability]Verdict)
 	}
-	for _, p := range capabilityProbes {
-		r := Request{Method: []byte(p.method), Params: []byte(p.params)}
+	for i := range capabilityProbes {
+		p := &capabilityProbes[i]
+		v := measured[p.of]
+		if p.family != c.Family || (p.only != "" && p.only != c.ID) || now.Sub(v.AskedAt) < capabilityEvery {
+			continue
+		}
+		able, sure := p.ask(ctx, c, e, head)
+		if ctx.Err() != nil {
+			break
+		}
+		v.AskedAt = now.UTC().Truncate(time.Second)
+		if sure {
+			v.Able, v.MeasuredAt = able, v.AskedAt
+		}
+		measured[p.of] = v
+	}
+	return measured
+}
+
+// ask tells whether the upstream is capable, and whether it said so clearly.
+func (p *capabilityProbe) ask(ctx context.Context, c *Chain, e *Endpoint, head uint64) (able, sure bool) {
+	for _, call := range p.calls {
+		r := Request{Method: []byte(call.method), Params: []byte(call.params(c, head))}
 		e.limits.waitToProbe(ctx, e.health.now)
 		answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
 		if err != nil {
-			continue
+			return false, false
 		}
+		able = answer.Error == nil && string(answer.Result) != "null" && (call.able == nil || call.able(answer.Result))
+		answer.Release()
 		switch v.meaning {
 		case isAnswer:
-			measured[p.name] = answer.Error == nil
 		case isAbsent, isUnsupported, isMissingData:
-			measured[p.name] = false
-		default: // not clear: asked again next time
+			return false, true
+		default:
+			return false, false
 		}
-		answer.Release()
+		if !able {
+			return false, true
+		}
 	}
-	return measured
+	return true, true
 }

@@ -32,7 +32,7 @@ type choice struct {
 }
 
 // resort says how far a search lowers its standards: when every endpoint is excluded or found unusable, all that are proven to be of
-// the chain are eligible, last those that lack the method. One of another chain never is.
+// the chain are eligible, last those that lack the method. One of another chain never is, nor one that is cordoned.
 type resort uint8
 
 const (
@@ -113,7 +113,7 @@ type survey struct {
 func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
 	nanos, lag, supply, r := now.UnixNano(), c.toleratedLag(), supplyRank(s.r.Supply), s.r
 	for i, e := range s.list {
-		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply {
+		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply || e.cordoned.Load() {
 			continue
 		}
 		state := e.state.Load()
@@ -155,8 +155,8 @@ func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 	if r.Needs == chain.Plain || s == nil {
 		return false
 	}
-	able, measured := s.Capabilities[string(r.Needs)]
-	return measured && !able
+	able, known := s.Capable(r.Needs, e.lacking.now())
+	return known && !able
 }
 
 // against is what speaks against an upstream when none in good standing is left; it outweighs supply.

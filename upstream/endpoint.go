@@ -25,8 +25,9 @@ type Endpoint struct {
 	Supply plan.Supply
 
 	family      chain.Family
-	rank        int    // of the supply, the cheapest first
-	fingerprint string // of address and chain id
+	rank        int             // of the supply, the cheapest first
+	configured  config.Upstream // as the file has it
+	fingerprint string          // of address and chain id
 	template    *http.Request
 	reads       reader
 	writes      *http.Transport
@@ -35,6 +36,7 @@ type Endpoint struct {
 	limits      *limits // nil for none
 	lacking     lacking
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
+	cordoned    atomic.Bool                   // taken out of rotation by an operator
 }
 
 const (
@@ -84,6 +86,12 @@ func writeTransport() *http.Transport {
 		MaxResponseHeaderBytes: maxAnswerHeader,
 		DisableCompression:     true,
 	}
+}
+
+// retire is for an endpoint that no new call is sent to: its connections close when the calls that hold them are over.
+func (e *Endpoint) retire() {
+	e.reads.Retire()
+	e.writes.CloseIdleConnections()
 }
 
 func (e *Endpoint) close() {

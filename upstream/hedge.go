@@ -19,7 +19,7 @@ const (
 // hedges bounds the second attempts that start beside slow first ones.
 type hedges struct {
 	credit atomic.Int64
-	racing sync.WaitGroup // attempts that may outlive their read
+	racing *sync.WaitGroup // of the pool: attempts that may outlive their read
 }
 
 // earn counts a fast read.

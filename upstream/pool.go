@@ -1,11 +1,8 @@
 package upstream
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,76 +10,60 @@ import (
 	"github.com/chainaccess/gateway/config"
 )
 
-// Pool is every upstream of every configured chain.
+// Pool is every upstream of every configured chain. Reload changes it while calls are under way.
 type Pool struct {
-	chains map[chain.ID]*Chain
-	order  []chain.ID
+	now       func() time.Time
+	set       atomic.Pointer[chainSet]
+	reloading sync.Mutex     // one reload at a time
+	racing    sync.WaitGroup // attempts that may outlive their read
 }
 
-// Chain is the upstreams of one chain.
+// Chain is the upstreams of one chain as one upstreams file lists them. A reload makes another: a call under way goes on with the one
+// that it began with.
 type Chain struct {
 	*chain.Chain
+	*memory
 
 	endpoints  []*Endpoint
 	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
-	hedges     hedges
 	now        func() time.Time
-
-	heads      heads
+	joined     bool         // by a reload
 	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
+}
+
+// memory is what this process knows of a chain, whoever its upstreams are. It outlives reloads.
+type memory struct {
+	heads      heads
 	generation atomic.Uint64
+	newest     atomic.Pointer[Posted] // of the board
+	hedges     hedges
 	prober     prober
 }
 
 // NewPool makes the pool of an upstreams file.
 func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
-	p := &Pool{chains: make(map[chain.ID]*Chain, len(file.Chains))}
-	for _, known := range chain.All() {
-		listed, ok := file.Chains[string(known.ID)]
-		if !ok {
-			continue
-		}
-		if listed.ChainID != 0 {
-			known = known.WithChainID(listed.ChainID)
-		}
-		c := &Chain{Chain: known, now: now}
-		for _, u := range listed.Upstreams {
-			e, err := newEndpoint(known.Family, u, now)
-			if err != nil {
-				return nil, err
-			}
-			e.fingerprint = fingerprint(known, u.URL)
-			c.endpoints = append(c.endpoints, e)
-		}
-		c.prober = newProber(len(c.endpoints))
-		p.chains[known.ID] = c
-		p.order = append(p.order, known.ID)
+	p := &Pool{now: now}
+	set, err := p.newSet(file, nil)
+	if err != nil {
+		return nil, err
 	}
-	if len(p.chains) != len(file.Chains) {
-		return nil, fmt.Errorf("the upstreams file names an unknown chain: %v", slices.Sorted(maps.Keys(file.Chains)))
-	}
+	p.set.Store(set)
 	return p, nil
-}
-
-// fingerprint tells one address and chain id from another without naming them.
-func fingerprint(on *chain.Chain, address string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", on.ID, on.ChainID, address))
-	return hex.EncodeToString(sum[:8])
 }
 
 // Chain gives the upstreams of a chain; false when none is configured.
 func (p *Pool) Chain(id chain.ID) (*Chain, bool) {
-	c, ok := p.chains[id]
+	c, ok := p.set.Load().chains[id]
 	return c, ok
 }
 
 // Chains lists the configured chains.
-func (p *Pool) Chains() []chain.ID { return slices.Clone(p.order) }
+func (p *Pool) Chains() []chain.ID { return slices.Clone(p.set.Load().order) }
 
-// Close gives idle connections back.
+// Close waits for what is under way and gives idle connections back.
 func (p *Pool) Close() {
-	for _, c := range p.chains {
-		c.hedges.racing.Wait()
+	p.racing.Wait()
+	for _, c := range p.set.Load().chains {
 		for _, e := range c.endpoints {
 			e.close()
 		}
@@ -99,16 +80,17 @@ func (c *Chain) Fingerprint(name string) string {
 	return ""
 }
 
+// Joined tells whether the chain was added while the process ran: that its head is not known yet must not take the process out of
+// service for the others.
+func (c *Chain) Joined() bool { return c.joined }
+
 // Apply puts the verdicts of a snapshot in force. Names that this process does not know, or knows with another address or chain id,
 // are passed over.
 func (c *Chain) Apply(s Snapshot) {
 	for _, e := range c.endpoints {
-		for i := range s.Upstreams {
-			if s.Upstreams[i].Name == e.Name && s.Upstreams[i].Fingerprint == e.fingerprint {
-				state := s.Upstreams[i]
-				e.state.Store(&state)
-				e.health.probed(state.Usable, s.MeasuredAt)
-			}
+		if state, ok := s.of(e); ok {
+			e.state.Store(&state)
+			e.health.probed(state.Usable, s.MeasuredAt)
 		}
 	}
 	if s.HeadKnown {
@@ -120,3 +102,20 @@ func (c *Chain) Apply(s Snapshot) {
 
 // Measured tells whether a snapshot has been applied.
 func (c *Chain) Measured() bool { return c.measuredAt.Load() != 0 }
+
+// follow takes over what stands on the board: cordons first, so that no verdict opens the way to a cordoned upstream.
+func (c *Chain) follow(posted Posted) {
+	c.newest.Store(&posted)
+	for _, e := range c.endpoints {
+		e.cordon(posted)
+	}
+	c.raiseGeneration(posted.Snapshot.Generation)
+	if posted.Known && posted.Snapshot.MeasuredAt.UnixNano() != c.measuredAt.Load() {
+		c.Apply(posted.Snapshot)
+	}
+}
+
+func (e *Endpoint) cordon(posted Posted) {
+	_, cordoned := posted.Cordons[e.Name]
+	e.cordoned.Store(cordoned)
+}

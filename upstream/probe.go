@@ -3,7 +3,9 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,15 +15,15 @@ import (
 	"github.com/chainaccess/gateway/chain"
 )
 
-// Probe figures. Probes spend the operator's quota: a round is one call per upstream, the identity and the capabilities are asked
-// again only after a while.
+// Probe figures. Probes spend the operator's quota: a round is one call per upstream and one more per chain, the identity and the
+// capabilities are asked again only after a while. A round is over within probeTimeout and three times askTimeout.
 const (
 	probeTimeout     = 3 * time.Second
+	askTimeout       = 2 * time.Second // for a question that only some rounds have
 	identityEvery    = time.Minute
-	capabilityEvery  = 10 * time.Minute
+	capabilityEvery  = 30 * time.Minute
 	lagWindow        = time.Minute // an upstream further behind than the chain comes in this time is lagging
 	minLagBlocks     = 5
-	corroborateFrom  = 3 // with so many healthy upstreams the second highest head counts
 	maxProbeAnswer   = 1 << 20
 	solanaMainnetGen = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 )
@@ -35,61 +37,75 @@ const (
 	ReasonAhead       = "implausibly_ahead"
 )
 
-// prober remembers what one process has measured of a chain between rounds.
+// prober is what the rounds of one process share. What a round has to remember is in the last snapshot, which Recall takes from the
+// board: a restart of the worker loses nothing, and several workers share it.
 type prober struct {
-	mu     sync.Mutex // one round at a time
-	head   uint64
-	at     time.Time
-	memory []probeMemory
+	mu      sync.Mutex // one round at a time; guards what follows
+	last    Snapshot
+	cordons map[string]Cordon
+	turn    int // whose turn it is to be asked about the past
 }
 
-type probeMemory struct {
-	identified     time.Time // when the chain id was last proven
-	capabilitiesAt time.Time
-	capabilities   map[string]bool
-}
-
-func newProber(endpoints int) prober { return prober{memory: make([]probeMemory, endpoints)} }
-
-// Probe measures every upstream of a chain once: identity, head, latency, capabilities.
-func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
-	c, ok := p.chains[id]
+// Recall takes over what stands on the board, the work of this or another process. Without it a round goes on from the last one of
+// this process. A board that knows nothing, because it was emptied, makes the next round a first one.
+func (p *Pool) Recall(id chain.ID, posted Posted) {
+	c, ok := p.Chain(id)
 	if !ok {
-		return Snapshot{}, fmt.Errorf("probe %s: no upstream is configured", id)
+		return
 	}
 	c.prober.mu.Lock()
 	defer c.prober.mu.Unlock()
-	states := make([]UpstreamState, len(c.endpoints))
+	c.raiseGeneration(posted.Snapshot.Generation)
+	c.prober.last, c.prober.cordons = posted.Snapshot, posted.Cordons
+}
+
+// ErrNotConfigured is when a chain is probed of which no upstream is configured.
+var ErrNotConfigured = errors.New("no upstream is configured")
+
+// Probe measures every upstream of a chain once: identity, head, latency, capabilities; and whether the chain's past is still the same.
+func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
+	c, ok := p.Chain(id)
+	if !ok {
+		return Snapshot{}, fmt.Errorf("probe %s: %w", id, ErrNotConfigured)
+	}
+	c.prober.mu.Lock()
+	defer c.prober.mu.Unlock()
+	now := c.now()
+	s := Snapshot{Chain: c.ID, MeasuredAt: now.UTC(), Upstreams: make([]UpstreamState, len(c.endpoints))}
 	var wg sync.WaitGroup
-	for i := range c.endpoints {
-		wg.Go(func() { states[i] = c.probeEndpoint(ctx, i) })
+	for i, e := range c.endpoints {
+		wg.Go(func() { s.Upstreams[i] = c.probeEndpoint(ctx, e, c.prober.last, now) })
 	}
 	wg.Wait()
+	c.judge(ctx, &s)
+	c.checkPast(ctx, &s)
 	if err := ctx.Err(); err != nil {
 		return Snapshot{}, fmt.Errorf("probe %s: %w", id, err)
 	}
-	return c.judge(states), nil
+	c.prober.last = s
+	return s, nil
 }
 
-func (c *Chain) probeEndpoint(ctx context.Context, i int) UpstreamState {
+func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, now time.Time) UpstreamState {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	e, memory := c.endpoints[i], &c.prober.memory[i]
-	s := UpstreamState{Name: e.Name, Fingerprint: e.fingerprint, Capabilities: memory.capabilities}
-	now := c.now()
-	if now.Sub(memory.identified) >= identityEvery {
+	before, _ := last.of(e)
+	s := UpstreamState{Name: e.Name, Fingerprint: e.fingerprint, Capabilities: before.Capabilities}
+	if before.ChainIDOK {
+		s.ChainIDAt = before.ChainIDAt
+	}
+	if now.Sub(s.ChainIDAt) >= identityEvery {
 		same, reason := c.identify(ctx, e)
 		if reason != "" {
 			// Proven before and silent now: still of this chain, though not usable.
-			s.ChainIDOK, s.Reason = !memory.identified.IsZero(), reason
+			s.ChainIDOK, s.Reason = before.ChainIDOK, reason
 			return s
 		}
 		if !same {
-			memory.identified = time.Time{}
-			s.Reason = ReasonWrongChain
+			s.ChainIDAt, s.Reason = time.Time{}, ReasonWrongChain
 			return s
 		}
-		memory.identified = now
+		s.ChainIDAt = now.UTC().Truncate(time.Second)
 	}
 	s.ChainIDOK = true
 	method := "eth_blockNumber"
@@ -109,10 +125,7 @@ func (c *Chain) probeEndpoint(ctx context.Context, i int) UpstreamState {
 		return s
 	}
 	s.Head = head
-	if c.Family == chain.EVM && now.Sub(memory.capabilitiesAt) >= capabilityEvery {
-		memory.capabilities, memory.capabilitiesAt = e.measureCapabilities(ctx, memory.capabilities), now
-		s.Capabilities = memory.capabilities
-	}
+	s.Capabilities = c.measureCapabilities(ctx, e, before.Capabilities, head, now)
 	return s
 }
 
@@ -146,79 +159,35 @@ func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byt
 		return nil, ReasonBadAnswer
 	}
 	defer answer.Release()
-	if answer.Error != nil || answer.Rest != nil {
+	if answer.Error != nil {
 		return nil, ReasonBadAnswer
 	}
-	return slices.Clone(answer.Result), ""
-}
-
-// judge compares the upstreams with each other and gives the round's snapshot.
-func (c *Chain) judge(states []UpstreamState) Snapshot {
-	now := c.now()
-	snapshot := Snapshot{Chain: c.ID, MeasuredAt: now.UTC(), Upstreams: states}
-	var heads []uint64
-	limit := uint64(0)
-	if c.prober.head > 0 {
-		limit = c.plausible(c.prober.head, now.Sub(c.prober.at).Nanoseconds())
-	}
-	for i := range states {
-		s := &states[i]
-		switch {
-		case s.Reason != "":
-		case limit > 0 && s.Head > limit && len(states) < corroborateFrom:
-			s.Reason = ReasonAhead
-		default:
-			heads = append(heads, s.Head)
+	result = slices.Clone(answer.Result)
+	if answer.Rest != nil { // a large block; maxProbeAnswer bounds it
+		rest, err := io.ReadAll(answer.Rest)
+		if err != nil {
+			return nil, ReasonBadAnswer
 		}
+		result = append(result, rest...)
 	}
-	if head, ok := corroborate(heads, c.prober.head > 0); ok {
-		snapshot.Head, snapshot.HeadKnown = max(head, c.prober.head), true
-		c.prober.head, c.prober.at = snapshot.Head, now
-	}
-	tolerated := max(minLagBlocks, uint64(lagWindow/max(c.BlockTime, time.Millisecond))) //nolint:gosec // positive
-	for i := range states {
-		s := &states[i]
-		if s.Reason != "" {
-			continue
-		}
-		if s.Head < snapshot.Head {
-			s.Lag = snapshot.Head - s.Head
-		}
-		if s.Lag > tolerated {
-			s.Reason = ReasonLagging
-		}
-		s.Usable = s.Reason == ""
-	}
-	return snapshot
-}
-
-// corroborate gives the head that more than one upstream vouches for: the second highest of three or more; the highest of fewer
-// once a plausible bound is known, the lowest before.
-func corroborate(heads []uint64, bounded bool) (uint64, bool) {
-	if len(heads) == 0 {
-		return 0, false
-	}
-	slices.Sort(heads)
-	switch {
-	case len(heads) >= corroborateFrom:
-		return heads[len(heads)-2], true
-	case bounded:
-		return heads[len(heads)-1], true
-	}
-	return heads[0], true
+	return result, ""
 }
 
 // parseHead reads a hex quantity or a JSON number.
 func parseHead(result []byte) (uint64, bool) {
 	var text string
 	if json.Unmarshal(result, &text) == nil {
-		digits, ok := strings.CutPrefix(text, "0x")
-		if !ok {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(digits, 16, 63)
-		return n, err == nil
+		return parseQuantity(text)
 	}
 	n, err := strconv.ParseUint(string(result), 10, 63)
+	return n, err == nil
+}
+
+func parseQuantity(text string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 16, 63)
 	return n, err == nil
 }

@@ -18,6 +18,8 @@ import (
 type reader interface {
 	Do(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
 	CloseIdleConnections()
+	// Retire closes connections as soon as nobody holds them, now and later.
+	Retire()
 }
 
 // newReader speaks HTTP/1.1 in the lean way to nodes over plain TCP, and lets net/http negotiate with everything behind TLS.
@@ -46,6 +48,9 @@ type negotiated struct {
 	template *http.Request
 	now      func() time.Time
 }
+
+// Retire closes what is idle; net/http keeps no connection after that unless it is asked for another call.
+func (n *negotiated) Retire() { n.CloseIdleConnections() }
 
 // longest is how long a call without a deadline may take.
 const longest = time.Hour

@@ -6,18 +6,32 @@ import (
 	"github.com/chainaccess/gateway/chain"
 )
 
-// Snapshot is what one round of probes found on one chain. It is published on the board, kept in workflow histories and
-// shown to operators, so it never holds a URL or a header.
+// Snapshot is what one round of probes found on one chain, and what the next round has to remember. It is published on the board, kept
+// in workflow histories and shown to operators, so it never holds a URL or a header.
 type Snapshot struct {
 	Chain      chain.ID  `json:"chain"`
 	MeasuredAt time.Time `json:"measured_at"`
-	// Head is the corroborated head (block number, or slot on Solana); valid when HeadKnown.
-	Head      uint64 `json:"head"`
-	HeadKnown bool   `json:"head_known"`
+	// Head is the corroborated head (block number, or slot on Solana); when HeadKnown is false nobody vouched for it in this round, and
+	// it is the last one. HeadAt is when it last moved, Slack how many blocks it may still run ahead of the block time.
+	Head      uint64    `json:"head"`
+	HeadKnown bool      `json:"head_known"`
+	HeadAt    time.Time `json:"head_at,omitzero"`
+	Slack     uint64    `json:"slack,omitempty"`
 	// Generation is raised when the chain was seen to reorganise deeper than what is taken for final. What was stored under an
 	// earlier generation must not be served. It never goes down.
-	Generation uint64          `json:"generation"`
-	Upstreams  []UpstreamState `json:"upstreams"`
+	Generation uint64 `json:"generation"`
+	// Checkpoints are hashes by which a reorganisation is told, the newest last; a few at most.
+	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"`
+	Upstreams   []UpstreamState `json:"upstreams"`
+}
+
+// Checkpoint is the hash of a block deeper than chain.FinalDepth below the head.
+type Checkpoint struct {
+	Height uint64 `json:"height"`
+	Hash   string `json:"hash"`
+	// By names the upstream that gave it. Confirmed is whether another one gave the same, or there was no other.
+	By        string `json:"by"`
+	Confirmed bool   `json:"confirmed"`
 }
 
 // UpstreamState is the verdict on one upstream.
@@ -27,13 +41,50 @@ type UpstreamState struct {
 	Fingerprint string `json:"fingerprint"`
 	// Usable is whether calls may be routed here. An upstream of another chain never is.
 	Usable bool `json:"usable"`
-	// Reason says why it is not usable: unreachable, wrong_chain, lagging, bad_answer; empty when it is.
+	// Reason says why it is not usable: unreachable, wrong_chain, lagging, bad_answer, implausibly_ahead; empty when it is.
 	Reason string `json:"reason,omitempty"`
-	// ChainIDOK is whether the upstream proved to be of this chain.
-	ChainIDOK bool `json:"chain_id_ok"`
+	// ChainIDOK is whether the upstream proved to be of this chain, ChainIDAt when it last did.
+	ChainIDOK bool      `json:"chain_id_ok"`
+	ChainIDAt time.Time `json:"chain_id_at,omitzero"`
 	// Head is the upstream's own head, Lag how many blocks it is behind the corroborated one.
-	Head          uint64          `json:"head"`
-	Lag           uint64          `json:"lag"`
-	LatencyMicros int64           `json:"latency_micros"`
-	Capabilities  map[string]bool `json:"capabilities,omitempty"`
+	Head          uint64 `json:"head"`
+	Lag           uint64 `json:"lag"`
+	LatencyMicros int64  `json:"latency_micros"`
+	// Capabilities is what probes found it to be able to, by capability.
+	Capabilities map[chain.Capability]Verdict `json:"verdicts,omitempty"`
+}
+
+// Verdict is whether an upstream was found to be able to do something.
+type Verdict struct {
+	Able bool `json:"able"`
+	// MeasuredAt is when the upstream last answered clearly; zero when it never did. AskedAt is when it was last asked.
+	MeasuredAt time.Time `json:"measured_at,omitzero"`
+	AskedAt    time.Time `json:"asked_at,omitzero"`
+}
+
+// verdictLasts is how long a verdict counts after it was measured: four measurements may fail.
+const verdictLasts = 4 * capabilityEvery
+
+// known is whether the verdict counts at all.
+func (v Verdict) known(now time.Time) bool {
+	return !v.MeasuredAt.IsZero() && now.Sub(v.MeasuredAt) < verdictLasts
+}
+
+// Capable tells whether the upstream was found to be able to do something, as far as that is known. A verdict that is too old is none.
+func (s *UpstreamState) Capable(of chain.Capability, now time.Time) (able, known bool) {
+	v, ok := s.Capabilities[of]
+	if !ok || !v.known(now) {
+		return false, false
+	}
+	return v.Able, true
+}
+
+// of finds the state of an endpoint: of that name, address and chain id.
+func (s *Snapshot) of(e *Endpoint) (UpstreamState, bool) {
+	for i := range s.Upstreams {
+		if s.Upstreams[i].Name == e.Name && s.Upstreams[i].Fingerprint == e.fingerprint {
+			return s.Upstreams[i], true
+		}
+	}
+	return UpstreamState{}, false
 }

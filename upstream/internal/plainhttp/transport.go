@@ -39,8 +39,9 @@ type Transport struct {
 	head    []byte // the request up to the value of Content-Length
 	dialer  net.Dialer
 
-	mu   sync.Mutex // guards idle
-	idle []*conn    // the newest last
+	mu      sync.Mutex // guards what follows
+	idle    []*conn    // the newest last
+	retired bool       // by Retire: nothing is kept any more
 }
 
 // New makes a transport to the server of the template's URL.
@@ -123,6 +124,14 @@ func reason(ctx context.Context, err error) error {
 	return WithoutPeer(err)
 }
 
+// Retire closes every connection that nobody holds, and those that calls under way hold as soon as they have finished.
+func (t *Transport) Retire() {
+	t.mu.Lock()
+	t.retired = true
+	t.mu.Unlock()
+	t.CloseIdleConnections()
+}
+
 // CloseIdleConnections closes every connection that nobody holds.
 func (t *Transport) CloseIdleConnections() {
 	t.mu.Lock()
@@ -194,10 +203,10 @@ func (t *Transport) put(c *conn) {
 	t.keep(c)
 }
 
-// keep makes c the newest idle connection, or closes it when there are enough.
+// keep makes c the newest idle connection, or closes it when there are enough, or none is wanted.
 func (t *Transport) keep(c *conn) {
 	t.mu.Lock()
-	if len(t.idle) < t.o.MaxIdle {
+	if len(t.idle) < t.o.MaxIdle && !t.retired {
 		t.idle = append(t.idle, c)
 		c = nil
 	}
