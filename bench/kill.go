@@ -90,7 +90,11 @@ func (r *rig) killOne(ctx context.Context, o options, report *report) (*timeline
 		return nil, 0, err
 	}
 	again, err := r.sentAgain(ctx, started)
-	report.sayf("%d reads, %d failed, %d sent again; p99 %.1f ms before, back after %s", t.reads, len(t.failed), again, t.usual, t.back)
+	back := "not back"
+	if t.back >= 0 {
+		back = "back after " + t.back.String()
+	}
+	report.sayf("%d reads, %d failed, %d sent again; p99 %.1f ms before, %s", t.reads, len(t.failed), again, t.usual, back)
 	return t, again, err
 }
 

@@ -63,7 +63,7 @@ func TestTimelineSortsCallsByTheirEndAroundTheKill(t *testing.T) {
 	for at := time.Duration(0); at < 10*time.Second; at += 10 * time.Millisecond {
 		took := 4 * time.Millisecond
 		if at >= killed && at < killed+250*time.Millisecond {
-			took = 40 * time.Millisecond
+			took = 140 * time.Millisecond
 		}
 		samples = append(samples, sample{ended: at, took: took})
 	}
@@ -72,7 +72,7 @@ func TestTimelineSortsCallsByTheirEndAroundTheKill(t *testing.T) {
 	if len(line.before) != 30 || len(line.after) != 50 || line.usual != 4 || line.reads != 801 {
 		t.Errorf("%d windows before, %d after, usually %g ms, %d reads", len(line.before), len(line.after), line.usual, line.reads)
 	}
-	if line.after[0] != 40 || line.after[2] != 40 || line.after[3] != 4 || line.back != 400*time.Millisecond {
+	if line.before[29] != 4 || line.after[0] != 140 || line.after[2] != 140 || line.after[3] != 4 || line.back != 400*time.Millisecond {
 		t.Errorf("p99 after the kill is %v, back after %s", line.after[:4], line.back)
 	}
 	if len(line.failed) != 1 || line.failed[0] != 20*time.Millisecond {
