@@ -40,6 +40,15 @@ type Config struct {
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
 	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
 	LogFormat         string        `env:"LOG_FORMAT"         envDefault:"json"`
+
+	OTLPEndpoint       string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
+	OTLPTracesEndpoint string  `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"`
+	OTLPHeaders        string  `env:"OTEL_EXPORTER_OTLP_HEADERS"`
+	OTLPProtocol       string  `env:"OTEL_EXPORTER_OTLP_PROTOCOL" envDefault:"http/protobuf"`
+	ServiceName        string  `env:"OTEL_SERVICE_NAME"           envDefault:"chain-access-gateway"`
+	TracesSampler      string  `env:"OTEL_TRACES_SAMPLER"         envDefault:"parentbased_always_on"`
+	TracesSamplerArg   float64 `env:"OTEL_TRACES_SAMPLER_ARG"     envDefault:"1"`
+	TraceFollowClients bool    `env:"TRACE_FOLLOW_CLIENTS"        envDefault:"false"`
 }
 
 // Role says which variables must be there.
@@ -113,6 +122,7 @@ func (c *Config) checkShared(f *faults) {
 	f.need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
 	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
+	c.checkTraces(f)
 }
 
 // checkServe checks what the API needs beyond that.
@@ -208,6 +218,10 @@ func describe(t reflect.Type) string {
 		return "a duration such as 500ms, 30s or 5m"
 	case reflect.TypeFor[slog.Level]():
 		return "debug, info, warn or error"
+	case reflect.TypeFor[bool]():
+		return "true or false"
+	case reflect.TypeFor[float64]():
+		return "a number"
 	default:
 		return "a whole number"
 	}

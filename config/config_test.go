@@ -67,7 +67,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
 		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
-		LogFormat: "json",
+		LogFormat: "json", OTLPProtocol: "http/protobuf", ServiceName: "chain-access-gateway", TracesSampler: "parentbased_always_on", TracesSamplerArg: 1,
 	}
 	if c != want {
 		t.Errorf("got %+v\nwant %+v", c, want)
@@ -133,6 +133,16 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "CALL_TIMEOUT", "30", "a duration"},
 		{Serve, "CALL_TIMEOUT", "999ms", "between 1s and 5m"},
 		{Serve, "CALL_TIMEOUT", "301s", "between 1s and 5m"},
+		{Serve, "OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4317", "http://"},
+		{Worker, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://canary", "http://"},
+		{Serve, "OTEL_EXPORTER_OTLP_HEADERS", "Authorization", "name=value"},
+		{Serve, "OTEL_EXPORTER_OTLP_HEADERS", "a=%zzcanary", "name=value"},
+		{Serve, "OTEL_EXPORTER_OTLP_HEADERS", "a=b%0d%0acanary", "name=value"},
+		{Worker, "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc-canary", "http/protobuf"},
+		{Serve, "OTEL_TRACES_SAMPLER", "jaeger_remote_canary", "one of always_on"},
+		{Serve, "OTEL_TRACES_SAMPLER_ARG", "canary", "a number"},
+		{Serve, "OTEL_TRACES_SAMPLER_ARG", "1.5", "between 0 and 1"},
+		{Serve, "TRACE_FOLLOW_CLIENTS", "canary", "true or false"},
 		{Serve, "DRAIN_DELAY", "-1s", "between 0s and 1m"},
 		{Serve, "DRAIN_DELAY", "61s", "between 0s and 1m"},
 		{Serve, "DRAIN_DELAY", "3", "a duration"},

@@ -99,6 +99,13 @@ func (r *Recorder) Dropped() int64 { return r.dropped.Load() }
 // Written is how many records reached PostgreSQL since the start.
 func (r *Recorder) Written() int64 { return r.written.Load() }
 
+// Buffered is how many records are held, those being written included, and how many are held at most.
+func (r *Recorder) Buffered() (held, most int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending) + r.inFlight, r.o.Buffer
+}
+
 // Close stops taking records and writes those it holds, until ctx ends. What is left then is dropped and counted, and told by the error.
 func (r *Recorder) Close(ctx context.Context) error {
 	r.mu.Lock()

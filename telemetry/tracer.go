@@ -20,7 +20,7 @@ import (
 
 // Tracing is what the operator has configured of traces.
 type Tracing struct {
-	Endpoint    string            // base address of a receiver of OTLP over HTTP; empty for no traces
+	Endpoint    string            // address of a receiver of OTLP over HTTP, path included; empty for no traces
 	Headers     map[string]string // to the receiver; may hold a credential
 	ServiceName string
 	Role        string // of the process: api or worker
@@ -30,11 +30,6 @@ type Tracing struct {
 	// is sampled.
 	FollowClients bool
 	Logger        *slog.Logger
-}
-
-// Samplers lists the values of OTEL_TRACES_SAMPLER.
-func Samplers() []string {
-	return []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}
 }
 
 func (o *Tracing) sampler() (sdktrace.Sampler, error) {
@@ -52,7 +47,7 @@ func (o *Tracing) sampler() (sdktrace.Sampler, error) {
 	case "parentbased_traceidratio":
 		return sdktrace.ParentBased(sdktrace.TraceIDRatioBased(o.Ratio)), nil
 	}
-	return nil, fmt.Errorf("traces: there is no sampler %q", o.Sampler)
+	return nil, fmt.Errorf("OTEL_TRACES_SAMPLER: there is no sampler %q", o.Sampler)
 }
 
 // Tracer makes spans. A nil one makes none, at no cost: its methods and those of the spans it gives do nothing.

@@ -88,6 +88,9 @@ func (r *running) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.Handler.ServeHTTP(w, req)
 }
 
+// requests is how many are being handled.
+func (r *running) requests() float64 { return float64(max(0, r.count.Load()-1)) }
+
 func (r *running) leave() {
 	if r.count.Add(-1) == 0 {
 		r.once.Do(func() { close(r.over) }) // a request that was read late may come and go after that

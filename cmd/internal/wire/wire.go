@@ -10,12 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
@@ -101,6 +98,10 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		return err
 	}
 	defer b.close()
+	tracer, err := newTracer(ctx, cfg, "api", log)
+	if err != nil {
+		return err
+	}
 	//nolint:contextcheck // the recorder outlives ctx: what is recorded while draining is written too
 	recorder := store.NewRecorder(b.store, store.RecorderOptions{
 		Logger:  log,
@@ -120,13 +121,14 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	handler := api.Handler(api.Options{
 		Relay: relay.New(relay.Options{
 			Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Cache: answers, Links: links,
-			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log,
+			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
 		}),
 		Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
 		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Random: rand.Reader, Logger: log,
-		Draining: draining,
+		Draining: draining, Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	server := newAPIServer(ctx, handler, cfg, log)
+	listener = watchAPI(b, server, recorder, listener)
 
 	// The board is read until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -150,6 +152,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		}
 		return nil
 	}))
+	closeTracer(ctx, tracer, log)
 	stopWatching()
 	background.Wait()
 	return err
@@ -176,25 +179,4 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
-}
-
-// serveMetrics answers /metrics and profiles (/debug/pprof/) on a port of its own until ctx ends. A port that cannot be had is told and does not stop the role.
-func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log *slog.Logger) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		log.Error("metrics are not served: set METRICS_ADDRESS to a free port", "error", err)
-		return
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
-	log.Info("metrics", "address", listener.Addr().String())
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
-	if err := ignoreClosed(server.Serve(listener)); err != nil {
-		log.Error("metrics are not served any more", "error", err)
-	}
 }

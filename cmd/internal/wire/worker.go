@@ -9,10 +9,13 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/opentelemetry"
+	"go.temporal.io/sdk/interceptor"
 	temporallog "go.temporal.io/sdk/log"
 
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/flush"
+	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/worker"
 )
 
@@ -24,9 +27,18 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		return err
 	}
 	defer b.close()
+	tracer, err := newTracer(ctx, cfg, "worker", log)
+	if err != nil {
+		return err
+	}
+	defer closeTracer(ctx, tracer, log)
+	traced, err := traceWorkflows(tracer)
+	if err != nil {
+		return err
+	}
 	temporal, err := client.NewLazyClient(client.Options{
 		HostPort: cfg.TemporalAddress, Namespace: cfg.TemporalNamespace,
-		Logger: temporallog.NewStructuredLogger(log),
+		Logger: temporallog.NewStructuredLogger(log), Interceptors: traced,
 	})
 	if err != nil {
 		return fmt.Errorf("TEMPORAL_ADDRESS: %w", err)
@@ -56,6 +68,20 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	stopWatching()
 	background.Wait()
 	return err
+}
+
+// traceWorkflows gives what makes spans of workflows and activities; nothing when nothing is traced.
+func traceWorkflows(tracer *telemetry.Tracer) ([]interceptor.ClientInterceptor, error) {
+	if tracer == nil {
+		return nil, nil
+	}
+	traced, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
+		Tracer: tracer.Provider().Tracer("go.temporal.io/sdk"), DisableBaggage: true, AllowInvalidParentSpans: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("trace workflows: %w", err)
+	}
+	return []interceptor.ClientInterceptor{traced}, nil
 }
 
 const lastFlush = 10 * time.Second

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
+)
+
+// watchAPI has the figures of the API role read at each scrape. What it gives listens in the listener's place.
+func watchAPI(b *base, server *apiServer, recorder *store.Recorder, listener net.Listener) net.Listener {
+	counted := &countedListener{Listener: listener}
+	b.metrics.Calls.Expect(b.pool.Chains()...)
+	b.metrics.Gauge("gateway_http_requests_in_flight", "HTTP requests that are being handled; a batch is one.", server.running.requests)
+	b.metrics.Gauge("gateway_http_connections_open", "Connections of clients that are open.", counted.connections)
+	b.metrics.Gauge("gateway_call_records_buffered", "Call records in memory that are not written yet.",
+		func() float64 { held, _ := recorder.Buffered(); return float64(held) })
+	b.metrics.Gauge("gateway_call_records_buffer_limit", "Call records that are held at most; more are dropped.",
+		func() float64 { _, most := recorder.Buffered(); return float64(most) })
+	return counted
+}
+
+// countedListener counts the connections that it accepted and that are not closed.
+type countedListener struct {
+	net.Listener
+	open atomic.Int64
+}
+
+// Accept waits for a connection and counts it.
+func (l *countedListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // net/http looks at what it is
+	}
+	l.open.Add(1)
+	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+}
+
+func (l *countedListener) connections() float64 { return float64(l.open.Load()) }
+
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+// Close closes the connection, which counts no more.
+func (c *countedConn) Close() error {
+	c.closed()
+	return c.Conn.Close() //nolint:wrapcheck // net/http looks at what it is
+}
+
+// newTracer makes the tracer that cfg asks for; nil when it asks for none.
+func newTracer(ctx context.Context, cfg config.Config, role string, log *slog.Logger) (*telemetry.Tracer, error) {
+	headers, err := cfg.TraceHeaders()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names its variable
+	}
+	return telemetry.NewTracer(ctx, telemetry.Tracing{
+		Endpoint: cfg.TracesEndpoint(), Headers: headers, ServiceName: cfg.ServiceName, Role: role,
+		Sampler: cfg.TracesSampler, Ratio: cfg.TracesSamplerArg, FollowClients: cfg.TraceFollowClients, Logger: log,
+	})
+}
+
+const lastSpans = 3 * time.Second
+
+// closeTracer sends the last spans. A receiver that is away does not keep a role from ending well.
+func closeTracer(ctx context.Context, tracer *telemetry.Tracer, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSpans)
+	defer cancel()
+	if err := tracer.Close(ctx); err != nil {
+		log.Warn("the last traces are lost", "error", err)
+	}
+}
