@@ -75,6 +75,7 @@ type options struct {
 	proxies   int
 	now       func() time.Time
 	random    io.Reader
+	tracer    *telemetry.Tracer
 	apply     bool // a snapshot in which every upstream is healthy
 }
 
@@ -106,11 +107,11 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.server = httptest.NewUnstartedServer(api.Handler(api.Options{
 		Relay: relay.New(relay.Options{
 			Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Links: links,
-			Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls,
+			Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
 		}),
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Random: o.random, Logger: log, Draining: make(chan struct{}),
-		Metrics: g.metrics.Calls,
+		Metrics: g.metrics.Calls, Tracer: o.tracer,
 	}))
 	g.server.Config.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	g.server.Start()

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // Concurrent admissions share pipelines: each lane sends what has gathered while its last pipeline was under way. Two lanes keep
@@ -48,6 +50,8 @@ type lanes struct {
 	stopped chan struct{} // closed when every lane has ended
 	wg      sync.WaitGroup
 	once    sync.Once
+
+	pipelines atomic.Pointer[telemetry.Pipelines]
 }
 
 func startLanes(rdb redis.UniversalClient) *lanes {
@@ -162,15 +166,20 @@ func (l *lanes) send(batch []*job) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
 	defer cancel()
+	measured := l.pipelines.Load()
+	begun := measured.Begin()
+	var err error // each command carries its own as well
 	if len(batch) == 1 {
-		_ = l.rdb.Process(ctx, batch[0].cmd) // the error is on the command
+		err = l.rdb.Process(ctx, batch[0].cmd)
 	} else {
 		pipe := l.rdb.Pipeline()
 		for _, j := range batch {
 			_ = pipe.Process(ctx, j.cmd)
 		}
-		_, _ = pipe.Exec(ctx) // each command carries its own error
+		_, err = pipe.Exec(ctx)
 	}
+	_, answered := errors.AsType[redis.Error](err)
+	measured.End(begun, len(batch), err != nil && !answered)
 	for _, j := range batch {
 		j.done <- struct{}{}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // SlotLength is how long a usage bucket stays open.
@@ -90,6 +91,9 @@ func (m *Meter) Close() error {
 	}
 	return m.rdb.Close()
 }
+
+// Measure has round trips measured from now on.
+func (m *Meter) Measure(p *telemetry.Pipelines) { m.lanes.pipelines.Store(p) }
 
 // Ping tells whether Redis answers.
 func (m *Meter) Ping(ctx context.Context) error { return m.rdb.Ping(ctx).Err() }

@@ -50,7 +50,9 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 		s.Close()
 		return nil, unreachable("REDIS_URL", "Redis", err)
 	}
-	return &base{store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: telemetry.NewMetrics()}, nil
+	metrics := telemetry.NewMetrics()
+	m.Measure(metrics.Pipelines)
+	return &base{store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: metrics}, nil
 }
 
 // unreachable says in one line which variable to check; the libraries' errors have several.
