@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 const jsonType = "application/json; charset=utf-8"
@@ -63,7 +64,11 @@ func (s *server) refuse(c *gin.Context, f *fault.Error) {
 // faults with a cause are the operator's. Calls are counted and logged by the relay.
 func (s *server) noteFault(c *gin.Context, f *fault.Error) {
 	s.Metrics.Refused(f.Reason)
-	s.Tracer.Current(c.Request.Context()).Set("gateway.reason", f.Reason.String())
+	if kept, traced := c.Get(spanKey); traced {
+		if span, ok := kept.(*telemetry.Span); ok {
+			span.Set("gateway.reason", f.Reason.String())
+		}
+	}
 	if f.Cause == nil {
 		return
 	}

@@ -91,6 +91,8 @@ func (s *server) identifyRequest(c *gin.Context) {
 	c.Writer.Header()[requestIDHeader] = []string{id.String()}
 }
 
+const spanKey = "span"
+
 // trace makes a span of the request; what is asked again and again by whoever routes to this process has none.
 func (s *server) trace(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" {
@@ -99,6 +101,7 @@ func (s *server) trace(c *gin.Context) {
 	ctx, span := s.Tracer.Request(c.Request, c.FullPath(), c.Writer.Header().Get(requestIDHeader))
 	defer span.End()
 	c.Request = c.Request.WithContext(ctx)
+	c.Set(spanKey, span)
 	c.Next()
 	span.SetInt("http.response.status_code", c.Writer.Status())
 }

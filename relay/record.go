@@ -123,31 +123,32 @@ func newCallLog(logger *slog.Logger, now func() time.Time) callLog {
 
 func (l *callLog) write(rec *store.Call, f *fault.Error, outcome telemetry.Outcome) {
 	failed := f != nil && outcome != telemetry.ClientGone && (outcome != telemetry.Refused || f.Cause != nil)
-	switch {
-	case failed && f.Reason == fault.InternalFault:
-		l.line(slog.LevelError, "call failed", rec, f)
-	case failed:
-		l.line(slog.LevelWarn, "call failed", rec, f)
-	case l.all:
-		l.line(slog.LevelDebug, "call", rec, f)
+	if !failed {
+		if l.all {
+			l.logger.LogAttrs(context.Background(), slog.LevelDebug, "call", attributes(rec, f)...)
+		}
+		return
 	}
+	leftOut, ok := l.limit.Let(failureKind{rec.Chain, f.Reason})
+	if !ok && !l.all {
+		return
+	}
+	level := slog.LevelWarn
+	if f.Reason == fault.InternalFault {
+		level = slog.LevelError
+	}
+	l.logger.LogAttrs(context.Background(), level, "call failed", append(attributes(rec, f), slog.Int("left_out", leftOut))...)
 }
 
-func (l *callLog) line(level slog.Level, msg string, rec *store.Call, f *fault.Error) {
-	attributes := make([]slog.Attr, 0, 14)
-	if !l.all {
-		leftOut, ok := l.limit.Let(failureKind{rec.Chain, f.Reason})
-		if !ok {
-			return
-		}
-		attributes = append(attributes, slog.Int("left_out", leftOut))
+func attributes(rec *store.Call, f *fault.Error) []slog.Attr {
+	list := []slog.Attr{
+		slog.String("request_id", rec.RequestID.String()), slog.Int("index", rec.Index), slog.String("chain", string(rec.Chain)),
+		slog.String("method", rec.Method), slog.String("outcome", rec.Outcome), slog.Int("status", rec.HTTPStatus),
+		slog.String("upstream", rec.Upstream), slog.Int("attempts", rec.Attempts), slog.Duration("took", rec.Duration),
+		slog.Int64("bytes", rec.ResponseBytes),
 	}
-	attributes = append(attributes, slog.String("request_id", rec.RequestID.String()), slog.Int("index", rec.Index),
-		slog.String("chain", string(rec.Chain)), slog.String("method", rec.Method), slog.String("outcome", rec.Outcome),
-		slog.Int("status", rec.HTTPStatus), slog.String("upstream", rec.Upstream), slog.Int("attempts", rec.Attempts),
-		slog.Duration("took", rec.Duration), slog.Int64("bytes", rec.ResponseBytes))
 	if f != nil && f.Cause != nil {
-		attributes = append(attributes, slog.Any("cause", f.Cause))
+		list = append(list, slog.Any("cause", f.Cause))
 	}
-	l.logger.LogAttrs(context.Background(), level, msg, attributes...)
+	return list
 }

@@ -135,8 +135,8 @@ func (t *Tracer) Request(r *http.Request, route, requestID string) (context.Cont
 	default:
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: client.WithTraceState(trace.TraceState{})}))
 	}
-	ctx, span := t.tracer.Start(ctx, name, options...)
-	return ctx, spanOf(span)
+	ctx, span := t.tracer.Start(ctx, name, options...) //nolint:spancheck // ended by Span.End
+	return ctx, spanOf(span)                           //nolint:spancheck // as above
 }
 
 // Start begins a span within that of ctx. Without one that is recorded there is none to begin.
@@ -144,8 +144,8 @@ func (t *Tracer) Start(ctx context.Context, name string) (context.Context, *Span
 	if t == nil || !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, nil
 	}
-	ctx, span := t.tracer.Start(ctx, name)
-	return ctx, spanOf(span)
+	ctx, span := t.tracer.Start(ctx, name) //nolint:spancheck // ended by Span.End
+	return ctx, spanOf(span)               //nolint:spancheck // as above
 }
 
 // Current is the span of ctx, nil when it has none that is recorded.

@@ -110,8 +110,12 @@ func TestSamplersKeepTheirShare(t *testing.T) {
 		ratio       float64
 		least, most int
 	}{
-		{"always_on", 0, requests, requests}, {"always_off", 1, 0, 0}, {"traceidratio", 0, 0, 0}, {"traceidratio", 1, requests, requests},
-		{"parentbased_always_on", 0, requests, requests}, {"parentbased_always_off", 1, 0, 0},
+		{"always_on", 0, requests, requests},
+		{"always_off", 1, 0, 0},
+		{"traceidratio", 0, 0, 0},
+		{"traceidratio", 1, requests, requests},
+		{"parentbased_always_on", 0, requests, requests},
+		{"parentbased_always_off", 1, 0, 0},
 		{"parentbased_traceidratio", 0.5, requests / 5, requests * 4 / 5},
 	} {
 		tr, receiver := tracer(t, func(o *telemetry.Tracing) { o.Sampler, o.Ratio = tc.sampler, tc.ratio })

@@ -121,8 +121,9 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	draining := make(chan struct{})
 	handler := api.Handler(api.Options{
-		Relay: relay.New(relay.Options{
+		Relay: relay.New(relay.Options{ //nolint:contextcheck // asks the logger for its level, once
 			Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Cache: answers, Links: links,
+			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
 			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
 		}),
 		Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
