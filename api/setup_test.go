@@ -104,11 +104,13 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.fences = fences.New(g.store, g.meter, g.hasher, o.now)
 	g.recorder = store.NewRecorder(g.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})
 	t.Cleanup(g.flushRecords)
+	calls := relay.New(relay.Options{
+		Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Links: links,
+		Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
+	})
+	g.metrics.WatchCache(calls.CacheFigures)
 	g.server = httptest.NewUnstartedServer(api.Handler(api.Options{
-		Relay: relay.New(relay.Options{
-			Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Links: links,
-			Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
-		}),
+		Relay:  calls,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Random: o.random, Logger: log, Draining: make(chan struct{}),
 		Metrics: g.metrics.Calls, Tracer: o.tracer,

@@ -72,7 +72,7 @@ func (reply *Reply) count(rec *store.Call, outcome telemetry.Outcome) {
 	done := telemetry.Call{
 		Class: telemetry.ClassOf(c.method, chain.Class(rec.Class)), Outcome: outcome, Tier: c.envelope.Tier, Units: rec.Units,
 		Gate: reply.Timing.Gate, Route: reply.Timing.Route, Upstream: reply.Timing.Upstream, Total: rec.Duration,
-		Asked: rec.Attempts > 0, Streamed: c.streamed, RequestBytes: rec.RequestBytes, AnswerBytes: rec.ResponseBytes,
+		Asked: rec.Attempts > 0 || reply.Timing.Upstream > 0, Streamed: c.streamed, RequestBytes: rec.RequestBytes, AnswerBytes: rec.ResponseBytes,
 	}
 	if reply.Fault != nil && outcome != telemetry.ClientGone {
 		done.Reason = reply.Fault.Reason
@@ -98,6 +98,16 @@ func (reply *Reply) mark(rec *store.Call, outcome telemetry.Outcome) {
 	if reply.call.endSpan {
 		span.SetInt("gateway.index", rec.Index)
 		span.End()
+	}
+}
+
+// CacheFigures are those of CacheStats, for a scrape.
+func (r *Relay) CacheFigures() telemetry.CacheFigures {
+	s := r.CacheStats()
+	return telemetry.CacheFigures{
+		Local: s.LocalHits, Short: s.ShortHits, Memory: s.MemoryHits, Redis: s.RedisHits, Misses: s.Misses, Shared: s.Followers,
+		Stores: s.Stores, Evictions: s.Evictions, Bytes: s.Bytes, Entries: s.Entries,
+		RedisErrors: s.RedisErrors, Corrupt: s.Corrupt, DroppedWrites: s.DroppedWrites,
 	}
 }
 

@@ -25,6 +25,12 @@ func busy(t testing.TB) *telemetry.Metrics {
 		}}}
 	})
 	m.Pipelines.End(m.Pipelines.Begin(), 3, false)
+	m.WatchCache(func() telemetry.CacheFigures {
+		return telemetry.CacheFigures{
+			Local: 1, Short: 2, Memory: 3, Redis: 4, Misses: 5, Shared: 6, Stores: 7, Evictions: 8, Bytes: 9, Entries: 10,
+			RedisErrors: 11, Corrupt: 12, DroppedWrites: 13,
+		}
+	})
 	return m
 }
 
@@ -158,6 +164,23 @@ func TestUpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
 	}
 	if value(t, left, `gateway_upstream_attempts_total{chain="base_mainnet",outcome="answer",upstream="provider-a"}`) != "1" {
 		t.Error("the upstream of that name on another chain was removed too")
+	}
+}
+
+func TestTheCacheIsReadAtEachScrape(t *testing.T) {
+	t.Parallel()
+	got := scrape(t, busy(t))
+	for series, want := range map[string]string{
+		`gateway_cache_hits_total{place="local"}`: "1", `gateway_cache_hits_total{place="short"}`: "2",
+		`gateway_cache_hits_total{place="memory"}`: "3", `gateway_cache_hits_total{place="redis"}`: "4",
+		"gateway_cache_misses_total": "5", "gateway_cache_coalesced_calls_total": "6", "gateway_cache_stores_total": "7",
+		"gateway_cache_evictions_total": "8", "gateway_cache_size_bytes": "9", "gateway_cache_entries": "10",
+		`gateway_cache_redis_faults_total{fault="failed"}`: "11", `gateway_cache_redis_faults_total{fault="corrupt"}`: "12",
+		`gateway_cache_redis_faults_total{fault="dropped_write"}`: "13",
+	} {
+		if v := value(t, got, series); v != want {
+			t.Errorf("%s is %s, want %s", series, v, want)
+		}
 	}
 }
 

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 )
 
 // watchAPI has the figures of the API role read at each scrape. What it gives listens in the listener's place.
-func watchAPI(b *base, server *apiServer, recorder *store.Recorder, listener net.Listener) net.Listener {
+func watchAPI(b *base, server *apiServer, recorder *store.Recorder, calls *relay.Relay, listener net.Listener) net.Listener {
+	b.metrics.WatchCache(calls.CacheFigures)
 	counted := &countedListener{Listener: listener}
 	b.metrics.Calls.Expect(b.pool.Chains()...)
 	b.metrics.Gauge("gateway_http_requests_in_flight", "HTTP requests that are being handled; a batch is one.", server.running.requests)

@@ -100,10 +100,6 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		return err
 	}
 	defer b.close()
-	tracer, err := newTracer(ctx, cfg, "api", log)
-	if err != nil {
-		return err
-	}
 	//nolint:contextcheck // the recorder outlives ctx: what is recorded while draining is written too
 	recorder := store.NewRecorder(b.store, store.RecorderOptions{
 		Logger:  log,
@@ -117,21 +113,25 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	if err != nil {
 		return err
 	}
+	tracer, err := newTracer(ctx, cfg, "api", log)
+	if err != nil {
+		return err
+	}
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	draining := make(chan struct{})
+	//nolint:contextcheck // it asks the logger for its level, once
+	calls := relay.New(relay.Options{
+		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Cache: answers, Links: links,
+		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
+	})
 	handler := api.Handler(api.Options{
-		Relay: relay.New(relay.Options{ //nolint:contextcheck // asks the logger for its level, once
-			Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Cache: answers, Links: links,
-			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
-			Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
-		}),
-		Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
+		Relay: calls, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
 		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Random: rand.Reader, Logger: log,
 		Draining: draining, Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	server := newAPIServer(ctx, handler, cfg, log)
-	listener = watchAPI(b, server, recorder, listener)
+	listener = watchAPI(b, server, recorder, calls, listener)
 
 	// The board is read until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
