@@ -61,6 +61,7 @@ func Open(ctx context.Context, url string) (*Meter, error) {
 	opts.DialTimeout = 2 * time.Second
 	opts.DialerRetries = 1 // whoever waits for a lane waits for its connection too
 	opts.ContextTimeoutEnabled = true
+	opts.Protocol = 2 // the third looks for pushed messages, which nobody sends here, before every reply
 	return New(ctx, redis.NewClient(opts))
 }
 
