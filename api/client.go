@@ -11,7 +11,10 @@ import (
 // bearer gives the key of the Authorization header, empty when there is none. The scheme's case does not matter.
 func bearer(r *http.Request) string {
 	const scheme = "bearer "
-	value := r.Header.Get("Authorization")
+	var value string
+	if values := r.Header["Authorization"]; len(values) > 0 {
+		value = values[0]
+	}
 	if len(value) <= len(scheme) || !strings.EqualFold(value[:len(scheme)], scheme) {
 		return ""
 	}

@@ -145,14 +145,14 @@ elseif mode == 'charge' then
   end
 end
 
--- Usage lines live in the bucket of the current slot. The first write gives the bucket its generation and lists it as dirty.
+-- Usage lines live in the bucket of the current slot; each counts its calls, and ends in what one of them weighs. The first write gives
+-- the bucket its generation and lists it as dirty.
 local slot = format('%d', seconds - seconds % SLOT_SECONDS)
 local bucket = tag .. 'b:' .. slot .. ':' .. account
-local field = period .. '|' .. outcome .. '|' .. source .. '|' .. ARGV[6]
-if call('HINCRBY', bucket, field .. '|n', 1) == 1 and call('HSETNX', bucket, 'g', ARGV[7]) == 1 then
+local field = period .. '|' .. outcome .. '|' .. source .. '|' .. ARGV[6] .. '|' .. (outcome == 'ok' and ARGV[4] or '0')
+if call('HINCRBY', bucket, field, 1) == 1 and call('HSETNX', bucket, 'g', ARGV[7]) == 1 then
   call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
 end
-if outcome == 'ok' and units > 0 then call('HINCRBY', bucket, field .. '|u', ARGV[4]) end
 
 if refused then return format('1|%s|%d|%d|%d|%s', refused[1], refused[2], refused[3], math.ceil(refused[4]), refused[5]) end
 return '0|' .. period .. '|' .. source .. '|' .. day

@@ -119,34 +119,39 @@ func parseBucket(shard int, member string, fields map[string]string) (account.Us
 // parseLines reads the fields of a bucket. One that no script of the meter wrote becomes a line whose period is no date, which the
 // record refuses: the bucket is then told and kept, and keeps no other from moving.
 func parseLines(fields map[string]string) []account.UsageLine {
-	lines := make(map[string]*account.UsageLine, len(fields)/2+1)
+	lines := make(map[string]*account.UsageLine, len(fields))
 	for field, value := range fields {
 		if field == "g" {
 			continue
 		}
-		words, isUnits := strings.CutSuffix(field, "|u")
-		words, isRequests := strings.CutSuffix(words, "|n")
+		bar := max(strings.LastIndexByte(field, '|'), 0)
+		words := field[:bar]
 		line, known := lines[words]
 		if !known {
 			line, known = parseLine(words)
 		}
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || !known || isUnits == isRequests {
+		requests, err1 := strconv.ParseInt(value, 10, 64)
+		each, err2 := strconv.ParseUint(field[min(bar+1, len(field)):], 10, 63)
+		units, fits := product(requests, int64(each)) //nolint:gosec // 63 bits
+		if err1 != nil || err2 != nil || !known || !fits {
 			lines[field] = &account.UsageLine{Period: fmt.Sprintf("foreign field %q with value %q", field, value)}
 			continue
 		}
 		lines[words] = line
-		if isUnits {
-			line.Units = plan.Units(n)
-		} else {
-			line.Requests = n
-		}
+		line.Requests += requests
+		line.Units += plan.Units(units)
 	}
 	all := make([]account.UsageLine, 0, len(lines))
 	for _, line := range lines {
 		all = append(all, *line)
 	}
 	return all
+}
+
+// product is n × each, which is not negative, when it fits.
+func product(n, each int64) (int64, bool) {
+	p := n * each
+	return p, n == 0 || p/n == each
 }
 
 // parseLine reads <period>|<outcome>|<source>|<key>|<agent>|<chain>|<service>|<method>|<class>|<tier>.

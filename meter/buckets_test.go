@@ -182,14 +182,16 @@ func TestForeignFieldsOfABucketBecomeALineThatTheRecordRefuses(t *testing.T) {
 	for name, field := range map[string][2]string{
 		"no words":          {"x", "1"},
 		"empty name":        {"", "1"},
-		"too few words":     {"2026-11-01|ok|n", "1"},
-		"too many words":    {good + "|more|n", "1"},
-		"no key":            {"2026-11-01|ok|plan|nobody||c|s|m|x|balanced|n", "1"},
-		"no count":          {good + "|n", "many"},
-		"count of no int64": {good + "|u", "9223372036854775808"},
+		"too few words":     {"2026-11-01|ok|0", "1"},
+		"too many words":    {good + "|more|0", "1"},
+		"no key":            {"2026-11-01|ok|plan|nobody||c|s|m|x|balanced|0", "1"},
+		"no count":          {good + "|0", "many"},
+		"count of no int64": {good + "|1", "9223372036854775808"},
+		"units of no int64": {good + "|9223372036854775807", "2"},
+		"less than nothing": {good + "|-1", "1"},
 		"no such figure":    {good + "|z", "1"},
-		"two figures":       {good + "|n|u", "1"},
-		"bar only":          {"|n", "1"},
+		"two figures":       {good + "|1|1", "1"},
+		"bar only":          {"|0", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

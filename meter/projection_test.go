@@ -168,7 +168,7 @@ func TestSeedCountsOnlyItsOwnKeyDayAndPeriod(t *testing.T) {
 	b.seed(t, neighbour, meter.Figure{})
 	b.mustAdmit(t, neighbour, charge(4))
 	// A call of the next period of the same account.
-	b.rdb.HIncrBy(b.ctx, openBucket(t, b, c), "2027-01-01|ok|plan|"+c.Key.String()+"||c|s|m|x|balanced|u", 50_000)
+	b.rdb.HIncrBy(b.ctx, openBucket(t, b, c), "2027-01-01|ok|plan|"+c.Key.String()+"||c|s|m|x|balanced|1000", 50)
 
 	b.rdb.Del(b.ctx, dayKey(c, midnight), periodKey(c, c.account.Current.Key()))
 	b.seed(t, c, meter.Figure{})

@@ -25,11 +25,8 @@ local function add(bucket, slot)
   if by_day and math.floor(tonumber(slot) / 86400) ~= tonumber(ARGV[6]) then return end
   local all = redis.call('HGETALL', bucket)
   for i = 1, #all, 2 do
-    local field = all[i]
-    if string.sub(field, -2) == '|u' then
-      local period, key = string.match(field, '^([^|]*)|[^|]*|[^|]*|([^|]*)|')
-      if (by_day and key == ARGV[5]) or (not by_day and period == ARGV[6]) then sum = sum + tonumber(all[i + 1]) end
-    end
+    local period, key, each = string.match(all[i], '^([^|]*)|[^|]*|[^|]*|([^|]*)|.*|(%d+)$')
+    if (by_day and key == ARGV[5]) or (not by_day and period == ARGV[6]) then sum = sum + tonumber(each) * tonumber(all[i + 1]) end
   end
 end
 

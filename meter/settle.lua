@@ -32,8 +32,6 @@ local bucket = tag .. 'b:' .. slot .. ':' .. account
 if redis.call('HSETNX', bucket, 'g', ARGV[9]) == 1 then
   redis.call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
 end
-local refunded = period .. '|refund|' .. ARGV[5] .. '|' .. ARGV[7]
-redis.call('HINCRBY', bucket, refunded .. '|n', -1)
-redis.call('HINCRBY', bucket, refunded .. '|u', string.format('%d', -units))
-redis.call('HINCRBY', bucket, period .. '|' .. ARGV[8] .. '||' .. ARGV[7] .. '|n', 1)
+redis.call('HINCRBY', bucket, period .. '|refund|' .. ARGV[5] .. '|' .. ARGV[7] .. '|' .. ARGV[3], -1)
+redis.call('HINCRBY', bucket, period .. '|' .. ARGV[8] .. '||' .. ARGV[7] .. '|0', 1)
 return 1
