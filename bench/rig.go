@@ -143,11 +143,11 @@ func (r *rig) startNginx(ctx context.Context, node string) error {
 	return nil
 }
 
-// start runs a program that ends with this one, however that ends.
+// start runs a program that ends with this one, however that ends. It is asked to, for nginx would leave its workers behind.
 func (r *rig) start(name, program string, env []string, args ...string) (*process.Process, error) {
 	return process.Start(process.Spec{
 		Name: name, Path: program, Args: args, Env: env, LogFile: filepath.Join(r.dir, name+".log"),
-		Stop: []syscall.Signal{syscall.SIGTERM}, ParentDeath: syscall.SIGKILL,
+		Stop: []syscall.Signal{syscall.SIGTERM}, ParentDeath: syscall.SIGTERM,
 	})
 }
 

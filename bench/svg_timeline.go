@@ -86,7 +86,7 @@ func niceTop(values []float64, least float64) float64 {
 		}
 	}
 	step := math.Pow(10, math.Floor(math.Log10(max(most, 0.001))))
-	for _, factor := range []float64{1, 2, 4, 6, 8} {
+	for _, factor := range []float64{1, 1.2, 1.6, 2, 3, 4, 6, 8} {
 		if step*factor >= most {
 			return step * factor
 		}
