@@ -37,14 +37,12 @@ func TestStockClientsAcceptTheGateway(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	t.Run("scripts", func(t *testing.T) { //nolint:paralleltest // the gateway lives until all of them are through
-		for _, script := range scripts {
-			t.Run(strings.TrimSuffix(script, ".test.js"), func(t *testing.T) {
-				t.Parallel()
-				run(t, env, "node", "--test", script)
-			})
-		}
-	})
+	for _, script := range scripts {
+		t.Run(strings.TrimSuffix(script, ".test.js"), func(t *testing.T) {
+			t.Parallel()
+			run(t, env, "node", "--test", script)
+		})
+	}
 }
 
 // install fetches the locked packages unless they are there.
