@@ -19,7 +19,7 @@ import (
 
 const (
 	// patience bounds one run of node, and the installation of its packages.
-	patience = 4 * time.Minute
+	patience = 8 * time.Minute
 	// startPatience is longer: Temporal's server may still have to be built.
 	startPatience = 15 * time.Minute
 	stopPatience  = time.Minute
