@@ -31,6 +31,9 @@ type Upstream struct {
 	URL     string            `yaml:"url"`
 	Headers map[string]string `yaml:"headers"`
 	Supply  string            `yaml:"supply"`
+	// HTTP2 says that an http:// address speaks HTTP/2 without TLS, for reads; submissions go there over HTTP/1.1 all the same. Behind
+	// https:// it is negotiated.
+	HTTP2 bool `yaml:"http2"`
 	// MaxConcurrent bounds how many calls one process has under way here at once, MaxPerSecond how many it begins in a second; 0 is no
 	// bound. They keep an operator's own plan with the provider from being overrun.
 	MaxConcurrent int     `yaml:"max_concurrent"`
@@ -116,7 +119,7 @@ func syntaxFault(err error) error {
 	case errors.Is(err, io.EOF):
 		what = "it is empty"
 	case is[*yaml.UnknownFieldError](err):
-		what = "a member has an unknown name; chains have chain_id and upstreams, an upstream has name, url, headers, supply, max_concurrent and max_per_second"
+		what = "a member has an unknown name; chains have chain_id and upstreams, an upstream has name, url, headers, supply, http2, max_concurrent and max_per_second"
 	case is[*yaml.TypeError](err), is[*yaml.UnexpectedNodeTypeError](err), is[*yaml.OverflowError](err):
 		what = "a value is of the wrong kind"
 	}
@@ -169,6 +172,9 @@ func (u *Upstream) complete(place string, getenv func(string) string) []error {
 		if strings.ContainsFunc(u.Headers[name], unfitForHeader) {
 			fault("headers."+name, "a value is one line without control characters")
 		}
+	}
+	if u.HTTP2 && strings.HasPrefix(strings.ToLower(u.URL), "https:") {
+		fault("http2", "leave it out: behind https:// HTTP/2 is negotiated")
 	}
 	if u.Supply == "" {
 		u.Supply = "public"

@@ -107,6 +107,8 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{one(good + `, max_concurrent: -1`), "upstreams[0].max_concurrent: give a whole number"},
 		{one(good + `, max_concurrent: 100001`), "upstreams[0].max_concurrent: give a whole number"},
 		{one(good + `, max_concurrent: canary`), "a value is of the wrong kind"},
+		{one(`name: a, url: "https://example.org", http2: true`), "upstreams[0].http2: leave it out"},
+		{one(good + `, http2: sometimes`), "a value is of the wrong kind"},
 		{one(good + `, max_per_second: -0.5`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, max_per_second: 0.001`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, max_per_second: .nan`), "upstreams[0].max_per_second: give a number"},

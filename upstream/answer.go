@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/klauspost/compress/gzip"
+
 	"github.com/chainaccess/gateway/jsonrpc"
 )
 
@@ -19,6 +21,8 @@ type Answer struct {
 	Rest   io.Reader
 
 	body   io.ReadCloser
+	source io.Reader    // body, or what it is out of gzip
+	gunzip *gzip.Reader // nil when it is not compressed
 	buffer *[]byte
 }
 
@@ -47,23 +51,28 @@ func (a *Answer) Release() {
 		*a.buffer = (*a.buffer)[:0]
 		buffers.Put(a.buffer)
 	}
+	a.giveBackGunzip()
 	*a = Answer{}
 }
 
 // readAnswer reads an answer: whole when it fits the peek, with Rest otherwise. On error everything is released.
 func readAnswer(resp *http.Response, most int64) (*Answer, error) {
-	a := &Answer{body: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:errcheck,forcetypeassert // the pool holds these only
+	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:errcheck,forcetypeassert // the pool holds these only
 	if resp.ContentLength > most {
 		a.Release()
 		return nil, errTooLarge
 	}
-	whole, err := a.peek(resp)
+	err := a.decode(resp)
+	var whole bool
 	if err == nil {
-		if whole {
-			err = a.split()
-		} else {
-			err = a.open(most)
-		}
+		whole, err = a.peek(resp.ContentLength)
+	}
+	switch {
+	case err != nil:
+	case whole:
+		err = a.split()
+	default:
+		err = a.open(most)
 	}
 	if err != nil {
 		a.Release()
@@ -72,17 +81,17 @@ func readAnswer(resp *http.Response, most int64) (*Answer, error) {
 	return a, nil
 }
 
-// peek fills the buffer up to peekBytes and tells whether that is the whole body.
-func (a *Answer) peek(resp *http.Response) (whole bool, err error) {
+// peek fills the buffer up to peekBytes and tells whether that is the whole body. length is the body's, -1 when it is not known.
+func (a *Answer) peek(length int64) (whole bool, err error) {
 	b := *a.buffer
-	if n := resp.ContentLength; n > int64(cap(b)) {
-		b = make([]byte, 0, min(n+1, peekBytes)) // one more, so that the end shows without growing
+	if length > int64(cap(b)) {
+		b = make([]byte, 0, min(length+1, peekBytes)) // one more, so that the end shows without growing
 	}
 	for len(b) < peekBytes {
 		if len(b) == cap(b) {
 			b = append(make([]byte, 0, min(2*cap(b), peekBytes)), b...)
 		}
-		n, err := resp.Body.Read(b[len(b):min(cap(b), peekBytes)])
+		n, err := a.source.Read(b[len(b):min(cap(b), peekBytes)])
 		b = b[:len(b)+n]
 		if errors.Is(err, io.EOF) {
 			*a.buffer = b
@@ -118,7 +127,7 @@ func (a *Answer) open(most int64) error {
 		return errWrongID
 	}
 	a.Result = o.Result
-	a.Rest = &rest{opening: o, body: a.body, left: most - int64(len(*a.buffer))}
+	a.Rest = &rest{opening: o, source: a.source, left: most - int64(len(*a.buffer))}
 	return nil
 }
 
@@ -131,7 +140,7 @@ func ourID(id []byte, isError bool) bool {
 // that it broke off.
 type rest struct {
 	opening jsonrpc.Opening
-	body    io.ReadCloser
+	source  io.Reader
 	left    int64
 }
 
@@ -139,7 +148,7 @@ func (r *rest) Read(p []byte) (int, error) {
 	if r.opening.Done {
 		return 0, r.finish()
 	}
-	n, err := r.body.Read(p)
+	n, err := r.source.Read(p)
 	if r.left -= int64(n); r.left < 0 {
 		return 0, errTooLarge
 	}
@@ -160,7 +169,7 @@ func (r *rest) Read(p []byte) (int, error) {
 
 // finish reads the members after the result and checks them.
 func (r *rest) finish() error {
-	more, err := io.ReadAll(io.LimitReader(r.body, tailBytes+1))
+	more, err := io.ReadAll(io.LimitReader(r.source, tailBytes+1))
 	if err != nil {
 		return err
 	}

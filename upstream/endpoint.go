@@ -42,6 +42,7 @@ type Endpoint struct {
 const (
 	dialTimeout     = 5 * time.Second
 	idleTimeout     = 90 * time.Second
+	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection with calls under way
 	maxIdleConns    = 512
 	maxAnswerHeader = 64 << 10
 )
@@ -68,7 +69,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		Name:   u.Name,
 		Supply: plan.Supply(u.Supply),
 		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: newLimits(u),
-		reads:  newReader(template, now),
+		reads:  newReader(template, u.HTTP2, now),
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
 		health: health{now: now}, lacking: lacking{now: now},

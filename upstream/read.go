@@ -11,7 +11,6 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream/internal/plainhttp"
 )
 
 // Request is what to ask, with what the caller has bought.
@@ -133,10 +132,8 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		e.limits.give()
 		return a
 	}
-	if body, ok := answer.body.(plainhttp.Extender); ok && !ask.deadline.IsZero() {
-		body.Extend(ask.deadline) // it is the last attempt now
-	}
-	answer.Rest = &blaming{Reader: answer.Rest, ctx: ctx, endpoint: e}
+	// It is the last attempt now.
+	answer.Rest = &blaming{Reader: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
 	if e.limits != nil {
 		answer.body = &held{answer.body, e.limits.give}
 	}
@@ -192,7 +189,7 @@ type blaming struct {
 
 func (b *blaming) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) && b.ctx.Err() == nil {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(b.ctx.Err(), context.Canceled) {
 		b.endpoint.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
 	}
 	return n, err

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"io"
 	"net/http"
@@ -17,40 +18,71 @@ import (
 // failing is every way in which an upstream gives no usable answer to a read.
 func failing(second *testkit.UpstreamServer) map[string]testkit.Reply {
 	return map[string]testkit.Reply{
-		"reset":               testkit.Reset(),
-		"HTML 200":            testkit.HTML(http.StatusOK),
-		"HTML 502":            testkit.HTML(http.StatusBadGateway),
-		"307":                 testkit.Redirect(second.URL),
-		"500":                 testkit.Status(http.StatusInternalServerError),
-		"500 with words":      testkit.ErrorWithStatus(http.StatusInternalServerError, -32603, "internal error"),
-		"500 with a result":   testkit.Raw(http.StatusInternalServerError, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
-		"401":                 testkit.ErrorWithStatus(http.StatusUnauthorized, 3, "execution reverted"),
-		"403":                 testkit.Status(http.StatusForbidden),
-		"402":                 testkit.Status(http.StatusPaymentRequired),
-		"429":                 testkit.TooMany(time.Second),
-		"429 in band":         testkit.Error(-32005, "rate limit reached"),
-		"billing in band":     testkit.Error(-32000, "monthly capacity limit exceeded"),
-		"denied in band":      testkit.Error(-32000, "invalid api key"),
-		"absent":              testkit.Error(-32601, "the method eth_call does not exist/is not available"),
-		"range":               testkit.Error(-32000, "block range is too wide"),
-		"missing data":        testkit.Error(-32000, "header not found"),
-		"execution timeout":   testkit.Error(-32000, "execution timeout"),
-		"another id":          testkit.WrongID("0xbad"),
-		"no id":               testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","result":"0xbad"}`),
-		"truncated":           testkit.Truncated(),
-		"half a document":     testkit.InvalidJSON(),
-		"empty":               testkit.Raw(http.StatusOK, "application/json", ""),
-		"no content":          testkit.Raw(http.StatusNoContent, "application/json", ""),
-		"null":                testkit.Raw(http.StatusOK, "application/json", "null"),
-		"an array":            testkit.Raw(http.StatusOK, "application/json", `[{"jsonrpc":"2.0","id":1,"result":"0xbad"}]`),
-		"neither":             testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1}`),
-		"both":                testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad","error":{"code":1,"message":"x"}}`),
-		"error is a string":   testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"error":"no"}`),
-		"two results":         testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad","result":"0xbad"}`),
-		"more than one value": testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad"}{}`),
-		"compressed":          testkit.Gzip("0xbad"),
-		"announces too much":  testkit.WithHeader("Content-Length", "999999999999", testkit.Result("0xbad")),
+		"reset":                testkit.Reset(),
+		"HTML 200":             testkit.HTML(http.StatusOK),
+		"HTML 502":             testkit.HTML(http.StatusBadGateway),
+		"307":                  testkit.Redirect(second.URL),
+		"500":                  testkit.Status(http.StatusInternalServerError),
+		"500 with words":       testkit.ErrorWithStatus(http.StatusInternalServerError, -32603, "internal error"),
+		"500 with a result":    testkit.Raw(http.StatusInternalServerError, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
+		"401":                  testkit.ErrorWithStatus(http.StatusUnauthorized, 3, "execution reverted"),
+		"403":                  testkit.Status(http.StatusForbidden),
+		"402":                  testkit.Status(http.StatusPaymentRequired),
+		"429":                  testkit.TooMany(time.Second),
+		"429 in band":          testkit.Error(-32005, "rate limit reached"),
+		"billing in band":      testkit.Error(-32000, "monthly capacity limit exceeded"),
+		"denied in band":       testkit.Error(-32000, "invalid api key"),
+		"absent":               testkit.Error(-32601, "the method eth_call does not exist/is not available"),
+		"range":                testkit.Error(-32000, "block range is too wide"),
+		"missing data":         testkit.Error(-32000, "header not found"),
+		"execution timeout":    testkit.Error(-32000, "execution timeout"),
+		"another id":           testkit.WrongID("0xbad"),
+		"no id":                testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","result":"0xbad"}`),
+		"truncated":            testkit.Truncated(),
+		"half a document":      testkit.InvalidJSON(),
+		"empty":                testkit.Raw(http.StatusOK, "application/json", ""),
+		"no content":           testkit.Raw(http.StatusNoContent, "application/json", ""),
+		"null":                 testkit.Raw(http.StatusOK, "application/json", "null"),
+		"an array":             testkit.Raw(http.StatusOK, "application/json", `[{"jsonrpc":"2.0","id":1,"result":"0xbad"}]`),
+		"neither":              testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1}`),
+		"both":                 testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad","error":{"code":1,"message":"x"}}`),
+		"error is a string":    testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"error":"no"}`),
+		"two results":          testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad","result":"0xbad"}`),
+		"more than one value":  testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad"}{}`),
+		"no gzip at all":       testkit.Encoded("gzip", []byte(`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`)),
+		"gzip of nothing":      testkit.Encoded("gzip", nil),
+		"gzip that is cut":     testkit.Encoded("gzip", zip(`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`, -4)),
+		"gzip that is spoilt":  testkit.Encoded("gzip", zip(`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`, -5)),
+		"gzip and more":        testkit.Encoded("gzip", append(zip(`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`, 0), "more"...)),
+		"another coding":       testkit.Encoded("br", []byte("\x0b\x02\x80{}\x03")),
+		"coded twice":          testkit.Encoded("gzip, gzip", zip(`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`, 0)),
+		"two ids":              testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"id":1,"result":"0xbad"}`),
+		"two errors":           testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":1},"error":{"code":3}}`),
+		"NUL in a string":      testkit.Raw(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"0x\x00bad\"}"),
+		"NUL at the end":       testkit.Raw(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"0xbad\"}\x00"),
+		"a byte order mark":    testkit.Raw(http.StatusOK, "application/json", "\ufeff"+`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
+		"the request itself":   testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[]}`),
+		"announces too little": testkit.Wire("HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
+		"announces more":       testkit.Wire("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
+		"garbage for chunks":   testkit.Wire("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n" + `{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
+		"1xx for ever":         testkit.Wire(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 4<<10)),
+		"giant headers":        testkit.Wire("HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n"),
+		"hangs up":             testkit.Wire(""),
+		"announces too much":   testkit.WithHeader("Content-Length", "999999999999", testkit.Result("0xbad")),
 	}
+}
+
+// zip gives text as gzip, cut by that many bytes at the end when cut is negative; an odd number leaves the checksum and spoils it.
+func zip(text string, cut int) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text) // a buffer takes everything
+	_ = z.Close()
+	if cut%2 != 0 {
+		b.Bytes()[b.Len()+cut] ^= 0xff
+		return b.Bytes()
+	}
+	return b.Bytes()[:b.Len()+cut]
 }
 
 func TestReadsFailOverWhateverOneUpstreamDoes(t *testing.T) {
@@ -110,6 +142,10 @@ func TestAnswersAreNotTriedElsewhere(t *testing.T) {
 		"unknown":            testkit.Error(-32000, "something nobody has heard of"),
 		"result null":        testkit.Result(nil),
 		"error null":         testkit.Raw(http.StatusOK, "application/json", `{"id":1,"result":"0x1","error":null}`),
+		"compressed":         testkit.Gzip("0x1"),
+		"identity":           testkit.Encoded("identity", []byte(`{"jsonrpc":"2.0","id":1,"result":"0x1"}`)),
+		"JSON as HTML":       testkit.Raw(http.StatusOK, "text/html", `{"jsonrpc":"2.0","id":1,"result":"0x1"}`),
+		"not UTF-8":          testkit.Raw(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}"),
 		"no version":         testkit.Raw(http.StatusOK, "text/plain", "\n{\"result\":\"0x1\",\"id\":1}\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +321,7 @@ func TestLargeAnswersStreamInBoundedMemory(t *testing.T) {
 	if err != nil || got+n != size+4 {
 		t.Errorf("streamed %d bytes (%v), want %d", got+n, err, size+4)
 	}
-	if rest, ok := answer.Rest.(*blaming).Reader.(*rest); !ok || len(rest.opening.Tail) > tailBytes {
+	if rest, ok := answer.Rest.(*blaming).Reader.(*patient).Reader.(*rest); !ok || len(rest.opening.Tail) > tailBytes {
 		t.Error("the stream holds what it has read")
 	}
 }

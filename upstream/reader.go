@@ -22,23 +22,38 @@ type reader interface {
 	Retire()
 }
 
-// newReader speaks HTTP/1.1 in the lean way to nodes over plain TCP, and lets net/http negotiate with everything behind TLS.
-func newReader(template *http.Request, now func() time.Time) reader {
-	if template.URL.Scheme == "http" {
+// streamWindow bounds in bytes what an HTTP/2 upstream may have sent of an answer before it is read.
+const streamWindow = 1 << 20
+
+// newReader speaks HTTP/1.1 in the lean way to nodes over plain TCP, HTTP/2 to those of which the operator says that they know it, and
+// lets net/http negotiate with everything behind TLS.
+func newReader(template *http.Request, http2 bool, now func() time.Time) reader {
+	if template.URL.Scheme == "http" && !http2 {
 		return plainhttp.New(plainhttp.Options{
 			Template: template, DialTimeout: dialTimeout, IdleTimeout: idleTimeout, MaxIdle: maxIdleConns,
 			MaxHeaderBytes: maxAnswerHeader, Now: now,
 		})
 	}
-	return &negotiated{template: template, now: now, Transport: &http.Transport{
+	n := &negotiated{template: template, now: now, Transport: &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSHandshakeTimeout:    dialTimeout,
 		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: streamWindow, SendPingTimeout: pingAfter, PingTimeout: dialTimeout},
 		MaxIdleConnsPerHost:    maxIdleConns,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxAnswerHeader,
-		DisableCompression:     true, // bodies pass as they are
+		DisableCompression:     true, // what it asked for by itself it would undo without a bound
 	}}
+	if http2 {
+		n.Protocols = new(http.Protocols)
+		n.Protocols.SetUnencryptedHTTP2(true)
+	} else {
+		// What is behind TLS is far away, where fewer bytes are worth the work of undoing it.
+		n.template = template.WithContext(template.Context())
+		n.template.Header = template.Header.Clone()
+		n.template.Header.Set("Accept-Encoding", "gzip")
+	}
+	return n
 }
 
 // negotiated is net/http's client, HTTP/1.1 or HTTP/2 as the server offers.
@@ -85,25 +100,29 @@ func (n *negotiated) Do(ctx context.Context, payload []byte, deadline time.Time)
 		}
 		return nil, plainhttp.WithoutPeer(err)
 	}
-	resp.Body = &timedBody{ReadCloser: resp.Body, ctx: ctx, timer: timer, cancel: cancel, now: n.now}
+	timer.Stop()
+	resp.Body = &timedBody{ReadCloser: resp.Body, ctx: ctx, deadline: deadline, timer: timer, cancel: cancel, now: n.now}
 	return resp, nil
 }
 
-// timedBody ends with its deadline.
+// timedBody ends a read that goes on past its deadline. Between reads nothing runs out.
 type timedBody struct {
 	io.ReadCloser
 
-	ctx    context.Context //nolint:containedctx // of the call that is being answered
-	timer  *time.Timer
-	cancel context.CancelCauseFunc
-	now    func() time.Time
+	ctx      context.Context //nolint:containedctx // of the call that is being answered
+	deadline time.Time
+	timer    *time.Timer // cancels ctx
+	cancel   context.CancelCauseFunc
+	now      func() time.Time
 }
 
 var _ plainhttp.Extender = (*timedBody)(nil)
 
 // Read tells a deadline from what else broke, and does not say where.
 func (b *timedBody) Read(p []byte) (int, error) {
+	b.timer.Reset(b.deadline.Sub(b.now()))
 	n, err := b.ReadCloser.Read(p)
+	b.timer.Stop()
 	if err != nil && context.Cause(b.ctx) == context.DeadlineExceeded { //nolint:errorlint // the cause itself
 		err = context.DeadlineExceeded
 	}
@@ -111,7 +130,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 }
 
 // Extend moves the deadline.
-func (b *timedBody) Extend(deadline time.Time) { b.timer.Reset(deadline.Sub(b.now())) }
+func (b *timedBody) Extend(deadline time.Time) { b.deadline = deadline }
 
 // Close ends the call.
 func (b *timedBody) Close() error {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -110,16 +111,33 @@ func Hang(then Reply) Reply {
 // ResetConnections resets before anything is read.
 func Reset() Reply {
 	return func(x *Exchange) {
-		hijacker, ok := x.W.(http.Hijacker)
-		if !ok {
-			panic("the connection of a scripted upstream cannot be taken over")
+		if conn := x.hijack(); conn != nil {
+			reset(conn)
 		}
-		conn, _, err := hijacker.Hijack()
-		if err != nil {
-			return
-		}
-		reset(conn)
 	}
+}
+
+// Wire sends these bytes in place of an HTTP answer and closes the connection, as a server does that breaks the protocol.
+func Wire(raw string) Reply {
+	return func(x *Exchange) {
+		if conn := x.hijack(); conn != nil {
+			_, _ = io.WriteString(conn, raw) // the client may have seen enough
+			_ = conn.Close()
+		}
+	}
+}
+
+// hijack takes the connection over; nil when it is gone.
+func (x *Exchange) hijack() net.Conn {
+	hijacker, ok := x.W.(http.Hijacker)
+	if !ok {
+		panic("the connection of a scripted upstream cannot be taken over")
+	}
+	conn, _, err := hijacker.Hijack()
+	if err != nil {
+		return nil
+	}
+	return conn
 }
 
 // Truncated announces a whole answer, sends half of it and closes the connection.
@@ -192,14 +210,39 @@ func Drip(value any, interval time.Duration) Reply {
 }
 
 // Gzip answers with a compressed result, whether the client asked for it or not.
-func Gzip(value any) Reply {
+func Gzip(value any) Reply { return Compressed(Result(value)) }
+
+// Compressed sends what reply writes through gzip.
+func Compressed(reply Reply) Reply {
 	return func(x *Exchange) {
-		x.W.Header().Set("Content-Type", "application/json")
 		x.W.Header().Set("Content-Encoding", "gzip")
 		z := gzip.NewWriter(x.W)
-		_, _ = fmt.Fprintf(z, `{"jsonrpc":"2.0","id":%s,"result":%s}`, x.Request.ID, marshal(value))
+		through := *x
+		through.W = &compressing{ResponseWriter: x.W, z: z}
+		reply(&through)
 		_ = z.Close()
 	}
+}
+
+type compressing struct {
+	http.ResponseWriter
+	z *gzip.Writer
+}
+
+// Write compresses p.
+func (c *compressing) Write(p []byte) (int, error) { return c.z.Write(p) }
+
+// FlushError sends on what was written so far.
+func (c *compressing) FlushError() error {
+	if err := c.z.Flush(); err != nil {
+		return err
+	}
+	return http.NewResponseController(c.ResponseWriter).Flush()
+}
+
+// Encoded answers with a body of which the header says that it has a content coding, which may be a lie.
+func Encoded(coding string, body []byte) Reply {
+	return WithHeader("Content-Encoding", coding, Raw(http.StatusOK, "application/json", string(body)))
 }
 
 // WithHeader sets a header of the answer and goes on with reply.

@@ -97,16 +97,22 @@ func (h *head) take(name, value []byte) error {
 				h.closes = false
 			}
 		}
-	case equalFold(name, "retry-after"): // the only other one that anybody asks for
-		if h.response.Header == nil {
-			h.response.Header = make(http.Header, 1)
-		}
-		h.response.Header.Add("Retry-After", string(value))
+	case equalFold(name, "retry-after"): // these two are all that anybody asks for
+		h.keep("Retry-After", value)
+	case equalFold(name, "content-encoding"):
+		h.keep("Content-Encoding", value)
 	}
 	if h.chunked && h.length >= 0 {
 		return errHead
 	}
 	return nil
+}
+
+func (h *head) keep(name string, value []byte) {
+	if h.response.Header == nil {
+		h.response.Header = make(http.Header, 1)
+	}
+	h.response.Header.Add(name, string(value))
 }
 
 func (h *head) withBody(br *bufio.Reader) *http.Response {

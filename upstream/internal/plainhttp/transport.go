@@ -116,7 +116,7 @@ func WithoutPeer(err error) error {
 // reason tells a time-out and a caller who left from what broke.
 func reason(ctx context.Context, err error) error {
 	switch {
-	case ctx.Err() != nil:
+	case over(ctx):
 		return ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded): // the latter from dialing
 		return context.DeadlineExceeded
@@ -130,6 +130,16 @@ func (t *Transport) Retire() {
 	t.retired = true
 	t.mu.Unlock()
 	t.CloseIdleConnections()
+}
+
+// over is whether ctx has ended. One that only says that its deadline is past has not: the call's own is told to Do and Extend.
+func over(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // CloseIdleConnections closes every connection that nobody holds.
@@ -346,10 +356,10 @@ func (b *body) listen(deadline time.Time) {
 	if b.stop == nil {
 		b.stop = context.AfterFunc(b.ctx, func() { _ = b.c.nc.SetDeadline(past) })
 	}
-	if b.ctx.Err() == nil {
+	if !over(b.ctx) {
 		_ = b.c.nc.SetDeadline(deadline) // a closed connection tells it at the next read
 	}
-	if b.ctx.Err() != nil {
+	if over(b.ctx) {
 		_ = b.c.nc.SetDeadline(past) // it left in between
 	}
 }

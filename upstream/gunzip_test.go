@@ -1,0 +1,127 @@
+package upstream
+
+import (
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+func TestCompressedAnswersAreTheSameAnswers(t *testing.T) {
+	t.Parallel()
+	c, first, _ := twoUpstreams(t)
+	c.endpoints = c.endpoints[:1]
+	const result = `{"b":[1.00, 1e2,"\u0041\/"] , "a":null}`
+	for range 3 { // its decompressor is used again
+		first.Default(testkit.Compressed(testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":1,"result":`+result+`}`)))
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil || string(answer.Result) != result {
+			t.Fatalf("got %v, %v", answer, f)
+		}
+		answer.Release()
+	}
+	first.Default(testkit.Compressed(testkit.Error(3, "execution reverted")))
+	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+	if f != nil || string(answer.Error) != `{"code":3,"message":"execution reverted"}` {
+		t.Fatalf("got %v, %v", answer, f)
+	}
+	answer.Release()
+	first.Default(testkit.Compressed(testkit.Large(8 << 20)))
+	if answer, f = c.Read(deadline(t, testTimeout), request("eth_call")); f != nil {
+		t.Fatal(f)
+	}
+	defer answer.Release()
+	n, err := io.Copy(io.Discard, answer.Rest)
+	if err != nil || n+int64(len(answer.Result)) != 8<<20+4 {
+		t.Errorf("%d bytes streamed, %v", n+int64(len(answer.Result)), err)
+	}
+	if first.Connections() != 1 {
+		t.Errorf("%d connections: they are not used again", first.Connections())
+	}
+}
+
+func TestABombIsCutAtTheBoundOfWhatItBecomesAndNotHeld(t *testing.T) { //nolint:paralleltest // it measures the heap
+	c, first, _ := twoUpstreams(t)
+	first.Default(testkit.Compressed(testkit.Large(256 << 20))) // a quarter of a megabyte on the wire
+	r := request("eth_call")
+	r.MaxAnswer = 32 << 20
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	answer, f := c.Read(deadline(t, testTimeout), r)
+	if f != nil {
+		t.Fatal(f)
+	}
+	defer answer.Release()
+	n, err := io.Copy(io.Discard, answer.Rest)
+	if err == nil || n > r.MaxAnswer {
+		t.Errorf("%d bytes passed, %v", n, err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	if c.endpoints[0].health.inARow != 1 {
+		t.Error("the upstream was not blamed")
+	}
+}
+
+func TestACompressedStreamThatBreaksIsTold(t *testing.T) {
+	t.Parallel()
+	c, first, _ := twoUpstreams(t)
+	c.endpoints = c.endpoints[:1]
+	body := zip(`{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("0123456789abcdef", 64<<10)+`"}`, 0)
+	for name, broken := range map[string][]byte{"cut": body[:len(body)-2], "spoilt": append(body[:len(body)-8:len(body)-8], 0, 0, 0, 0, 0, 0, 0, 0)} {
+		first.Default(testkit.Encoded("gzip", broken))
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		if _, err := io.Copy(io.Discard, answer.Rest); err == nil {
+			t.Errorf("%s: the answer passed as whole", name)
+		}
+		answer.Release()
+	}
+}
+
+// A client that takes its time must not make its upstream run out of it, and an upstream that takes its own must.
+func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]testkit.Reply{
+		"plain": testkit.Large(16 << 20), "drips": drip(1 << 20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, _ := twoUpstreams(t)
+			first.Default(reply)
+			c.endpoints = c.endpoints[:1]
+			answer, f := c.Read(WithDeadline(t.Context(), time.Now().Add(time.Second), time.Now), request("eth_call"))
+			if f != nil {
+				t.Fatal(f)
+			}
+			defer answer.Release()
+			if name == "plain" {
+				<-time.After(1500 * time.Millisecond) // longer than the call may take
+			}
+			_, err := io.Copy(io.Discard, answer.Rest)
+			if (name == "plain") != (err == nil) {
+				t.Errorf("the answer ends with %v", err)
+			}
+			if blamed := c.endpoints[0].health.inARow == 1; blamed != (name == "drips") {
+				t.Errorf("blamed: %v", blamed)
+			}
+		})
+	}
+}
+
+// drip streams some bytes of a result at once and then a byte now and then, without an end.
+func drip(atOnce int) testkit.Reply {
+	return func(x *testkit.Exchange) {
+		_, _ = io.WriteString(x.W, `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("0", atOnce))
+		testkit.Drip(strings.Repeat("0", 1000), 50*time.Millisecond)(x)
+	}
+}
