@@ -129,24 +129,39 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("a defect in the source of randomness") }
 
-func TestASlowReaderIsNoFailureOfTheService(t *testing.T) {
+func TestASlowReaderGetsItsAnswerAfterTheCallsTimeIsOver(t *testing.T) {
 	t.Parallel()
+	const size = 64 << 20 // more than lies between upstream and client
 	g := setup(t, func(o *options) { o.timeout = time.Second })
 	key := g.doorKey()
-	g.ups[0].Default(testkit.Large(64 << 20))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
-	g.must(err)
-	req.Header.Set("Authorization", "Bearer "+key)
-	resp, err := g.server.Client().Do(req)
-	g.must(err)
-	defer func() { _ = resp.Body.Close() }()
+	g.ups[0].Default(testkit.Large(size))
+	_, body := g.begin(key, call("eth_call", "[]"))
 	timer := time.NewTimer(1500 * time.Millisecond) // the client reads nothing until the call's time is over
 	<-timer.C
-	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
-		t.Error("the answer passed as whole")
+	if n, err := io.Copy(io.Discard, body); err != nil || n < size {
+		t.Errorf("the client got %d bytes, %v", n, err)
 	}
 	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
 	if day, _ := g.counted(key); day != 1000 {
 		t.Errorf("the day holds %d: the service did its part", day)
 	}
+}
+
+func TestAClientThatReadsNothingIsCutOffAndPays(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.stall = 300 * time.Millisecond })
+	key := g.doorKey()
+	g.ups[0].Default(testkit.Large(64 << 20))
+	a, body := g.begin(key, call("eth_call", "[]"))
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is over")
+	if _, err := io.Copy(io.Discard, body); err == nil {
+		t.Error("the answer passed as whole")
+	}
+	if day, _ := g.counted(key); day != 1000 {
+		t.Errorf("the day holds %d: the service did its part", day)
+	}
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "ok" || calls[0].ResponseBytes >= 64<<20 {
+		t.Errorf("recorded %+v", calls)
+	}
+	g.eth(g.unlimited(), "eth_chainId").result() // and the upstream is not blamed
 }

@@ -190,21 +190,16 @@ func TestTwoHundredMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) { //n
 	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // a loaded machine takes its time over so much
 	key := g.unlimited()
 	g.ups[0].Default(testkit.Large(size))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
-	g.must(err)
-	req.Header.Set("Authorization", "Bearer "+key)
 	var before, during runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	resp, err := g.server.Client().Do(req)
-	g.must(err)
-	defer func() { _ = resp.Body.Close() }()
+	_, body := g.begin(key, call("eth_call", "[]"))
 	got, want := sha256.New(), sha256.New()
 	var peak uint64
 	chunk := make([]byte, 1<<20)
 	total := 0
 	for read := 0; ; read++ {
-		n, err := resp.Body.Read(chunk)
+		n, err := body.Read(chunk)
 		total += n
 		_, _ = got.Write(chunk[:n])
 		if read%1000 == 0 {
@@ -235,13 +230,8 @@ func TestABrokenStreamIsCutOffAndRefunded(t *testing.T) {
 	g := setup(t)
 	key := g.doorKey()
 	g.ups[0].Default(testkit.BreakAfter(2 << 20))
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
-	g.must(err)
-	req.Header.Set("Authorization", "Bearer "+key)
-	resp, err := g.server.Client().Do(req)
-	g.must(err)
-	defer func() { _ = resp.Body.Close() }()
-	n, err := io.Copy(io.Discard, resp.Body)
+	a, body := g.begin(key, call("eth_call", "[]"))
+	n, err := io.Copy(io.Discard, body)
 	if err == nil || n < 256<<10 {
 		t.Errorf("the client got %d bytes and %v, want a connection that is cut", n, err)
 	}
@@ -249,7 +239,6 @@ func TestABrokenStreamIsCutOffAndRefunded(t *testing.T) {
 	if day, _ := g.counted(key); day != 0 {
 		t.Errorf("the day holds %d, want it refunded", day)
 	}
-	a := answer{t: t, header: resp.Header}
 	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "upstream_failed" || calls[0].Units != 0 || calls[0].Upstream != "up-0" {
 		t.Errorf("recorded %+v", calls)
 	}

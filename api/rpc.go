@@ -1,11 +1,11 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,30 +88,49 @@ func giveBack(b *[]byte) {
 	}
 }
 
-// readBody reads at most MaxBodyBytes into buffer.
+// readBody reads at most MaxBodyBytes into buffer, as they are or out of gzip.
 func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {
-	tooLarge := func() ([]byte, *fault.Error) {
-		return nil, fault.New(fault.BodyTooLarge, "The body is larger than %d bytes. Split it into smaller requests.", s.MaxBodyBytes)
-	}
 	if r.ContentLength > s.MaxBodyBytes {
-		return tooLarge()
+		return nil, s.tooLarge()
 	}
+	if coding := r.Header["Content-Encoding"]; len(coding) > 0 {
+		switch strings.ToLower(strings.Join(coding, ",")) {
+		case "gzip", "x-gzip":
+			return s.gunzip(r, buffer)
+		case "identity", "":
+		default:
+			return nil, fault.New(fault.NotARequest, "The body's Content-Encoding is not served. Send it plain or as gzip.")
+		}
+	}
+	body, refusal, err := s.readAll(r.Body, buffer)
+	if err != nil {
+		return nil, fault.New(fault.NotARequest, "The body did not arrive in whole. Send it again.").Wrap(err)
+	}
+	return body, refusal
+}
+
+func (s *server) tooLarge() *fault.Error {
+	return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes. Split it into smaller requests.", s.MaxBodyBytes)
+}
+
+// readAll reads to the end, or refuses what is too large.
+func (s *server) readAll(from io.Reader, buffer *[]byte) ([]byte, *fault.Error, error) {
 	b := (*buffer)[:0]
 	for {
 		if len(b) == cap(b) {
 			b = append(b, 0)[:len(b)]
 		}
-		n, err := r.Body.Read(b[len(b):cap(b)])
+		n, err := from.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]
 		*buffer = b
 		if int64(len(b)) > s.MaxBodyBytes {
-			return tooLarge()
+			return nil, s.tooLarge(), nil
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return b, nil
+			return b, nil, nil
 		case err != nil:
-			return nil, fault.New(fault.NotARequest, "The body did not arrive in whole. Send it again.").Wrap(err)
+			return nil, nil, err
 		}
 	}
 }
@@ -144,61 +163,29 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 		s.stream(c, reply, *buffer)
 		return
 	}
-	values[1] = strconv.Itoa(len(*buffer))
-	h["Content-Length"] = values[1:2:2]
-	c.Writer.WriteHeader(status)
-	n, _ := c.Writer.Write(*buffer) // the client may be gone; the call was made all the same
-	reply.Close(status, int64(n))
+	reply.Close(status, s.send(c, status, *buffer, values[1:2:2]))
 }
 
-// stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this answer, and it is given back.
-func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
-	c.Writer.WriteHeader(http.StatusOK)
-	client := clientWriter{w: c.Writer, now: s.Now}
-	err := client.write(beginning)
-	chunk := make([]byte, 32<<10)
-	for err == nil {
-		var got int
-		got, upstreamErr := reply.Rest.Read(chunk)
-		if got > 0 {
-			err = client.write(chunk[:got])
-		}
-		if errors.Is(upstreamErr, io.EOF) {
-			_ = client.write([]byte{'}'}) // the client may be gone; the call was made all the same
-			reply.Close(http.StatusOK, client.written)
-			return
-		}
-		if upstreamErr != nil && !clientLeft(c.Request.Context()) && client.waited < s.Relay.Timeout/2 {
-			reply.Broken(c.Request.Context(), upstreamErr)
-		}
-		if upstreamErr != nil {
-			break
+// send writes a whole answer, compressed when that pays, and tells how many bytes went out. length is where it may write the header.
+func (s *server) send(c *gin.Context, status int, body []byte, length []string) int64 {
+	h := c.Writer.Header()
+	if pays(c.Request.Header, len(body)) {
+		if b := compress(body); b != nil {
+			defer giveBackZipped(b)
+			h["Content-Encoding"] = gzipValue
+			body = b.Bytes()
 		}
 	}
-	reply.Close(http.StatusOK, client.written)
-	panic(http.ErrAbortHandler) // the client must see that the answer is not whole
-}
-
-// clientLeft is whether a call is over because its client went away, and not because this process stops.
-func clientLeft(ctx context.Context) bool {
-	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), relay.ErrStopping)
-}
-
-// clientWriter counts what a client took and how long it let us wait: an answer that ran out of time because its reader is slow is
-// no failure of the service.
-type clientWriter struct {
-	w       io.Writer
-	now     func() time.Time
-	written int64
-	waited  time.Duration
-}
-
-func (c *clientWriter) write(p []byte) error {
-	started := c.now()
-	n, err := c.w.Write(p)
-	c.waited += c.now().Sub(started)
-	c.written += int64(n)
-	return err
+	length[0] = strconv.Itoa(len(body))
+	h["Content-Length"] = length
+	c.Writer.WriteHeader(status)
+	if len(body) > pieceBytes {
+		client := s.client(c)
+		_, _ = client.Write(body) // the client may be gone; the call was made all the same
+		return client.written
+	}
+	n, _ := c.Writer.Write(body)
+	return int64(n)
 }
 
 var (
@@ -225,7 +212,8 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 		h["X-Service-Cache"] = hitValue
 	}
 	h.Set("Server-Timing", serverTiming(slowest(replies), allHit))
-	c.Data(http.StatusOK, jsonType, body)
+	h["Content-Type"] = jsonTypeValue
+	s.send(c, http.StatusOK, body, make([]string, 1))
 	for i, reply := range replies {
 		reply.Close(http.StatusOK, int64(sizes[i]))
 	}

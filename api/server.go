@@ -34,11 +34,13 @@ type Options struct {
 	PublicURL      string
 	MaxBodyBytes   int64
 	TrustedProxies int
-	Now            func() time.Time
-	Random         io.Reader // crypto/rand.Reader
-	Logger         *slog.Logger
-	Metrics        *telemetry.Calls  // nil: refusals are not counted
-	Tracer         *telemetry.Tracer // nil: requests are not traced
+	// ClientStall is how long a client may take for a piece of a long answer.
+	ClientStall time.Duration
+	Now         func() time.Time
+	Random      io.Reader // crypto/rand.Reader
+	Logger      *slog.Logger
+	Metrics     *telemetry.Calls  // nil: refusals are not counted
+	Tracer      *telemetry.Tracer // nil: requests are not traced
 	// Draining is closed when the process is about to stop: /readyz then says so.
 	Draining <-chan struct{}
 }
@@ -67,11 +69,12 @@ func Handler(o Options) http.Handler {
 	if o.Tracer != nil {
 		engine.Use(s.trace)
 	}
-	engine.Use(s.recoverPanic, s.boundHeaders)
+	engine.Use(s.shareRPC, s.recoverPanic, s.boundHeaders)
 	engine.NoRoute(func(c *gin.Context) { s.refuse(c, fault.New(fault.UnknownRoute, "")) })
 	engine.NoMethod(func(c *gin.Context) { s.refuse(c, fault.New(fault.MethodNotAllowed, "")) })
 
 	engine.POST("/rpc/:chain", s.rpc)
+	engine.OPTIONS("/rpc/:chain", s.preflight)
 	engine.POST("/keys", s.newKey)
 	engine.GET("/docs/methods", s.methods)
 	engine.GET("/healthz", s.healthz)

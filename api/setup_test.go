@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -77,6 +78,9 @@ type options struct {
 	random    io.Reader
 	tracer    *telemetry.Tracer
 	apply     bool // a snapshot in which every upstream is healthy
+	stall     time.Duration
+	server    func(*http.Server)
+	listener  net.Listener
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -84,6 +88,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	o := options{
 		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public, timeout: 10 * time.Second,
 		maxAnswer: 512 << 20, maxBody: 1 << 20, now: time.Now, random: rand.Reader, apply: true,
+		stall: testTimeout,
 	}
 	for _, f := range change {
 		f(&o)
@@ -109,13 +114,20 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
 	})
 	g.metrics.WatchCache(calls.CacheFigures)
-	g.server = httptest.NewUnstartedServer(api.Handler(api.Options{
+	g.server = httptest.NewUnstartedServer(nil)
+	g.server.Config = api.NewServer(api.Handler(api.Options{
 		Relay:  calls,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Random: o.random, Logger: log, Draining: make(chan struct{}),
-		Metrics: g.metrics.Calls, Tracer: o.tracer,
-	}))
-	g.server.Config.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall,
+	}), o.timeout, log)
+	if o.server != nil {
+		o.server(g.server.Config)
+	}
+	if o.listener != nil {
+		_ = g.server.Listener.Close()
+		g.server.Listener = o.listener
+	}
 	g.server.Start()
 	g.url = g.server.URL
 	t.Cleanup(func() {
@@ -362,6 +374,19 @@ func (g *gateway) send(req *http.Request) answer {
 	g.noSecretsIn("the body", a.body)
 	g.noSecretsIn("the headers", fmt.Sprint(a.header))
 	return a
+}
+
+// begin sends a request as a client that takes no compression, and reads no more of the answer than its head.
+func (g *gateway) begin(key, body string) (answer, io.Reader) {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(body))
+	g.must(err)
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Accept-Encoding", "identity")
+	resp, err := g.server.Client().Do(req)
+	g.must(err)
+	g.t.Cleanup(func() { _ = resp.Body.Close() })
+	return answer{t: g.t, status: resp.StatusCode, header: resp.Header}, resp.Body
 }
 
 // rpc posts a body to a chain.

@@ -34,6 +34,7 @@ type Config struct {
 	Contact           string        `env:"CONTACT"            envDefault:"support@chainaccess.example"`
 	MaxBodyBytes      int64         `env:"MAX_BODY_BYTES"     envDefault:"1048576"`
 	MaxAnswerBytes    int64         `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
+	MaxConnections    int           `env:"MAX_CONNECTIONS"    envDefault:"16384"`
 	CallTimeout       time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
 	ProbeInterval     time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
 	DrainDelay        time.Duration `env:"DRAIN_DELAY"        envDefault:"3s"`
@@ -137,6 +138,7 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.CacheBytes == 0 || (c.CacheBytes >= 1<<20 && c.CacheBytes <= 1<<40), "CACHE_BYTES", "must be 0 or between 1048576 and 1099511627776")
 	f.check(c.CacheRedisURL == "" || hasScheme(c.CacheRedisURL, "redis", "rediss", "unix"), "CACHE_REDIS_URL", "must start with redis://, rediss:// or unix://")
 	f.check(c.CacheRedisURL == "" || !sameServer(c.CacheRedisURL, c.RedisURL), "CACHE_REDIS_URL", "must be another server than REDIS_URL: the meter's evicts nothing, so stored answers would fill it")
+	f.check(c.MaxConnections >= 0 && c.MaxConnections <= 1<<20, "MAX_CONNECTIONS", "must be between 0, for no bound, and 1048576")
 	f.check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
 	f.check(c.DrainDelay >= 0 && c.DrainDelay <= time.Minute, "DRAIN_DELAY", "must be between 0s and 1m")
 	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")

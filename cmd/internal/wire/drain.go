@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/http1"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/relay"
@@ -33,7 +34,7 @@ type apiServer struct {
 func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, log *slog.Logger) *apiServer {
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	s := &apiServer{running: newRunning(handler), stop: stop}
-	server := httpServer(s.running, cfg, log)
+	server := api.NewServer(s.running, cfg.CallTimeout, log)
 	server.BaseContext = func(net.Listener) context.Context { return requests }
 	s.http = http1.New(server, "/rpc/", time.Now)
 	return s

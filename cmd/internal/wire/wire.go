@@ -78,15 +78,7 @@ func ChainNames() []string {
 
 const boardInterval = 500 * time.Millisecond
 
-// Time-outs of the HTTP server. A request arrives within readTimeout; an answer may take as long as the call and then some for a slow
-// reader.
-const (
-	headerTimeout = 10 * time.Second
-	readTimeout   = 30 * time.Second
-	idleTimeout   = 2 * time.Minute
-	writeGrace    = 2 * time.Minute
-	maxHeaders    = 1 << 20
-)
+const headerTimeout = 10 * time.Second // of the metrics' server
 
 // Serve runs the API on listener until ctx ends, then drains: /readyz says so while calls are still taken for cfg.DrainDelay, requests
 // under way are finished within cfg.DrainTimeout, call records are written.
@@ -128,7 +120,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	handler := api.Handler(api.Options{
 		Relay: calls, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
 		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Random: rand.Reader, Logger: log,
-		Draining: draining, Metrics: b.metrics.Calls, Tracer: tracer,
+		Draining: draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	server := newAPIServer(ctx, handler, cfg, log)
 	listener = watchAPI(b, server, recorder, calls, listener)
@@ -140,7 +132,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 
 	failed := make(chan error, 1)
-	go func() { failed <- server.http.Serve(listener) }()
+	go func() { failed <- server.http.Serve(bounded(listener, cfg.MaxConnections, log)) }()
 	log.Info("serving", "address", listener.Addr().String(), "chains", len(b.pool.Chains()))
 	select {
 	case <-ctx.Done():
@@ -159,22 +151,6 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	stopWatching()
 	background.Wait()
 	return err
-}
-
-func httpServer(handler http.Handler, cfg config.Config, log *slog.Logger) *http.Server {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true) // behind proxies that speak it
-	return &http.Server{
-		Handler:           handler,
-		Protocols:         protocols,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      cfg.CallTimeout + writeGrace,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaders,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug), // what clients do wrong on the wire
-	}
 }
 
 func ignoreClosed(err error) error {

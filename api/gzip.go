@@ -1,0 +1,158 @@
+package api
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+const (
+	gzipFrom = 1400 // bytes of an answer from which on compressing pays: less fits one packet anyway
+	// A compressor holds some 830 KB and is kept by a stream for as long as its client reads. When all are taken, streams go as they are.
+	maxStreamsGzipped = 64
+	gzipFlush         = time.Second // what a slow upstream gave is sent on after this at the latest, when more comes
+)
+
+var (
+	gzipValue = []string{"gzip"}
+
+	compressors = sync.Pool{New: func() any {
+		z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is one that there is
+		return z
+	}}
+	streamsGzipped = make(chan struct{}, maxStreamsGzipped)
+	zipped         = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	decompressors  = sync.Pool{New: func() any { return new(gzip.Reader) }}
+)
+
+// acceptsGzip is whether a client takes gzip and does not like plain answers better (RFC 9110, section 12.5.3).
+func acceptsGzip(h http.Header) bool {
+	compressed, plain, rest := -1, -1, -1
+	for _, line := range h["Accept-Encoding"] {
+		for item := range strings.SplitSeq(line, ",") {
+			coding, parameters, _ := strings.Cut(item, ";")
+			q, ok := quality(parameters)
+			if !ok {
+				continue
+			}
+			switch strings.ToLower(strings.TrimSpace(coding)) {
+			case "gzip", "x-gzip":
+				compressed = max(compressed, q)
+			case "identity":
+				plain = q
+			case "*":
+				rest = q
+			}
+		}
+	}
+	if compressed < 0 {
+		compressed = rest
+	}
+	return compressed > 0 && compressed >= plain
+}
+
+// quality reads the weight of a coding in thousandths (RFC 9110, section 12.4.2); false when it is malformed.
+func quality(parameters string) (thousandths int, ok bool) {
+	name, value, found := strings.Cut(strings.TrimSpace(parameters), "=")
+	if !found {
+		return 1000, name == ""
+	}
+	if !strings.EqualFold(strings.TrimSpace(name), "q") {
+		return 0, false
+	}
+	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+	if err != nil || !(q >= 0 && q <= 1) { // not a number is neither
+		return 0, false
+	}
+	return int(q * 1000), true
+}
+
+// pays is whether an answer of this size goes compressed to the client.
+func pays(h http.Header, size int) bool { return size >= gzipFrom && acceptsGzip(h) }
+
+// compress gives body compressed in a buffer that the caller gives back to zipped; nil when that makes it no smaller.
+func compress(body []byte) *bytes.Buffer {
+	b := zipped.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // the pool holds these only
+	b.Reset()
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds these only
+	defer compressors.Put(z)
+	z.Reset(b)
+	_, err := z.Write(body)
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil || b.Len() >= len(body) {
+		giveBackZipped(b)
+		return nil
+	}
+	return b
+}
+
+func giveBackZipped(b *bytes.Buffer) {
+	if b.Cap() <= keepBuffer {
+		zipped.Put(b)
+	}
+}
+
+// zipper compresses a stream. It is ended by Close when the answer is whole; without it the client sees that the answer is not.
+type zipper struct {
+	*gzip.Writer
+	now     func() time.Time
+	flushed time.Time
+}
+
+// newZipper gives nil when as many streams as may be are being compressed. Every other must be released.
+func newZipper(w io.Writer, now func() time.Time) *zipper {
+	select {
+	case streamsGzipped <- struct{}{}:
+	default:
+		return nil
+	}
+	z := &zipper{Writer: compressors.Get().(*gzip.Writer), now: now, flushed: now()} //nolint:errcheck,forcetypeassert // the pool holds these only
+	z.Reset(w)
+	return z
+}
+
+// Write compresses p, and sends on what has gathered when that was not done for a while.
+func (z *zipper) Write(p []byte) (int, error) {
+	n, err := z.Writer.Write(p)
+	if err != nil || z.now().Sub(z.flushed) < gzipFlush {
+		return n, err
+	}
+	z.flushed = z.now()
+	return n, z.Flush()
+}
+
+func (z *zipper) release() {
+	z.Reset(io.Discard)
+	compressors.Put(z.Writer)
+	<-streamsGzipped
+}
+
+// gunzip reads a compressed body into buffer, bounded by what it becomes and by what it is.
+func (s *server) gunzip(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {
+	compressed := &io.LimitedReader{R: r.Body, N: s.MaxBodyBytes + 1}
+	z := decompressors.Get().(*gzip.Reader) //nolint:errcheck,forcetypeassert // the pool holds these only
+	defer decompressors.Put(z)
+	var body []byte
+	var refusal *fault.Error
+	err := z.Reset(compressed)
+	if err == nil {
+		body, refusal, err = s.readAll(z, buffer)
+	}
+	switch {
+	case compressed.N <= 0:
+		return nil, s.tooLarge()
+	case err != nil:
+		return nil, fault.New(fault.NotARequest, "The body is not whole gzip, as Content-Encoding says. Send it again, or send it plain.").Wrap(err)
+	}
+	return body, refusal
+}
