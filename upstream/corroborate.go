@@ -22,7 +22,7 @@ const corroborateFrom = 3
 // Cordoned upstreams are judged and not asked for their opinion.
 func (c *Chain) judge(ctx context.Context, s *Snapshot) {
 	last := c.prober.last
-	s.Head, s.HeadAt, s.Slack, s.Generation = last.Head, last.HeadAt, last.Slack, max(last.Generation, c.Generation())
+	s.Head, s.HeadAt, s.Slack = last.Head, last.HeadAt, last.Slack
 	var claims []claim
 	for i := range s.Upstreams {
 		if _, cordoned := c.prober.cordons[s.Upstreams[i].Name]; !cordoned && s.Upstreams[i].Reason == "" {

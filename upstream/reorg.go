@@ -35,6 +35,10 @@ const maxWitnesses = 8
 // could change is stored for longer than a second.
 func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 	s.Checkpoints = c.prober.last.Checkpoints
+	if s.Generation = max(c.prober.last.Generation, c.Generation()); s.Generation == 0 {
+		// Whatever was stored before the board was lost is not to be served: nothing is known of what happened to the chain since.
+		s.Generation = generationAt(s.MeasuredAt)
+	}
 	witnesses := c.witnesses(s)
 	if c.Family != chain.EVM || !s.HeadKnown || s.Head <= chain.FinalDepth+1 || len(witnesses) == 0 {
 		return
@@ -106,11 +110,13 @@ func (c *Chain) verify(ctx context.Context, s *Snapshot, asked *Endpoint, witnes
 	if len(others) > 0 && (forNew == 0 || forNew+1 <= forOld) {
 		return
 	}
-	// The time makes it higher than any before even when Redis lost its data in between.
-	s.Generation = max(s.Generation+1, uint64(s.MeasuredAt.UnixMilli())) //nolint:gosec // after 1970
+	s.Generation = max(s.Generation+1, generationAt(s.MeasuredAt))
 	s.Checkpoints = []Checkpoint{{Height: old.Height, Hash: b.hash, By: asked.Name, Confirmed: true}}
 	c.raiseGeneration(s.Generation)
 }
+
+// generationAt makes a new generation higher than any before, also when Redis lost its data in between.
+func generationAt(now time.Time) uint64 { return uint64(now.UnixMilli()) } //nolint:gosec // after 1970
 
 // opinions asks for the hash at a checkpoint's height and counts who gives the new one and who the old one.
 func (c *Chain) opinions(ctx context.Context, others []*Endpoint, old Checkpoint, hash string) (forNew, forOld int) {

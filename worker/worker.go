@@ -34,7 +34,7 @@ type Options struct {
 	Prober    activities.Prober
 	Board     activities.Board
 	Flusher   Flusher
-	Chains    []chain.ID
+	Chains    func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
 	Now       func() time.Time
 	Logger    *slog.Logger // slog.Default()
 
@@ -55,14 +55,17 @@ var errStarting = errors.New("the worker is starting")
 type Worker struct {
 	o Options
 
+	changed chan struct{} // by ChainsChanged
+
 	mu      sync.Mutex // guards durable
 	durable error      // why durable work does not run, nil when it does
 }
 
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
-	if o.Temporal == nil || o.Store == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil || o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Prober, Board, Flusher and Now are required")
+	if o.Temporal == nil || o.Store == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil || o.Chains == nil ||
+		o.Now == nil {
+		return nil, errors.New("worker: Temporal, Store, Prober, Board, Flusher, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -77,7 +80,7 @@ func New(o Options) (*Worker, error) {
 			*value = byDefault
 		}
 	}
-	return &Worker{o: o, durable: errStarting}, nil
+	return &Worker{o: o, changed: make(chan struct{}, 1), durable: errStarting}, nil
 }
 
 // Run works until ctx ends, then lets running activities finish and flushes once more. Temporal's failures are logged and tried again,
@@ -93,6 +96,15 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	durable.Wait()
 	return err
+}
+
+// ChainsChanged tells the worker that there are other chains to probe, or other upstreams: new probes are started, running ones begin a
+// round at once.
+func (w *Worker) ChainsChanged() {
+	select {
+	case w.changed <- struct{}{}:
+	default: // it will look anyway
+	}
 }
 
 // Ready is nil while durable work runs and usage is flushed; otherwise it says what does not and why. Safe for concurrent use.
@@ -121,7 +133,7 @@ func (w *Worker) setState(err error) {
 	w.mu.Unlock()
 	switch {
 	case err == nil && before != nil:
-		w.o.Logger.Info("durable work runs", "namespace", w.o.Namespace, "chains", len(w.o.Chains))
+		w.o.Logger.Info("durable work runs", "namespace", w.o.Namespace, "chains", len(w.o.Chains()))
 	case err != nil && (before == nil || before.Error() != err.Error()):
 		w.o.Logger.Error("durable work waits for Temporal and is tried again; usage is flushed meanwhile", "error", err)
 	}
@@ -175,8 +187,17 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 
 // begin starts what always runs.
 func (w *Worker) begin(ctx context.Context) error {
+	if err := w.startProbes(ctx); err != nil {
+		return err
+	}
+	return within(ctx, workflows.NewClient(w.o.Temporal).SchedulePartitionUpkeep)
+}
+
+// startProbes makes sure that every chain is probed. The probe of a chain that no worker knows any more ends by itself: another worker
+// may have it still.
+func (w *Worker) startProbes(ctx context.Context) error {
 	c := workflows.NewClient(w.o.Temporal)
-	for _, id := range w.o.Chains {
+	for _, id := range w.o.Chains() {
 		in := workflows.ProbeInput{
 			Chain: id, IntervalMillis: w.o.ProbeInterval.Milliseconds(), TimeoutMillis: w.o.ProbeTimeout.Milliseconds(),
 		}
@@ -184,7 +205,7 @@ func (w *Worker) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return within(ctx, c.SchedulePartitionUpkeep)
+	return nil
 }
 
 // watch looks at Temporal now and then, for Ready, until ctx ends or a worker fails for good. The workers themselves survive an outage.
@@ -197,6 +218,10 @@ func (w *Worker) watch(ctx context.Context, failed <-chan error) error {
 			return nil
 		case err := <-failed:
 			return err
+		case <-w.changed:
+			if err := w.startProbes(ctx); err != nil {
+				return err
+			}
 		case <-tick.C:
 			w.setState(within(ctx, w.reach))
 		}

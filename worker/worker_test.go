@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,7 +111,7 @@ func (o *outside) worker(t *testing.T, c client.Client, namespace string, change
 	t.Helper()
 	options := worker.Options{
 		Temporal: c, Namespace: namespace, Store: o, Prober: o, Board: o, Flusher: o, Now: time.Now,
-		Chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, Logger: slog.New(slog.DiscardHandler),
+		Chains: func() []chain.ID { return []chain.ID{chain.EthMainnet, chain.SolanaMainnet} }, Logger: slog.New(slog.DiscardHandler),
 		ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, CheckInterval: 100 * time.Millisecond,
 		MaxBackoff: time.Second,
 	}
@@ -242,6 +243,30 @@ func TestProbesPublishAndSurviveARestartOfTheWorker(t *testing.T) {
 		}
 		return false
 	}, "the probe waits an hour for the next round")
+}
+
+func TestAChainThatIsAddedIsProbedAtOnce(t *testing.T) {
+	t.Parallel()
+	server := testkit.Temporal(t)
+	o := &outside{}
+	var chains atomic.Pointer[[]chain.ID]
+	chains.Store(&[]chain.ID{chain.EthMainnet})
+	w := o.worker(t, server.Dial(t), server.Namespace, func(options *worker.Options) {
+		options.Chains = func() []chain.ID { return *chains.Load() }
+		options.ProbeInterval = time.Hour
+	})
+	start(t, w)
+	ready(t, w)
+	testkit.Eventually(t, testTimeout, func() bool { return o.rounds(chain.EthMainnet) > 0 }, "the first chain is probed")
+	before := o.rounds(chain.EthMainnet)
+	if o.rounds(chain.BaseMainnet) != 0 {
+		t.Fatal("the other chain is probed before it is there")
+	}
+	chains.Store(&[]chain.ID{chain.EthMainnet, chain.BaseMainnet})
+	w.ChainsChanged()
+	testkit.Eventually(t, testTimeout, func() bool {
+		return o.rounds(chain.BaseMainnet) > 0 && o.rounds(chain.EthMainnet) > before
+	}, "the added chain is probed, and the other one again")
 }
 
 func TestNoAddressOfAnUpstreamEntersAHistory(t *testing.T) {

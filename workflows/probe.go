@@ -18,7 +18,9 @@ import (
 // Started  by every worker, with the signal "configure": a running one takes the new input over at once
 // Signals  configure (ProbeInput)
 // Shows    current details: the last round as a table; search attribute Stage
-// Ends     never; continues as new when the server suggests it. A failing round is shown and does not end it.
+// Ends     when no worker has known the chain for goneAfter rounds, because no upstreams file names it any more; otherwise never. It
+//
+//	continues as new when the server suggests it. A failing round is shown and does not end it.
 const (
 	ProbeWorkflow   = "probe"
 	SignalConfigure = "configure"
@@ -40,6 +42,10 @@ const (
 	defaultProbeInterval = 5 * time.Second
 	defaultProbeTimeout  = 10 * time.Second
 )
+
+// goneAfter is how many rounds in a row say that the chain is not configured. While one of several workers has it still, some of so many
+// rounds fall to that one.
+const goneAfter = 60
 
 // ProbeInput says what to measure and how often. Zero durations take the defaults, five and ten seconds.
 type ProbeInput struct {
@@ -74,6 +80,9 @@ func Probe(ctx workflow.Context, in ProbeInput) error {
 		if err := p.round(ctx); err != nil {
 			return err
 		}
+		if p.unknown >= goneAfter {
+			return nil
+		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
 			p.takeSignals()
 			return workflow.NewContinueAsNewError(ctx, ProbeWorkflow, p.in)
@@ -90,6 +99,7 @@ type probe struct {
 	configure workflow.ReceiveChannel
 	last      activities.ProbeResult
 	failures  int // rounds in a row
+	unknown   int // those of them, in a row, in which no upstream of the chain was configured
 }
 
 // takeSignals takes over the newest input, if any came.
@@ -119,8 +129,11 @@ func (p *probe) round(ctx workflow.Context) error {
 	if err != nil {
 		p.failures++
 		failure = failureKind(err)
+		if p.unknown++; failure != activities.ErrNotConfigured {
+			p.unknown = 0
+		}
 	} else {
-		p.failures, p.last = 0, result
+		p.failures, p.unknown, p.last = 0, 0, result
 		stage = stageOf(result)
 	}
 	workflow.SetCurrentDetails(ctx, details(p.in.Chain, p.last, p.failures, failure))

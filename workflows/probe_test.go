@@ -214,6 +214,30 @@ func TestNewConfigurationTakesEffectAtOnce(t *testing.T) {
 	}
 }
 
+func TestProbeOfAChainThatNoWorkerKnowsEnds(t *testing.T) {
+	t.Parallel()
+	unknown := temporal.NewNonRetryableApplicationError("no measurement", activities.ErrNotConfigured, nil)
+	p := newProbing(func(int) (activities.ProbeResult, error) { return activities.ProbeResult{}, unknown })
+	p.run(input)
+	if err := p.env.GetWorkflowError(); err != nil || !p.env.IsWorkflowCompleted() || len(p.rounds) != 60 {
+		t.Errorf("after %d rounds it ended with %v, want an end after 60", len(p.rounds), err)
+	}
+	// One of several workers still has it, or it failed for another reason.
+	for name, every := range map[string]error{"known to another": nil, "failing": temporal.NewApplicationError("no", activities.ErrProbeFailed)} {
+		p := newProbing(func(n int) (activities.ProbeResult, error) {
+			if n%50 < 2 { // a round may have two attempts
+				return snapshot(true), every
+			}
+			return activities.ProbeResult{}, unknown
+		})
+		p.suggest(10 * time.Minute)
+		p.run(input)
+		if p.next(t); len(p.rounds) < 290 {
+			t.Errorf("%s: it ended after %d rounds", name, len(p.rounds))
+		}
+	}
+}
+
 func TestCancelledProbeEnds(t *testing.T) {
 	t.Parallel()
 	p := newProbing(func(int) (activities.ProbeResult, error) { return snapshot(true), nil })

@@ -160,11 +160,11 @@ func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers 
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)
-		errs[0] = wire.Work(work, cfg, providers, stack.RedisEmbedded, log)
+		errs[0] = wire.Work(work, cfg, providers, stack.RedisEmbedded, log, nil)
 		stop(errs[0])
 	}()
 	roles.Go(func() {
-		errs[1] = wire.Serve(ctx, cfg, providers, listener, log)
+		errs[1] = wire.Serve(ctx, cfg, providers, listener, log, nil)
 		stop(errs[1])
 	})
 	roles.Go(func() {

@@ -68,7 +68,7 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("LISTEN_ADDRESS: choose a free port: %w", err)
 			}
-			return wire.Serve(cmd.Context(), cfg, providers, listener, log)
+			return wire.Serve(cmd.Context(), cfg, providers, listener, log, reloadOnHangup(cmd.Context(), cfg, log))
 		},
 	}
 }
@@ -83,7 +83,7 @@ func workerCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return wire.Work(cmd.Context(), cfg, providers, false, log)
+			return wire.Work(cmd.Context(), cfg, providers, false, log, reloadOnHangup(cmd.Context(), cfg, log))
 		},
 	}
 }

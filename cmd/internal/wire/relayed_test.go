@@ -82,7 +82,7 @@ func startRelayed(t testing.TB) *relayed {
 	listener := listenLocally(t)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
-	go func() { done <- wire.Serve(ctx, cfg, providers, listener, slog.New(slog.DiscardHandler)) }()
+	go func() { done <- wire.Serve(ctx, cfg, providers, listener, slog.New(slog.DiscardHandler), nil) }()
 	r := &relayed{}
 	t.Cleanup(func() {
 		for _, c := range r.clients {

@@ -82,7 +82,8 @@ const headerTimeout = 10 * time.Second // of the metrics' server
 
 // Serve runs the API on listener until ctx ends, then drains: /readyz says so while calls are still taken for cfg.DrainDelay, requests
 // under way are finished within cfg.DrainTimeout, call records are written.
-func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger) error {
+func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger, reloads Reloads,
+) error {
 	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
 	if err != nil {
 		return fmt.Errorf("KEY_PEPPER: %w", err)
@@ -129,6 +130,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
+	background.Go(func() { reloads.follow(watching, b.pool, log, func() {}) })
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 
 	failed := make(chan error, 1)

@@ -99,6 +99,7 @@ type bench struct {
 	upstreams [2]*testkit.UpstreamServer
 	url       string
 	log       *buffer
+	reloads   [2]chan config.Upstreams // of the worker and of the API
 	serve     *role
 	work      *role
 }
@@ -134,8 +135,11 @@ func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 	b.url = "http://" + listener.Addr().String()
 	b.cfg.PublicURL = b.url
 	log := telemetry.NewLogger(b.log, "json", slog.LevelDebug)
-	b.work = start(t, func(ctx context.Context) error { return wire.Work(ctx, b.cfg, b.providers, false, log) })
-	b.serve = start(t, func(ctx context.Context) error { return wire.Serve(ctx, b.cfg, b.providers, listener, log) })
+	b.reloads = [2]chan config.Upstreams{make(chan config.Upstreams), make(chan config.Upstreams)}
+	b.work = start(t, func(ctx context.Context) error { return wire.Work(ctx, b.cfg, b.providers, false, log, b.reloads[0]) })
+	b.serve = start(t, func(ctx context.Context) error {
+		return wire.Serve(ctx, b.cfg, b.providers, listener, log, b.reloads[1])
+	})
 	testkit.Eventually(t, patience, func() bool {
 		status, _ := b.ask(t, http.MethodGet, "/readyz", "", "")
 		return status == http.StatusOK
@@ -350,8 +354,8 @@ func TestRolesNameTheServerThatDoesNotAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		errs := map[string]error{
-			"serve": wire.Serve(t.Context(), cfg, config.Upstreams{}, listener, log),
-			"work":  wire.Work(t.Context(), cfg, config.Upstreams{}, false, log),
+			"serve": wire.Serve(t.Context(), cfg, config.Upstreams{}, listener, log, nil),
+			"work":  wire.Work(t.Context(), cfg, config.Upstreams{}, false, log, nil),
 		}
 		_ = listener.Close()
 		for role, err := range errs {
@@ -362,7 +366,7 @@ func TestRolesNameTheServerThatDoesNotAnswer(t *testing.T) {
 	}
 	short := good
 	short.KeyPepper = "short"
-	if err := wire.Serve(t.Context(), short, config.Upstreams{}, nil, log); err == nil || !strings.HasPrefix(err.Error(), "KEY_PEPPER") {
+	if err := wire.Serve(t.Context(), short, config.Upstreams{}, nil, log, nil); err == nil || !strings.HasPrefix(err.Error(), "KEY_PEPPER") {
 		t.Errorf("serve with a short pepper: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 // Work runs the worker until ctx ends: durable workflows, and the usage flusher. With flushAll usage that is still open is moved at
 // the end as well, for a Redis that keeps nothing.
-func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, flushAll bool, log *slog.Logger) error {
+func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, flushAll bool, log *slog.Logger, reloads Reloads) error {
 	b, err := openBase(ctx, cfg, providers)
 	if err != nil {
 		return err
@@ -51,13 +51,14 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	})
 	w, err := worker.New(worker.Options{
 		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Prober: b.pool, Board: b.board, Flusher: flusher,
-		Chains: b.pool.Chains(), Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
+		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 	})
 	if err != nil {
 		return err
 	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
+	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 	err = w.Run(ctx)
 	if flushAll {

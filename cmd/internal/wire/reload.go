@@ -1,0 +1,30 @@
+package wire
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// Reloads gives later upstreams files, validated, to a role that runs; nil when none will come.
+type Reloads <-chan config.Upstreams
+
+// follow puts each upstreams file in force until ctx ends, and calls then what has to know.
+func (r Reloads) follow(ctx context.Context, pool *upstream.Pool, log *slog.Logger, then func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case file := <-r:
+			done, err := pool.Reload(file)
+			if err != nil {
+				log.Error("upstreams not reloaded, the ones before stay in force", "error", err)
+				continue
+			}
+			log.Info("upstreams reloaded", "chains", done.Chains, "kept", done.Kept, "added", done.Added, "removed", done.Removed)
+			then()
+		}
+	}
+}
