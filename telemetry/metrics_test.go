@@ -21,7 +21,7 @@ func busy(t testing.TB) *telemetry.Metrics {
 	m.Upstreams.Upstream("eth_mainnet", "provider-a", []string{"answer", "unreachable"})
 	m.Upstreams.Watch(func() []telemetry.ChainState {
 		return []telemetry.ChainState{{Chain: "eth_mainnet", Head: 100, MeasuredAt: time.Unix(1_800_000_000, 0), Upstreams: []telemetry.UpstreamState{
-			{Name: "provider-a", Usable: true, Head: 97, Lag: 3}, {Name: "provider-b", Excluded: true},
+			{Name: "provider-a", Usable: true, Head: 97, Lag: 3, LagTime: 36 * time.Second}, {Name: "provider-b", Excluded: true},
 		}}}
 	})
 	m.Pipelines.End(m.Pipelines.Begin(), 3, false)
@@ -148,6 +148,7 @@ func TestUpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
 		`gateway_upstream_excluded{` + of + `,upstream="provider-b"}`:                                       "1",
 		`gateway_upstream_head_block{` + of + `,upstream="provider-a"}`:                                     "97",
 		`gateway_upstream_head_lag_blocks{` + of + `,upstream="provider-a"}`:                                "3",
+		`gateway_upstream_head_lag_seconds{` + of + `,upstream="provider-a"}`:                               "36",
 		`gateway_chain_head_block{` + of + `}`:                                                              "100",
 		`gateway_chain_probed_timestamp_seconds{` + of + `}`:                                                "1.8e+09",
 	} {

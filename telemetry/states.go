@@ -17,10 +17,11 @@ type ChainState struct {
 // UpstreamState is what a scrape reads of an upstream.
 type UpstreamState struct {
 	Name     string
-	Usable   bool   // by the probes
-	Excluded bool   // for what its calls came to
-	Head     uint64 // zero when not known
-	Lag      uint64 // blocks behind the corroborated head
+	Usable   bool          // by the probes
+	Excluded bool          // for what its calls came to
+	Head     uint64        // zero when not known
+	Lag      uint64        // blocks behind the corroborated head
+	LagTime  time.Duration // the same, by the chain's usual block time
 }
 
 // Watch has states read at each scrape. It is called from any goroutine and must not block.
@@ -41,6 +42,7 @@ var (
 	upOut     = describe("gateway_upstream_excluded", "Whether this process leaves the upstream out for what its calls came to.", "chain", "upstream")
 	upHead    = describe("gateway_upstream_head_block", "The upstream's own head, as the probes found it.", "chain", "upstream")
 	upLag     = describe("gateway_upstream_head_lag_blocks", "How many blocks the upstream is behind the chain's head.", "chain", "upstream")
+	upLagTime = describe("gateway_upstream_head_lag_seconds", "The same in seconds, by the chain's usual block time.", "chain", "upstream")
 )
 
 // stateCollector gives the states as they are at the time of a scrape, so that an upstream which is configured no more is gone from
@@ -51,7 +53,7 @@ var _ prometheus.Collector = (*stateCollector)(nil)
 
 // Describe lists the families.
 func (*stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{chainHead, chainTime, upUsable, upOut, upHead, upLag} {
+	for _, d := range []*prometheus.Desc{chainHead, chainTime, upUsable, upOut, upHead, upLag, upLagTime} {
 		ch <- d
 	}
 }
@@ -80,6 +82,7 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 			if u.Head > 0 {
 				gauge(upHead, float64(u.Head), c.Chain, u.Name)
 				gauge(upLag, float64(u.Lag), c.Chain, u.Name)
+				gauge(upLagTime, u.LagTime.Seconds(), c.Chain, u.Name)
 			}
 		}
 	}
