@@ -106,6 +106,17 @@ func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 		`code="-32600",reason="unknown_chain"`:     "1",
 		`code="-32001",reason="key_invalid"`:       "1",
 	})
+	const up0, up1, eth, sol = `upstream="up-0"`, `upstream="up-1"`, `chain="eth_mainnet",`, `chain="solana_mainnet",`
+	g.expect("gateway_upstream_attempts_total", map[string]string{
+		eth + `outcome="answer",` + up0: "6", sol + `outcome="answer",` + up0: "1",
+		eth + `outcome="broken",` + up0: "1", eth + `outcome="broken",` + up1: "1", eth + `outcome="write_lost",` + up0: "1",
+	})
+	g.expect("gateway_upstream_attempt_duration_seconds_count", map[string]string{
+		eth + `result="answered",` + up0: "6", sol + `result="answered",` + up0: "1",
+		eth + `result="failed",` + up0: "2", eth + `result="failed",` + up1: "1",
+	})
+	g.expect("gateway_upstream_usable", map[string]string{eth + up0: "1", eth + up1: "1", sol + up0: "1", sol + up1: "1"})
+	g.expect("gateway_chain_head_block", map[string]string{`chain="eth_mainnet"`: "1e+06", `chain="solana_mainnet"`: "1e+06"})
 	g.expect("gateway_refunds_total", map[string]string{`result="given_back"`: "2"})
 	g.expect("gateway_streamed_answers_total", map[string]string{`chain="eth_mainnet"`: "1"})
 	g.expect("gateway_call_duration_seconds_count", map[string]string{

@@ -18,6 +18,7 @@ type ChainState struct {
 type UpstreamState struct {
 	Name     string
 	Usable   bool          // by the probes
+	Cordoned bool          // by an operator
 	Excluded bool          // for what its calls came to
 	Head     uint64        // zero when not known
 	Lag      uint64        // blocks behind the corroborated head
@@ -26,6 +27,9 @@ type UpstreamState struct {
 
 // Watch has states read at each scrape. It is called from any goroutine and must not block.
 func (u *Upstreams) Watch(states func() []ChainState) {
+	if u == nil {
+		return
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.states = states
@@ -40,6 +44,7 @@ var (
 	chainTime = describe("gateway_chain_probed_timestamp_seconds", "When the newest probes that this process knows of were made.", "chain")
 	upUsable  = describe("gateway_upstream_usable", "Whether probes let calls through to the upstream.", "chain", "upstream")
 	upOut     = describe("gateway_upstream_excluded", "Whether this process leaves the upstream out for what its calls came to.", "chain", "upstream")
+	upCordon  = describe("gateway_upstream_cordoned", "Whether an operator took the upstream out of rotation.", "chain", "upstream")
 	upHead    = describe("gateway_upstream_head_block", "The upstream's own head, as the probes found it.", "chain", "upstream")
 	upLag     = describe("gateway_upstream_head_lag_blocks", "How many blocks the upstream is behind the chain's head.", "chain", "upstream")
 	upLagTime = describe("gateway_upstream_head_lag_seconds", "The same in seconds, by the chain's usual block time.", "chain", "upstream")
@@ -53,7 +58,7 @@ var _ prometheus.Collector = (*stateCollector)(nil)
 
 // Describe lists the families.
 func (*stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{chainHead, chainTime, upUsable, upOut, upHead, upLag, upLagTime} {
+	for _, d := range []*prometheus.Desc{chainHead, chainTime, upUsable, upOut, upCordon, upHead, upLag, upLagTime} {
 		ch <- d
 	}
 }
@@ -79,6 +84,7 @@ func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
 		for _, u := range c.Upstreams {
 			gauge(upUsable, truth(u.Usable), c.Chain, u.Name)
 			gauge(upOut, truth(u.Excluded), c.Chain, u.Name)
+			gauge(upCordon, truth(u.Cordoned), c.Chain, u.Name)
 			if u.Head > 0 {
 				gauge(upHead, float64(u.Head), c.Chain, u.Name)
 				gauge(upLag, float64(u.Lag), c.Chain, u.Name)

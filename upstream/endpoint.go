@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // Endpoint is one upstream of one chain.
@@ -37,6 +38,7 @@ type Endpoint struct {
 	lacking     lacking
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 	cordoned    atomic.Bool                   // taken out of rotation by an operator
+	metrics     *telemetry.Upstream           // set before the first call; nil counts nothing
 }
 
 const (

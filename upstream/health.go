@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // Health figures. Nobody is judged by fewer than minSamples calls. Exclusion is entered at failuresInARow or at more than maxErrorRate,
@@ -50,6 +52,7 @@ type healthMinute struct {
 type health struct {
 	now       func() time.Time
 	published atomic.Pointer[standing]
+	metrics   *telemetry.Upstream
 	trial     atomic.Bool // a trial read is under way
 
 	mu        sync.Mutex // guards what follows
@@ -88,12 +91,21 @@ type observation struct {
 	heavy      bool
 	write      bool
 	brokeOff   bool // a streamed answer that had counted as good before; took says nothing
+	timedOut   bool
+	lost       bool // a submission that left and was not answered usably
 	slow       bool // given up before its time: it would have taken longer than took, which is nobody's fault
 }
 
 // observe takes what became of an attempt. The outcome of every read and submission passes here, once; those of which the client
 // went away do not count.
-func (e *Endpoint) observe(o observation) { e.health.record(o) }
+func (e *Endpoint) observe(o observation) {
+	if o.brokeOff {
+		e.metrics.BrokeOff()
+	} else {
+		e.metrics.Attempt(o.counted(), o.blame == blameNobody && !o.slow && !o.lost, o.took)
+	}
+	e.health.record(o)
+}
 
 func (h *health) record(o observation) {
 	now := h.now()
@@ -179,6 +191,7 @@ func (h *health) exclude(now time.Time, throttle bool, retryAfter time.Duration)
 	h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
 	h.out, h.throttled, h.since, h.successes, h.probation = true, throttle, now, 0, 0
 	h.until = now.Add(max(h.exclusion, min(retryAfter, maxExclusion)))
+	h.metrics.Excluded()
 	h.publish(now)
 }
 

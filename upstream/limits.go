@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // limits keep this process inside what the operator allows for an upstream, so that the plan with a provider is not overrun. An
@@ -16,6 +17,7 @@ type limits struct {
 	most     int64 // calls at a time; 0 for no bound
 	inFlight atomic.Int64
 	pace     *pace // nil for no bound
+	metrics  *telemetry.Upstream
 }
 
 func newLimits(u config.Upstream) *limits {
@@ -35,10 +37,12 @@ func (l *limits) take(now time.Time) bool {
 		return true
 	}
 	if !l.enter() {
+		l.metrics.Limited(telemetry.ConcurrencyLimit)
 		return false
 	}
 	if l.pace != nil && l.pace.take(now) > 0 {
 		l.give()
+		l.metrics.Limited(telemetry.RateLimit)
 		return false
 	}
 	return true

@@ -60,7 +60,7 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 func (o *outcome) settle(won *attempted) {
 	for _, a := range o.slow[:o.slowOnes] {
 		if won != nil && won.took < a.given {
-			a.to.observe(observation{verdict: verdicts[isUnreachable], took: a.took, heavy: o.heavy})
+			a.to.observe(observation{verdict: verdicts[isUnreachable], took: a.took, heavy: o.heavy, timedOut: true})
 		} else {
 			a.to.observe(observation{verdict: verdicts[isUnreachable], took: a.took, heavy: o.heavy, slow: true})
 		}

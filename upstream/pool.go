@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // Pool is every upstream of every configured chain. Reload changes it while calls are under way.
@@ -16,6 +17,9 @@ type Pool struct {
 	set       atomic.Pointer[chainSet]
 	reloading sync.Mutex     // one reload at a time
 	racing    sync.WaitGroup // attempts that may outlive their read
+
+	metrics *telemetry.Upstreams // nil: nothing is counted
+	tracer  *telemetry.Tracer    // nil: nothing is traced
 }
 
 // Chain is the upstreams of one chain as one upstreams file lists them. A reload makes another: a call under way goes on with the one
@@ -29,6 +33,7 @@ type Chain struct {
 	now        func() time.Time
 	joined     bool         // by a reload
 	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
+	tracer     *telemetry.Tracer
 }
 
 // memory is what this process knows of a chain, whoever its upstreams are. It outlives reloads.

@@ -108,6 +108,8 @@ type attempted struct {
 // attempt asks one upstream and gives its room back; a streamed answer holds it until it is released. left is how many attempts the
 // call has after this one.
 func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) attempted {
+	ctx, span := c.tracer.Start(ctx, "upstream")
+	defer span.End()
 	e, started := to.Endpoint, c.now()
 	until, given := allow(started, ask.deadline, min(left, to.more), &e.health.standing(started).latency[classOf(ask.heavy)])
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
@@ -118,13 +120,18 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		}
 	}
 	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
+	o := observation{
+		verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy, timedOut: answer == nil && errors.Is(err, context.DeadlineExceeded),
+	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled): // a client that goes away blames nobody
+		o.slow = true
 	case given > 0 && errors.Is(err, context.DeadlineExceeded):
 		a.given = given // what the others say tells whose fault it is
 	default:
-		e.observe(observation{verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy})
+		e.observe(o)
 	}
+	e.mark(span, &o)
 	if to.trial {
 		e.health.endTrial()
 	}

@@ -35,7 +35,9 @@ func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 	if err != nil {
 		return Reloaded{}, err
 	}
+	p.instrument(next)
 	p.set.Store(next)
+	p.forget(old, next)
 	before, after := old.endpoints(), next.endpoints()
 	done := Reloaded{Chains: len(next.order)}
 	for e := range before {

@@ -34,14 +34,22 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		attempts++
 		r.Asked = Asked{Upstream: to.Name, Attempts: attempts}
 		started := c.now()
-		answer, left, err := to.submit(ctx, body)
+		asking, span := c.tracer.Start(ctx, "upstream")
+		answer, left, err := to.submit(asking, body)
 		to.limits.give()
+		seen := observation{took: c.now().Sub(started), write: true, lost: left && err != nil, timedOut: errors.Is(err, context.DeadlineExceeded)}
 		if err == nil {
-			to.observe(observation{verdict: to.verdictOn(answer), took: c.now().Sub(started), write: true})
+			seen.verdict = to.verdictOn(answer)
+		} else {
+			seen.verdict = verdictOnError(err)
+		}
+		to.observe(seen)
+		to.mark(span, &seen)
+		span.End()
+		if err == nil {
 			answer.Error = to.scrub.object(answer.Error)
 			return answer, nil
 		}
-		to.observe(observation{verdict: verdictOnError(err), took: c.now().Sub(started), write: true})
 		cause = err
 		if left {
 			return nil, fault.New(fault.OutcomeUnknown, "").Wrap(err)

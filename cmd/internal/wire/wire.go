@@ -110,6 +110,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	if err != nil {
 		return err
 	}
+	b.pool.Instrument(b.metrics.Upstreams, tracer)
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	draining := make(chan struct{})

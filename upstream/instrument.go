@@ -1,0 +1,102 @@
+package upstream
+
+import (
+	"time"
+
+	"github.com/chainaccess/gateway/telemetry"
+)
+
+// What attempts come to besides their meaning, for the metrics.
+const (
+	timedOut   = int(isUnreachable) + 1 + iota
+	calledOff  // given up before its time, because another was faster or the call takes long everywhere
+	writeLost  // a submission that left and was not answered usably
+	outcomeEnd // how many there are
+)
+
+// attemptOutcomes are the words for what attempts come to.
+var attemptOutcomes = [outcomeEnd]string{
+	isAnswer: "answer", isRange: "range_refused", isBilling: "billing", isThrottled: "throttled", isMissingData: "missing_data",
+	isExecTimeout: "execution_timeout", isAbsent: "method_absent", isUnsupported: "unsupported", isDenied: "denied", isBroken: "broken",
+	isUnreachable: "unreachable", timedOut: "timeout", calledOff: "called_off", writeLost: "write_lost",
+}
+
+// counted gives the place of an observation among attemptOutcomes.
+func (o *observation) counted() int {
+	switch {
+	case o.slow:
+		return calledOff
+	case o.lost:
+		return writeLost
+	case o.timedOut:
+		return timedOut
+	}
+	return int(o.meaning)
+}
+
+// mark notes on the span of an attempt whom it asked and what came of it.
+func (e *Endpoint) mark(span *telemetry.Span, o *observation) {
+	if span != nil {
+		span.Set("gateway.upstream", e.Name)
+		span.Set("gateway.outcome", attemptOutcomes[o.counted()])
+	}
+}
+
+// Instrument has what upstreams do counted and traced; either may be nil. It is called before the first call.
+func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer) {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	p.metrics, p.tracer = m, t
+	p.instrument(p.set.Load())
+	m.Watch(p.states)
+}
+
+// instrument begins the series of a set's upstreams, before the set is in force.
+func (p *Pool) instrument(set *chainSet) {
+	for id, c := range set.chains {
+		c.tracer = p.tracer
+		for _, e := range c.endpoints {
+			if e.metrics == nil {
+				e.metrics = p.metrics.Upstream(string(id), e.Name, attemptOutcomes[:])
+				e.health.metrics = e.metrics
+				if e.limits != nil {
+					e.limits.metrics = e.metrics
+				}
+			}
+		}
+	}
+}
+
+// forget ends the series of upstreams that the next set does not name any more.
+func (p *Pool) forget(old, next *chainSet) {
+	for id, c := range old.chains {
+		for _, e := range c.endpoints {
+			if on, ok := next.chains[id]; !ok || on.Fingerprint(e.Name) == "" {
+				p.metrics.Remove(string(id), e.Name)
+			}
+		}
+	}
+}
+
+// states is what a scrape reads.
+func (p *Pool) states() []telemetry.ChainState {
+	set, now := p.set.Load(), p.now()
+	all := make([]telemetry.ChainState, 0, len(set.order))
+	for _, id := range set.order {
+		c := set.chains[id]
+		head, _ := c.Head()
+		of := telemetry.ChainState{Chain: string(id), Head: head}
+		if at := c.measuredAt.Load(); at > 0 {
+			of.MeasuredAt = time.Unix(0, at)
+		}
+		for _, e := range c.endpoints {
+			u := telemetry.UpstreamState{Name: e.Name, Excluded: e.health.standing(now).out, Cordoned: e.cordoned.Load()}
+			if s := e.state.Load(); s != nil {
+				u.Usable, u.Head, u.Lag, u.LagTime = s.Usable && s.ChainIDOK, s.Head, s.Lag, time.Duration(s.Lag)*c.BlockTime //nolint:gosec // far from its end
+			}
+			of.Upstreams = append(of.Upstreams, u)
+		}
+		all = append(all, of)
+	}
+	return all
+}
