@@ -125,7 +125,7 @@ func (p *capabilityProbe) ask(ctx context.Context, c *Chain, e *Endpoint, head u
 		answer.Release()
 		switch v.meaning {
 		case isAnswer:
-		case isAbsent, isUnsupported, isMissingData:
+		case isAbsent, isUnsupported, isMissingData, isPlan:
 			return false, true
 		default:
 			return false, false

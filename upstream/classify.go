@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/chainaccess/gateway/chain"
@@ -14,6 +16,7 @@ type meaning uint8
 const (
 	isAnswer      meaning = iota // results, reverts, the client's own mistakes: pass them on
 	isRange                      // asked for more than this provider gives: another, else our own range refusal
+	isPlan                       // the operator's plan with this provider does not have it
 	isBilling                    // the operator's plan with this provider is used up
 	isThrottled                  // this provider limits the operator's rate
 	isMissingData                // pruned, or not there yet: another node may have it
@@ -46,6 +49,7 @@ type verdict struct {
 var verdicts = [...]verdict{
 	isAnswer:      {isAnswer, false, blameNobody, true},
 	isRange:       {isRange, true, blameNobody, false},
+	isPlan:        {isPlan, true, blameNobody, false},
 	isBilling:     {isBilling, true, blameFailure, false},
 	isThrottled:   {isThrottled, true, blameThrottle, false},
 	isMissingData: {isMissingData, true, blameNobody, true},
@@ -61,7 +65,7 @@ var verdicts = [...]verdict{
 type pattern struct {
 	rank    rank
 	meaning meaning
-	words   []string
+	words   []string // in lower case
 }
 
 // rank orders what an answer shows: the lowest decides. A status that says "not now" is outranked by words that say why.
@@ -71,6 +75,7 @@ const (
 	rankDenied rank = iota // HTTP 401, 403 and redirects outrank the body
 	rankRange
 	rankSender
+	rankPlan
 	rankBilling
 	rankThrottled
 	rankData
@@ -90,24 +95,32 @@ var patterns = []pattern{
 	{rankRange, isRange, []string{
 		"block range is too wide", "range too large", "max block range", "exceeds the range", "logs over more", "returned more than",
 		"exceeds max results", "response too large", "query exceeds limit", "limit the query to", "too many results", "try paginating",
-		"eth_getlogs is limited", "is too big",
+		"eth_getlogs is limited", "is too big", "range is too large", "maximum block range", "block range limit", "block range should work",
+		"blocks range", "ranges over", "too many blocks", "response size exceeded",
 	}},
 	{rankSender, isAnswer, []string{"sender is over rate limit"}}, // the sequencer limits the sender, not us
+	{rankPlan, isPlan, []string{
+		"on the free tier", "on freetier", "on free tier", "on the free plan", "on your plan", "in your plan", "on your current plan",
+		"upgrade your plan",
+	}},
 	{rankBilling, isBilling, []string{"reached the free tier", "monthly capacity limit", "limit for your current plan"}},
 	{rankThrottled, isThrottled, []string{
-		"has exceeded", "exceeded the quota", "too many requests", "under too much load", "rate limit", "limit exceeded",
+		"has exceeded", "exceeded the quota", "too many requests", "under too much load", "rate limit", "limit exceeded", "request rate exceeded",
 	}},
 	{rankData, isMissingData, []string{
 		"block tag", "missing trie node", "header not found", "unknown block", "block not found", "no state available",
-		"historical state", "history has been pruned", "greater than latest",
+		"historical state", "history has been pruned", "greater than latest", "is pruned",
 	}},
-	{rankExecution, isExecTimeout, []string{"execution timeout"}},
-	{rankRevert, isAnswer, []string{"execution reverted", "vm execution error", "out of gas", "invalid opcode"}},
+	{rankExecution, isExecTimeout, []string{"execution timeout", "execution aborted (timeout", "request timed out"}},
+	{rankRevert, isAnswer, revertWords},
 	{rankKnown, isAnswer, []string{"already known", "known transaction", "already imported", "already in mempool"}},
 	{rankNonce, isAnswer, []string{"nonce too low", "replacement transaction underpriced", "insufficient funds"}},
 	{rankAbsent, isAbsent, []string{"method not found", "does not exist/is not available", "unsupported method", notSupported}},
 	{rankOther, isDenied, []string{"invalid api key"}},
 }
+
+// revertWords open the message of a revert or a halt. What follows them is the contract's own text: it may say anything.
+var revertWords = []string{"execution reverted", "vm execution error", "out of gas", "invalid opcode"}
 
 const notSupported = "not supported"
 
@@ -139,14 +152,17 @@ func classifyStatus(status int) (verdict, rank) {
 		return verdicts[isBilling], rankBilling
 	case status == http.StatusTooManyRequests:
 		return verdicts[isThrottled], rankThrottled
+	case status == http.StatusRequestEntityTooLarge: // ours are no larger than what clients may send
+		return verdicts[isUnsupported], rankServerError
 	case status >= 500:
 		return verdicts[isBroken], rankServerError
 	}
 	return verdicts[isAnswer], rankNothing
 }
 
-// classifyError judges a well-formed JSON-RPC error object.
-func classifyError(family chain.Family, object []byte) (verdict, rank) {
+// classifyError judges a well-formed JSON-RPC error object. asked is the request: words of it say nothing, for a node that repeats a
+// parameter must not be taken to speak for itself.
+func classifyError(family chain.Family, object, asked []byte) (verdict, rank) {
 	var e struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
@@ -163,12 +179,11 @@ func classifyError(family chain.Family, object []byte) (verdict, rank) {
 		}
 	}
 	message := strings.ToLower(e.Message)
-	for _, p := range patterns {
-		for _, words := range p.words {
-			if strings.Contains(message, words) {
-				return verdicts[p.meaning.given(e.Code, message, words)], p.rank
-			}
-		}
+	if slices.ContainsFunc(revertWords, func(words string) bool { return strings.HasPrefix(message, words) }) {
+		return verdicts[isAnswer], rankRevert
+	}
+	if p, words := match(message, asked); p != nil {
+		return verdicts[p.meaning.given(e.Code, message, words)], p.rank
 	}
 	switch e.Code {
 	case codeMethodAbsent:
@@ -177,6 +192,25 @@ func classifyError(family chain.Family, object []byte) (verdict, rank) {
 		return verdicts[isAnswer], rankOther
 	}
 	return verdicts[isAnswer], rankNothing
+}
+
+// match finds the first pattern with words that are in the message and not in the request; nil when there is none.
+func match(message string, asked []byte) (*pattern, string) {
+	folded := false
+	for i := range patterns {
+		for _, words := range patterns[i].words {
+			if !strings.Contains(message, words) {
+				continue
+			}
+			if !folded {
+				asked, folded = fold(asked), true // only when an upstream has something to say
+			}
+			if !bytes.Contains(asked, []byte(words)) {
+				return &patterns[i], words
+			}
+		}
+	}
+	return nil, ""
 }
 
 // given corrects what the words say: an invalid parameter is the client's, whatever explains it, and not everything that a node

@@ -224,7 +224,7 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64, deadli
 	}
 	v, wordsRank := byStatus, rankNothing
 	if answer.Error != nil {
-		v, wordsRank = classifyError(e.family, answer.Error)
+		v, wordsRank = classifyError(e.family, answer.Error, body)
 	}
 	if statusRank < wordsRank { // the body does not say better than the status
 		answer.Release()

@@ -34,6 +34,8 @@ func failing(second *testkit.UpstreamServer) map[string]testkit.Reply {
 		"denied in band":       testkit.Error(-32000, "invalid api key"),
 		"absent":               testkit.Error(-32601, "the method eth_call does not exist/is not available"),
 		"range":                testkit.Error(-32000, "block range is too wide"),
+		"plan":                 testkit.Error(-32600, "trace_block is not available on the Free tier"),
+		"413":                  testkit.HTML(http.StatusRequestEntityTooLarge),
 		"missing data":         testkit.Error(-32000, "header not found"),
 		"execution timeout":    testkit.Error(-32000, "execution timeout"),
 		"another id":           testkit.WrongID("0xbad"),
@@ -197,6 +199,42 @@ func TestWhenNobodyAnswersTheFaultSaysWhy(t *testing.T) {
 				t.Errorf("asked %+v", r.Asked)
 			}
 		})
+	}
+}
+
+// TestARangeIsRefusedInOurOwnWordsWhateverTheOrder also shows that what a provider says of the operator's plan stays with us.
+func TestARangeIsRefusedInOurOwnWordsWhateverTheOrder(t *testing.T) {
+	t.Parallel()
+	replies := []testkit.Reply{
+		testkit.Error(-32005, "canary: query returned more than 10000 results"),
+		testkit.TooMany(time.Second),
+		testkit.HTML(502),
+		testkit.Error(-32600, "canary: eth_getLogs of this kind is not available on the Free tier - upgrade"),
+		testkit.Error(-32000, "canary: monthly capacity limit exceeded"),
+	}
+	for first := range replies {
+		for second := range replies {
+			for third := range replies {
+				if first == second || second == third || first == third || (first != 0 && second != 0 && third != 0) {
+					continue
+				}
+				var servers []*testkit.UpstreamServer
+				for _, i := range []int{first, second, third} {
+					u := testkit.Upstream(t)
+					u.Default(replies[i])
+					servers = append(servers, u)
+				}
+				_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
+				c.Apply(healthy(c, time.Now()))
+				answer, f := c.Read(deadline(t, testTimeout), request("eth_getLogs"))
+				if answer != nil || f == nil || f.Reason != fault.RangeTooLarge || !strings.Contains(f.Message, "smaller ranges") {
+					t.Fatalf("%d, %d, %d: got %+v, %v", first, second, third, answer, f)
+				}
+				if strings.Contains(f.Error(), "canary") {
+					t.Errorf("%d, %d, %d: the provider's words came through: %v", first, second, third, f)
+				}
+			}
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		to.limits.give()
 		seen := observation{took: c.now().Sub(started), write: true, lost: left && err != nil, timedOut: errors.Is(err, context.DeadlineExceeded)}
 		if err == nil {
-			seen.verdict = to.verdictOn(answer)
+			seen.verdict = to.verdictOn(answer, body)
 		} else {
 			seen.verdict = verdictOnError(err)
 		}
@@ -93,11 +93,11 @@ func (e *Endpoint) submit(ctx context.Context, body []byte) (answer *Answer, lef
 }
 
 // verdictOn judges an upstream by an answer that reaches the client as it is.
-func (e *Endpoint) verdictOn(answer *Answer) verdict {
+func (e *Endpoint) verdictOn(answer *Answer, body []byte) verdict {
 	if answer.Error == nil {
 		return verdicts[isAnswer]
 	}
-	v, _ := classifyError(e.family, answer.Error)
+	v, _ := classifyError(e.family, answer.Error, body)
 	return v
 }
 

@@ -47,7 +47,7 @@ func TestASubmissionIsSentExactlyOnceWhateverHappens(t *testing.T) {
 // isWriteAnswer is whether a reply is a read's reason to ask elsewhere, but a write's answer: an error in band.
 func isWriteAnswer(name string) bool {
 	switch name {
-	case "429 in band", "billing in band", "denied in band", "absent", "range", "missing data", "execution timeout":
+	case "429 in band", "billing in band", "denied in band", "absent", "range", "plan", "missing data", "execution timeout":
 		return true
 	}
 	return false
