@@ -31,6 +31,8 @@ func (instant) Do(context.Context, []byte, time.Time) (*http.Response, error) {
 
 func (instant) CloseIdleConnections() {}
 
+func (instant) Retire() {}
+
 // benchmarked gives Ethereum over n measured upstreams that answer at once.
 func benchmarked(b *testing.B, n int) *Chain {
 	b.Helper()

@@ -74,6 +74,9 @@ func TestProbesCountAgainstThePaceAndAreNotKeptWaiting(t *testing.T) {
 	if waited := time.Since(started); waited < probePatience || waited > testTimeout {
 		t.Errorf("the next probe waited for %s", waited)
 	}
+	if counted := time.Unix(0, l.pace.sent[0]); counted.Sub(started) < probePatience {
+		t.Error("a probe that was sent before its turn did not count")
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	l.waitToProbe(ended, func() time.Time { return time.Now().Add(time.Hour) })
