@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -19,16 +20,25 @@ func chainNames() []string {
 	return names
 }
 
-// parse reads a file in whose environment SECRET and EMPTY are set.
-func parse(text string) (Upstreams, error) {
-	return parseUpstreams([]byte(text), chainNames(), func(name string) string {
+// read reads a file in whose environment SECRET and EMPTY are set.
+func read(text string) (Upstreams, error) {
+	report := check(text)
+	faults := make([]error, len(report.Mistakes))
+	for i, m := range report.Mistakes {
+		faults[i] = m
+	}
+	return report.Upstreams, errors.Join(faults...)
+}
+
+func check(text string) UpstreamsReport {
+	return checkUpstreams([]byte(text), chainNames(), func(name string) string {
 		return map[string]string{"SECRET": "canary-42"}[name]
 	})
 }
 
 func TestUpstreamsAreReadWithVariablesAndDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := parse(`
+	got, err := read(`
 chains:
   eth_mainnet:
     upstreams:
@@ -75,7 +85,7 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{"chains:", "it names no chain"},
 		{"{}", "it names no chain"},
 		{"# nothing\n", "it names no chain"},
-		{"chains: [canary]", "line 1, column 9: a value is of the wrong kind"},
+		{"chains: [canary]", "line 1, column 9: chains: a value is of the wrong kind"},
 		{"chains: canary", "a value is of the wrong kind"},
 		{"chains:\n\tcanary: x", "line 2"},
 		{"chains: {eth_mainnet: {upstreams: [{name: a, url: \"canary", "it is not valid YAML"},
@@ -83,12 +93,12 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{one(good + `, canary: canary`), "a member has an unknown name"},
 		{one(good + `, url: canary`), "a name stands twice"},
 		{one(`name: a, url: [canary]`), "a value is of the wrong kind"},
-		{`chains: {eth_mainnet: {chain_id: canary, upstreams: []}}`, "a value is of the wrong kind"},
-		{`chains: {eth_mainnet: {chain_id: -1, upstreams: []}}`, "a value is of the wrong kind"},
+		{`chains: {eth_mainnet: {chain_id: canary, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
+		{`chains: {eth_mainnet: {chain_id: -1, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
 		{`chains: {eth_mainnet: {upstreams: []}}`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
 		{`chains: {eth_mainnet: }`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
 		{`chains: {bitcoin: {upstreams: [{` + good + `}]}}`, "chains.bitcoin: unknown chain, use one of eth_mainnet, base_mainnet"},
-		{`chains: {eth_mainnet: {upstreams: [{` + good + `}, {` + good + `}]}}`, `chains.eth_mainnet.upstreams[1].name: "a" is used twice`},
+		{`chains: {eth_mainnet: {upstreams: [{` + good + `}, {name: b, url: "HTTPS://Canary.example:443/v2/canary/"}]}}`, `line 1, column 103: chains.eth_mainnet.upstreams[1].url: it is the address of chains.eth_mainnet.upstreams[0] too`},
 		{one(`url: "https://canary.example"`), "chains.eth_mainnet.upstreams[0].name: give 1 to 40"},
 		{one(`name: "UPPER", url: "https://canary.example"`), "upstreams[0].name: give 1 to 40"},
 		{one(`name: a`), "upstreams[0].url: give an http:// or https:// address"},
@@ -115,7 +125,7 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{one(good + `, max_per_second: .inf`), "upstreams[0].max_per_second: give a number"},
 		{one(good + `, supply: canary`), "upstreams[0].supply: give public, wholesale or premium"},
 	} {
-		got, err := parse(tc.text)
+		got, err := read(tc.text)
 		switch {
 		case err == nil:
 			t.Errorf("%s\nis taken", tc.text)
@@ -131,7 +141,7 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 
 func TestEveryMistakeOfAnUpstreamsFileIsToldInOrder(t *testing.T) {
 	t.Parallel()
-	_, err := parse(`
+	_, err := read(`
 chains:
   solana_mainnet: {upstreams: [{name: "-", url: x}]}
   bitcoin: {upstreams: []}
@@ -142,11 +152,13 @@ chains:
 	}
 	var places []string
 	for line := range strings.Lines(err.Error()) {
-		place, _, _ := strings.Cut(line, ": ")
-		places = append(places, place)
+		where, rest, _ := strings.Cut(line, ": ")
+		place, _, _ := strings.Cut(rest, ": ")
+		places = append(places, where+" "+place)
 	}
 	want := []string{
-		"chains.bitcoin", "chains.eth_mainnet.upstreams[0].supply", "chains.solana_mainnet.upstreams[0].name", "chains.solana_mainnet.upstreams[0].url",
+		"line 3, column 39 chains.solana_mainnet.upstreams[0].name", "line 3, column 49 chains.solana_mainnet.upstreams[0].url",
+		"line 4, column 3 chains.bitcoin", "line 5, column 73 chains.eth_mainnet.upstreams[0].supply",
 	}
 	if !slices.Equal(places, want) {
 		t.Errorf("told %q, want %q", places, want)
@@ -159,14 +171,14 @@ func TestAChainHasAtMost32Upstreams(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("chains:\n  eth_mainnet:\n    upstreams:\n")
 		for i := range n {
-			b.WriteString("      - {name: u" + strings.Repeat("x", i) + ", url: \"https://a.example\"}\n")
+			b.WriteString("      - {name: u" + strings.Repeat("x", i) + ", url: \"https://a.example/" + strings.Repeat("x", i) + "\"}\n")
 		}
 		return b.String()
 	}
-	if _, err := parse(file(32)); err != nil {
+	if _, err := read(file(32)); err != nil {
 		t.Errorf("32: %v", err)
 	}
-	if _, err := parse(file(33)); err == nil {
+	if _, err := read(file(33)); err == nil {
 		t.Error("33 are taken")
 	}
 }
@@ -187,7 +199,7 @@ func TestMistakeInTheFileIsToldWithItsPath(t *testing.T) {
 	if err := os.WriteFile(path, []byte("chains: {}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadUpstreams(path, chainNames()); err == nil || !strings.Contains(err.Error(), path+": it names no chain") {
+	if _, err := LoadUpstreams(path, chainNames()); err == nil || !strings.Contains(err.Error(), path+": line 1, column 1: it names no chain") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -224,12 +236,12 @@ func TestCommentedExampleWithACredentialIsValid(t *testing.T) {
 		}
 		b.WriteString(line)
 	}
-	got, err := parseUpstreams([]byte(b.String()), chainNames(), func(name string) string { return "canary-" + name })
-	if err != nil {
-		t.Fatal(err)
+	report := checkUpstreams([]byte(b.String()), chainNames(), func(name string) string { return "canary-" + name })
+	if len(report.Mistakes) > 0 {
+		t.Fatal(report.Mistakes)
 	}
 	withCredential, withHeader := 0, 0
-	for _, c := range got.Chains {
+	for _, c := range report.Upstreams.Chains {
 		for _, u := range c.Upstreams {
 			if strings.Contains(u.URL, "canary-") {
 				withCredential++
