@@ -91,11 +91,11 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 			if running > 0 && a.to != first.Endpoint {
 				first.observe(observation{took: c.now().Sub(started), heavy: ask.heavy, slow: true})
 			}
-			finish(ctx, racers, a.to, answer)
+			finish(racers, a.to, answer)
 			return answer
 		}
 	}
-	finish(ctx, racers, nil, nil)
+	finish(racers, nil, nil)
 	return nil
 }
 
@@ -115,22 +115,13 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 	return racer{to.Endpoint, callOff}
 }
 
-// finish calls off what is still running. The winner's answer may go on until it is released, and is then the call's as if there had
-// been no race.
-func finish(ctx context.Context, racers []racer, winner *Endpoint, answer *Answer) {
-	if len(racers) > 1 {
-		racers[1].to.metrics.Hedged(racers[1].to == winner)
-	}
+// finish calls off what is still running. The winner's answer may go on until it is released.
+func finish(racers []racer, winner *Endpoint, answer *Answer) {
 	for _, r := range racers {
 		if r.to == winner && answer.Rest != nil {
 			answer.body = &held{answer.body, r.callOff}
 		} else {
 			r.callOff()
-		}
-	}
-	if answer != nil {
-		if rest, ok := answer.Rest.(*blaming); ok {
-			rest.ctx = ctx
 		}
 	}
 }

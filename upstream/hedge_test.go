@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"io"
 	"testing"
 	"time"
@@ -153,30 +152,6 @@ func TestAnAnswerThatComesAfterARaceIsReleased(t *testing.T) {
 	late.callOff()
 	if n := c.endpoints[0].limits.inFlight.Load(); n != 0 {
 		t.Error("it holds its room for ever")
-	}
-}
-
-// TestAReaderThatIsTooSlowIsNotTheWinnersFault reads a hedge's streamed answer beyond the call's deadline.
-func TestAReaderThatIsTooSlowIsNotTheWinnersFault(t *testing.T) {
-	t.Parallel()
-	c, servers := hedged(t, 2)
-	servers[0].Default(testkit.Hang(nil))
-	servers[1].Default(testkit.Large(256 << 20))
-	answer, f := c.Read(WithDeadline(t.Context(), time.Now().Add(2*time.Second), time.Now), fast())
-	if f != nil {
-		t.Fatal(f)
-	}
-	defer answer.Release()
-	chunk := make([]byte, 32<<10)
-	var err error
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for err == nil {
-		<-tick.C
-		_, err = answer.Rest.Read(chunk)
-	}
-	if !errors.Is(err, context.DeadlineExceeded) || c.endpoints[1].health.newest().errorRate != 0 || c.endpoints[1].health.inARow != 0 {
-		t.Errorf("after %v its standing is %+v", err, c.endpoints[1].health.newest())
 	}
 }
 

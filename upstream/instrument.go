@@ -16,7 +16,7 @@ const (
 
 // attemptOutcomes are the words for what attempts come to.
 var attemptOutcomes = [outcomeEnd]string{
-	isAnswer: "answer", isRange: "range_refused", isBilling: "billing", isThrottled: "throttled", isMissingData: "missing_data",
+	isAnswer: "answer", isRange: "range_refused", isPlan: "plan_refused", isBilling: "billing", isThrottled: "throttled", isMissingData: "missing_data",
 	isExecTimeout: "execution_timeout", isAbsent: "method_absent", isUnsupported: "unsupported", isDenied: "denied", isBroken: "broken",
 	isUnreachable: "unreachable", timedOut: "timeout", calledOff: "called_off", writeLost: "write_lost",
 }
