@@ -28,7 +28,7 @@ type Options struct {
 	// Secret authenticates what is kept in Redis, so that nobody who can write there can have it served. Processes that share the
 	// tier share the secret; with another secret, everything kept there is a miss.
 	Secret []byte
-	// LookupTimeout bounds a look-up in Redis; 0 is 50 ms.
+	// LookupTimeout bounds a look-up in Redis; 0 is 50 ms. Writes, for which nobody waits, have a second, or as much.
 	LookupTimeout time.Duration
 	Now           func() time.Time
 	Logger        *slog.Logger

@@ -51,9 +51,9 @@ func (g *Group[K, V]) Join(key K) (f *Flight[K, V], leads bool) {
 	return f, true
 }
 
-// Lead gives the context of the call: ctx's values, but cancelled only when ctx is over and nobody follows. After landing it goes with
-// ctx alone, until keep is called: what the leader alone still reads is over when it leaves.
-func (f *Flight[K, V]) Lead(ctx context.Context) (flight context.Context, keep func()) {
+// Lead gives the context of the call: ctx's values, but cancelled only when ctx is over and nobody follows. After landing it is
+// cancelled with ctx alone, because nobody else reads on. The leader must call end when it has read everything.
+func (f *Flight[K, V]) Lead(ctx context.Context) (flight context.Context, end func()) {
 	flight, cancel := context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // its parent holds nothing of it, so it may be left uncalled
 	f.group.mu.Lock()
 	f.cancel = cancel

@@ -22,6 +22,7 @@ type shared struct {
 	rdb     *redis.Client
 	writer  *redis.Client // the same connections with more time
 	lookup  time.Duration
+	writing time.Duration
 	breaker *gobreaker.CircuitBreaker[[]byte]
 	n       *counters
 
@@ -68,13 +69,14 @@ func openShared(o Options, n *counters) (*shared, error) {
 	if s.lookup == 0 {
 		s.lookup = lookupTimeout
 	}
+	s.writing = max(writeTimeout, s.lookup)
 	opts.MaxRetries = -1 // a second try costs more than the miss
 	opts.DialerRetries = 1
 	opts.DialTimeout = writeTimeout
 	opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = s.lookup, s.lookup, s.lookup
 	opts.ContextTimeoutEnabled = true
 	s.rdb = redis.NewClient(opts)
-	s.writer = s.rdb.WithTimeout(writeTimeout)
+	s.writer = s.rdb.WithTimeout(s.writing)
 	s.breaker = gobreaker.NewCircuitBreaker[[]byte](gobreaker.Settings{
 		Timeout:      breakFor,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
@@ -177,7 +179,7 @@ func (s *shared) flush(ctx context.Context, first write) {
 	}
 	s.queued.Add(-size)
 	_, err := s.breaker.Execute(func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		ctx, cancel := context.WithTimeout(ctx, s.writing)
 		defer cancel()
 		_, err := pipe.Exec(ctx)
 		return nil, err

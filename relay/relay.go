@@ -95,6 +95,7 @@ type call struct {
 	charged  bool
 	asked    upstream.Asked
 	bytes    int64
+	endFlight func() // of a streamed answer that others waited for, or might have; called when it is released
 	// clientGone is set when the client went away before an upstream had answered.
 	clientGone bool
 	streamed   bool
@@ -250,6 +251,10 @@ func (reply *Reply) Close(httpStatus int, written int64) {
 }
 
 func (reply *Reply) release() {
+	if reply.call.endFlight != nil {
+		reply.call.endFlight()
+		reply.call.endFlight = nil
+	}
 	if reply.answer != nil {
 		reply.answer.Release()
 		reply.answer = nil

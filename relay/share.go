@@ -64,16 +64,20 @@ func (r *Relay) bounded(ctx context.Context, c *call) context.Context {
 
 // lead makes the call that others wait for. It goes on for them when its own client leaves.
 func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.Request, l *lookup) (answer *upstream.Answer, failure *fault.Error) {
-	ctx, keep := f.Lead(client)
+	ctx, end := f.Lead(client)
 	landed := landing{failure: fault.New(fault.InternalFault, "")} // of a panic
-	defer f.Land(func() landing { return landed.copied(answer) })
+	defer func() {
+		f.Land(func() landing { return landed.copied(answer) })
+		if !landed.alone {
+			end()
+		}
+	}()
 	answer, failure = c.envelope.Chain.Read(r.bounded(ctx, c), ask)
 	landed = landing{failure: failure, upstream: ask.Asked.Upstream}
 	if answer != nil && answer.Rest != nil {
-		landed.alone = true // and it ends when this client leaves
+		landed.alone, c.endFlight = true, end
 		return answer, failure
 	}
-	keep()
 	if answer != nil && answer.Error == nil {
 		landed.result = r.answers.put(c.envelope.Chain, c.method, l, answer.Result)
 	}
