@@ -24,8 +24,12 @@ import (
 )
 
 // another gives the address of a second process' door: its own connections, caches and fences over the same servers.
-func (g *gateway) another() string {
+func (g *gateway) another(change ...func(*options)) string {
 	g.t.Helper()
+	o := options{now: time.Now}
+	for _, f := range change {
+		f(&o)
+	}
 	s, err := store.Open(g.t.Context(), g.database)
 	g.must(err)
 	g.t.Cleanup(s.Close)
@@ -36,7 +40,8 @@ func (g *gateway) another() string {
 	log := slog.New(slog.NewJSONHandler(g.logs, nil))
 	server := httptest.NewServer(api.Handler(api.Options{
 		Relay: relay.New(relay.Options{
-			Pool: g.pool, Fences: f, Meter: m, Recorder: g.recorder, Links: links, Timeout: testTimeout, MaxAnswer: 1 << 20, Now: time.Now, Logger: log,
+			Pool: g.pool, Fences: f, Meter: m, Recorder: g.recorder, Cache: g.newCache(o), Links: links, Timeout: testTimeout,
+			MaxAnswer: 1 << 20, Now: time.Now, Logger: log,
 		}),
 		Fences: f, Meter: m, Store: s, Pool: g.pool, Links: links, PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 20,
 		Now: time.Now, Random: rand.Reader, Logger: log, Draining: make(chan struct{}),

@@ -20,6 +20,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
@@ -53,6 +54,7 @@ type gateway struct {
 	redis    *testkit.RedisServer
 	meter    *meter.Meter
 	fences   *fences.Fences
+	relay    *relay.Relay
 	hasher   *account.Hasher
 	recorder *store.Recorder
 	logs     *logBuffer
@@ -81,6 +83,7 @@ type options struct {
 	stall     time.Duration
 	server    func(*http.Server)
 	listener  net.Listener
+	cacheURL  string // of the cache's second tier; empty for none
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -111,9 +114,10 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.recorder = store.NewRecorder(g.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})
 	t.Cleanup(g.flushRecords)
 	calls := relay.New(relay.Options{
-		Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Links: links,
+		Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Cache: g.newCache(o), Links: links,
 		Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
 	})
+	g.relay = calls
 	g.metrics.WatchCache(calls.CacheFigures)
 	g.server = httptest.NewUnstartedServer(nil)
 	g.server.Config = api.NewServer(api.Handler(api.Options{
@@ -138,6 +142,22 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		g.noSecretsIn("the metrics", g.scrape())
 	})
 	return g
+}
+
+// newCache makes a cache whose second tier has the time that a loaded machine needs.
+func (g *gateway) newCache(o options) *cache.Cache {
+	g.t.Helper()
+	c, err := cache.New(cache.Options{
+		Bytes: 8 << 20, RedisURL: o.cacheURL, Secret: []byte(strings.Repeat("pepper", 8)), LookupTimeout: 10 * time.Second, Now: o.now,
+		Logger: slog.New(slog.NewJSONHandler(g.logs, nil)),
+	})
+	g.must(err)
+	g.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		defer cancel()
+		_ = c.Close(ctx) // Redis may be gone by then
+	})
+	return c
 }
 
 // newPool makes upstreams whose addresses and headers carry credentials in every place that there is.

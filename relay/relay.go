@@ -85,16 +85,16 @@ type Timing struct {
 
 // call is what a request has become on its way.
 type call struct {
-	envelope *Envelope
-	index    int
-	started  time.Time
-	method   *chain.Method
-	metered  meter.Call
-	subject  *meter.Subject
-	receipt  meter.Receipt
-	charged  bool
-	asked    upstream.Asked
-	bytes    int64
+	envelope  *Envelope
+	index     int
+	started   time.Time
+	method    *chain.Method
+	metered   meter.Call
+	subject   *meter.Subject
+	receipt   meter.Receipt
+	charged   bool
+	asked     upstream.Asked
+	bytes     int64
 	endFlight func() // of a streamed answer that others waited for, or might have; called when it is released
 	// clientGone is set when the client went away before an upstream had answered.
 	clientGone bool
