@@ -7,12 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -404,6 +406,42 @@ func TestServerTimingNamesTheParts(t *testing.T) {
 				t.Errorf("%s: Server-Timing is %q, want %s", method, got, part)
 			}
 		}
+	}
+}
+
+func TestServerTimingTellsWhoseTimeItWas(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.upstreams = 1 })
+	g.ups[0].Default(testkit.Hang(testkit.Result("0x1")))
+	const slow = 150 * time.Millisecond
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_call") == 1 }, "the call is at the upstream")
+		<-time.After(slow)
+		g.ups[0].Release()
+	}()
+	began := time.Now()
+	header := g.eth(g.unlimited(), "eth_call").header.Get("Server-Timing")
+	elapsed := time.Since(began)
+	<-asked
+	parts := regexp.MustCompile(`^gate;dur=([0-9]+\.[0-9]{3}), route;dur=([0-9]+\.[0-9]{3}), upstream;dur=([0-9]+\.[0-9]{3})$`).FindStringSubmatch(header)
+	if parts == nil {
+		t.Fatalf("Server-Timing is %q", header)
+	}
+	var sum time.Duration
+	for i, part := range parts[1:] {
+		d, err := time.ParseDuration(part + "ms")
+		g.must(err)
+		sum += d
+		if upstreams := i == 2; upstreams && d < slow {
+			t.Errorf("an upstream that took %s took %s", slow, d)
+		} else if !upstreams && d <= 0 {
+			t.Errorf("part %d took nothing: %s", i, header)
+		}
+	}
+	if sum > elapsed {
+		t.Errorf("the parts of %q are more than the %s that the call took", header, elapsed)
 	}
 }
 

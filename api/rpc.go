@@ -251,7 +251,7 @@ func appendOpening(b, id []byte) []byte {
 	return append(b, ',')
 }
 
-// serverTiming names where the time went: gate (identity, weight, admission), route (everything else of ours), upstream.
+// serverTiming names where the time went: gate (weight, cache, admission), route (everything else of ours), upstream; of a hit the gate alone.
 func serverTiming(t relay.Timing, hit bool) string {
 	b := make([]byte, 0, 64)
 	if hit {

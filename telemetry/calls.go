@@ -152,7 +152,7 @@ func newCalls(registry prometheus.Registerer) *Calls {
 		streams: counters("gateway_streamed_answers_total",
 			"Answers that were passed on while they came, being too long to be judged whole.", "chain"),
 		bytesIn:  counters("gateway_request_params_bytes_total", "Bytes of the parameters of calls.", "chain"),
-		bytesOut: counters("gateway_answer_bytes_total", "Bytes of answers to calls, before compression.", "chain"),
+		bytesOut: counters("gateway_answer_bytes_total", "Bytes of answers to calls, as they were written.", "chain"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gateway_call_duration_seconds", Buckets: durationBuckets,
 			Help: "Time of calls by part: gate (weight, cache, admission), route and upstream (of those for which an upstream was asked), total.",

@@ -78,8 +78,6 @@ func ChainNames() []string {
 
 const boardInterval = 500 * time.Millisecond
 
-const headerTimeout = 10 * time.Second // of the metrics' server
-
 // Serve runs the API on listener until ctx ends, then drains: /readyz says so while calls are still taken for cfg.DrainDelay, requests
 // under way are finished within cfg.DrainTimeout, call records are written.
 func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger, reloads Reloads,

@@ -262,18 +262,10 @@ func TestCallsAreRelayedAndBecomeUsageRowsForExactlyThem(t *testing.T) {
 	}
 }
 
-// checkMetrics reads /metrics of both roles, whose addresses the log tells.
+// checkMetrics holds what both roles say of the records and the usage to what was written.
 func (b *bench) checkMetrics(t *testing.T) {
 	t.Helper()
-	all := ""
-	for _, address := range b.log.values("metrics", "address") {
-		scraped := bench{url: "http://" + address}
-		status, answer := scraped.ask(t, http.MethodGet, "/metrics", "", "")
-		if status != http.StatusOK {
-			t.Errorf("/metrics: %d %s", status, answer)
-		}
-		all += answer
-	}
+	all, _ := b.scrape(t)
 	for _, want := range []string{"gateway_call_records_written_total 5", "gateway_call_records_dropped_total 0", "gateway_usage_flush_errors_total 0"} {
 		if !strings.Contains(all, "\n"+want+"\n") {
 			t.Errorf("metrics lack %s", want)
