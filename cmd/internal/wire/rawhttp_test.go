@@ -20,7 +20,7 @@ type rawClient struct {
 
 var (
 	okStatus      = []byte("HTTP/1.1 200 OK\r\n")
-	wantedResult  = []byte(`"result":"0xfeed"`)
+	wantedResult  = []byte(`"0xfeed"`)
 	contentLength = []byte("content-length: ")
 	endOfHead     = []byte("\r\n\r\n")
 )
@@ -106,8 +106,11 @@ func startRawUpstream(t testing.TB) string {
 
 func serveRaw(conn net.Conn) {
 	answers := map[string][]byte{}
-	for method, result := range map[string]string{"eth_chainId": "0x1", "eth_blockNumber": "0x1000000", "": "0xfeed"} {
-		body := `{"jsonrpc":"2.0","id":1,"result":"` + result + `"}`
+	for method, result := range map[string]string{
+		"eth_chainId": `"0x1"`, "eth_blockNumber": `"0x1000000"`, "": `"0xfeed"`,
+		"eth_getTransactionReceipt": `{"blockNumber":"0x10","transactionHash":"` + storedHash + `","root":"0xfeed"}`,
+	} {
+		body := `{"jsonrpc":"2.0","id":1,"result":` + result + `}`
 		answers[method] = []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 	}
 	buffer := make([]byte, 8<<10)

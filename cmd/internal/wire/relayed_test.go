@@ -27,14 +27,26 @@ import (
 
 // maxAllocations of a relayed call, everything that serves it counted: HTTP, the key, admission, the upstream, the call's record. The
 // race detector makes sync.Pool drop a part of what it is given, which comes on top.
-const maxAllocations = 60 + lostToRaceDetector
+const (
+	maxAllocations    = 60 + lostToRaceDetector
+	maxHitAllocations = 30 + lostToRaceDetector
+)
 
 // BenchmarkRelayedCall sends reads through the whole API role, as production wires it, on real PostgreSQL and Redis. Client and upstream
 // are in this process and allocate nothing per call, so that what is counted is the gateway's. Run it with -benchtime=20000x: shorter
 // runs spread what happens once over fewer calls. Its rate says little, make bench measures that.
 func BenchmarkRelayedCall(b *testing.B) {
-	r := startRelayed(b)
+	r := startRelayed(b, relayedRead)
 	r.send(b, relayedKeys) // fences and counters are loaded, connections made
+	b.ReportAllocs()
+	b.ResetTimer()
+	r.send(b, b.N)
+}
+
+// BenchmarkCacheHit is the same for a read that is answered from the cache, admitted like every other.
+func BenchmarkCacheHit(b *testing.B) {
+	r := startRelayed(b, storedRead)
+	r.send(b, relayedKeys)
 	b.ReportAllocs()
 	b.ResetTimer()
 	r.send(b, b.N)
@@ -42,23 +54,38 @@ func BenchmarkRelayedCall(b *testing.B) {
 
 // Nothing else may run in this process while it is counted.
 func TestRelayedCallKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+	keepToAllocations(t, relayedRead, maxAllocations)
+}
+
+// A hit spares the upstream's part; the look-up itself allocates nothing.
+func TestCacheHitKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+	keepToAllocations(t, storedRead, maxHitAllocations)
+}
+
+func keepToAllocations(t *testing.T, read string, most float64) {
+	t.Helper()
 	const calls = 5000
-	r := startRelayed(t)
+	r := startRelayed(t, read)
 	r.send(t, 4*relayedKeys)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r.send(t, calls)
 	runtime.ReadMemStats(&after)
-	if got := float64(after.Mallocs-before.Mallocs) / calls; got > maxAllocations || got < 1 {
-		t.Errorf("%.1f allocations per relayed call, want at most %d", got, maxAllocations)
+	if got := float64(after.Mallocs-before.Mallocs) / calls; got > most || got < 1 {
+		t.Errorf("%.1f allocations per call, want at most %.0f", got, most)
 	} else {
-		t.Logf("%.1f allocations per relayed call", got)
+		t.Logf("%.1f allocations per call", got)
 	}
 }
 
 const (
 	relayedKeys        = 128 // each of an account of its own, so that no rate window fills
 	relayedConnections = 16
+
+	// The reads that are sent: one that every call relays, and one that the first call stores.
+	relayedRead = `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`
+	storedRead  = `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` + storedHash + `"]}`
+	storedHash  = "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"
 )
 
 // relayed is an API role with clients that allocate nothing.
@@ -67,13 +94,14 @@ type relayed struct {
 	clients  []*rawClient
 }
 
-func startRelayed(t testing.TB) *relayed {
+func startRelayed(t testing.TB, read string) *relayed {
 	t.Helper()
 	node := startRawUpstream(t)
 	cfg := config.Config{
 		DatabaseURL: testkit.Postgres(t), RedisURL: testkit.Redis(t).URL, KeyPepper: "a pepper of the tests, which is long enough",
 		MetricsAddress: "127.0.0.1:0", Contact: "help@example.org", PublicURL: "http://localhost",
 		MaxBodyBytes: 1 << 20, MaxAnswerBytes: 64 << 20, CallTimeout: 30 * time.Second, DrainTimeout: patience,
+		CacheBytes: 1 << 20,
 	}
 	providers := config.Upstreams{Chains: map[string]config.ChainUpstreams{
 		string(chain.EthMainnet): {Upstreams: []config.Upstream{{Name: "node", URL: "http://" + node, Supply: "public"}}},
@@ -95,9 +123,8 @@ func startRelayed(t testing.TB) *relayed {
 	})
 	address := listener.Addr().String()
 	for _, key := range makeKeys(t, cfg) {
-		const body = `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`
 		r.requests = append(r.requests, fmt.Appendf(nil, "POST /rpc/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", chain.EthMainnet, address, key, len(body), body))
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", chain.EthMainnet, address, key, len(read), read))
 	}
 	testkit.Eventually(t, patience, func() bool { return isReady(t, "http://"+address+"/readyz") }, "the API is ready")
 	for range relayedConnections {
