@@ -128,12 +128,13 @@ func (t *Tracer) Request(r *http.Request, route, requestID string) (context.Cont
 	}
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...)}
 	client := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)))
+	client = client.WithTraceState(trace.TraceState{}) // its text is the client's
 	switch {
 	case !client.IsValid():
 	case t.follow:
 		ctx = trace.ContextWithRemoteSpanContext(ctx, client)
 	default:
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: client.WithTraceState(trace.TraceState{})}))
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: client}))
 	}
 	ctx, span := t.tracer.Start(ctx, name, options...) //nolint:spancheck // ended by Span.End
 	return ctx, spanOf(span)                           //nolint:spancheck // as above
