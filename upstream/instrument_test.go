@@ -111,27 +111,37 @@ func TestAttemptsAreCountedByWhatCameOfThem(t *testing.T) {
 	})
 }
 
-func TestTimeOutsExclusionsAndLimitsAreCounted(t *testing.T) {
+func TestExclusionsAndLimitsAreCounted(t *testing.T) {
 	t.Parallel()
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
 	m, _, c := instrumented(t, func(list []config.Upstream) { list[1].MaxConcurrent = 1 }, first, second)
 	first.Default(testkit.Status(http.StatusTooManyRequests))
-	second.Default(testkit.Hang(testkit.Result("0x1")))
-	if _, f := c.Read(deadline(t, 50*time.Millisecond), request("eth_call")); f == nil {
-		t.Fatal("an upstream that hangs answered")
+	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+	if f != nil {
+		t.Fatal(f)
 	}
-	wantExposed(t, m, map[string]string{
-		`attempts_total{outcome="throttled",upstream="up-0"}`: "1", `attempts_total{outcome="timeout",upstream="up-1"}`: "1",
-		`exclusions_total{upstream="up-0"}`: "1", `excluded{upstream="up-0"}`: "1", `usable{upstream="up-0"}`: "1", `usable{upstream="up-1"}`: "1",
-	})
+	answer.Release()
 	limited := c.endpoints[1].limits
 	if !limited.take(time.Now()) || limited.take(time.Now()) {
 		t.Fatal("the limit is not kept")
 	}
-	if got := exposed(t, m)[`limits_reached_total{limit="concurrency",upstream="up-1"}`]; got != "1" {
-		t.Errorf("the limit was reached %s times", got)
+	wantExposed(t, m, map[string]string{
+		`attempts_total{outcome="throttled",upstream="up-0"}`: "1", `attempts_total{outcome="answer",upstream="up-1"}`: "1",
+		`exclusions_total{upstream="up-0"}`: "1", `excluded{upstream="up-0"}`: "1", `usable{upstream="up-0"}`: "1", `usable{upstream="up-1"}`: "1",
+		`limits_reached_total{limit="concurrency",upstream="up-1"}`: "1",
+	})
+}
+
+func TestTimeOutsAreToldFromOtherFailures(t *testing.T) {
+	t.Parallel()
+	up := testkit.Upstream(t)
+	m, _, c := instrumented(t, nil, up)
+	up.Default(testkit.Hang(testkit.Result("0x1")))
+	if _, f := c.Read(deadline(t, 100*time.Millisecond), request("eth_call")); f == nil {
+		t.Fatal("an upstream that hangs answered")
 	}
-	second.Release()
+	up.Release()
+	wantExposed(t, m, map[string]string{`attempts_total{outcome="timeout",upstream="up-0"}`: "1", `usable{upstream="up-0"}`: "1"})
 }
 
 func TestHedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
