@@ -72,6 +72,7 @@ type options struct {
 	upstreams int
 	providers *config.Upstreams // instead of scripted upstreams
 	supply    plan.Supply
+	perSecond float64 // limit of each upstream
 	timeout   time.Duration
 	maxAnswer int64
 	maxBody   int64
@@ -178,7 +179,7 @@ func (g *gateway) newPool(o options) *upstream.Pool {
 		for i, u := range g.ups {
 			host := strings.TrimPrefix(u.URL, "http://")
 			list = append(list, config.Upstream{
-				Name: fmt.Sprintf("up-%d", i), Supply: string(o.supply),
+				Name: fmt.Sprintf("up-%d", i), Supply: string(o.supply), MaxPerSecond: o.perSecond,
 				URL:     "http://canaryuser:canarypass@" + host + "/v2/canary-path-" + string(id) + "?apikey=canary-query%2B1",
 				Headers: map[string]string{"X-Api-Key": "canary-header-1234"},
 			})

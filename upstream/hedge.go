@@ -92,11 +92,20 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 				first.observe(observation{took: c.now().Sub(started), heavy: ask.heavy, slow: true})
 			}
 			finish(racers, a.to, answer)
+			countHedge(racers, a.to)
 			return answer
 		}
 	}
 	finish(racers, nil, nil)
+	countHedge(racers, nil)
 	return nil
+}
+
+// countHedge counts the second attempt of a race, when there was one.
+func countHedge(racers []racer, winner *Endpoint) {
+	for _, second := range racers[1:] {
+		second.to.metrics.Hedged(second.to == winner)
+	}
 }
 
 // start makes an attempt of a race. What is not taken from results when the race is decided is released.

@@ -219,6 +219,10 @@ func TestAtMostATwentiethOfFastReadsIsHedged(t *testing.T) {
 	if got := c.hedges.credit.Load(); got != maxHedgeCredit {
 		t.Errorf("%d credit was saved up", got)
 	}
+	c.hedges.credit.Store(hedgeCost)
+	if !c.hedges.spend() || c.hedges.spend() {
+		t.Error("credit for one hedge must allow exactly one")
+	}
 }
 
 func TestAClientThatLeavesARaceBlamesNobody(t *testing.T) {
