@@ -30,11 +30,13 @@ type conn struct {
 	body      body
 	response  response
 	following bool // another request may come on this connection
+	spoke     bool // the client has sent a whole request
 
-	mu      sync.Mutex // guards what follows
-	handled time.Time  // since when a request is handled; zero while none is
-	closed  bool
-	watcher *watcher
+	mu       sync.Mutex // guards what follows
+	arriving bool       // a request is being read
+	handled  time.Time  // since when a request is handled; zero while none is
+	closed   bool
+	watcher  *watcher
 }
 
 const firstBuffer = 4 << 10
@@ -77,11 +79,14 @@ func (c *conn) readHead() (head, verdict) {
 			return h, v
 		}
 		switch {
-		case len(c.buffer) == 0:
+		case len(c.buffer) == 0 && c.spoke:
 			c.setReadBy(c.server.idleTimeout, c.server.idleTimeout/2)
 		case !began:
 			began = true
 			c.setReadBy(c.server.http.ReadHeaderTimeout, 0)
+		}
+		if len(c.buffer) > 0 && !c.arrives() {
+			return head{}, unfinished
 		}
 		if err := c.readMore(maxHead); err != nil {
 			return head{}, unfinished
@@ -113,9 +118,18 @@ func (c *conn) readMore(most int) error {
 	return err
 }
 
+// arrives notes that a request is being read, so that a server that stops waits for it; false when the connection was closed meanwhile.
+func (c *conn) arrives() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.arriving = true
+	return !c.closed
+}
+
 // handle reads the body and has the request answered; false when the connection cannot be used any more.
 func (c *conn) handle(h head) (usable bool) {
 	whole := h.size + h.length
+	c.spoke = true
 	err := c.readBody(whole)
 	c.body = body{rest: c.buffer[h.size:min(whole, len(c.buffer))], err: err}
 	if !c.begin() {
@@ -127,7 +141,11 @@ func (c *conn) handle(h head) (usable bool) {
 	c.request.Header, c.request.Body, c.request.ContentLength, c.request.Close = c.fields.header, &c.body, int64(h.length), h.closes
 	c.following = err == nil && !h.closes && !c.server.stopping.Load()
 	c.response.reset()
-	usable = c.answer() && err == nil
+	usable = c.answer()
+	if usable && err != nil {
+		c.linger()
+		usable = false
+	}
 	read := c.end()
 	c.buffer = c.buffer[:copy(c.buffer, c.buffer[min(whole, len(c.buffer)):])]
 	c.buffer = append(c.buffer, read...)
@@ -141,8 +159,8 @@ const keepBuffer = 16 << 10
 
 // readBody reads until the buffer holds whole bytes. A client that stops early has its request handled all the same: the body tells.
 func (c *conn) readBody(whole int) error {
-	if len(c.buffer) >= whole {
-		return nil
+	if len(c.buffer) >= whole || !c.arrives() {
+		return nil // one that was closed is not handled
 	}
 	c.setReadBy(c.server.http.ReadTimeout, 0)
 	for len(c.buffer) < whole {
@@ -188,7 +206,7 @@ func (c *conn) begin() bool {
 // end notes that no request is handled any more, and gives what a watcher read of the next one.
 func (c *conn) end() []byte {
 	c.mu.Lock()
-	c.handled = time.Time{}
+	c.handled, c.arriving = time.Time{}, false
 	w := c.watcher
 	c.watcher = nil
 	c.mu.Unlock()
@@ -204,11 +222,23 @@ func (c *conn) end() []byte {
 
 var aLongTimeAgo = time.Unix(1, 0)
 
-// closeIdle closes the connection unless a request is being handled on it.
+// linger lets the client read its answer before the connection ends: closing one on which something arrives still would take back what was
+// sent.
+func (c *conn) linger() {
+	_ = c.net.SetReadDeadline(c.server.clock().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, c.net, lingerBytes) // whatever it says, it is over
+}
+
+const (
+	lingerTime  = 500 * time.Millisecond
+	lingerBytes = 256 << 10
+)
+
+// closeIdle closes the connection unless a request is being read or handled on it.
 func (c *conn) closeIdle() (closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.handled.IsZero() {
+	if c.handled.IsZero() && !c.arriving {
 		c.closed = true
 		_ = c.net.Close()
 	}

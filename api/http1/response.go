@@ -2,7 +2,6 @@ package http1
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -112,29 +111,25 @@ func (w *response) writeHead() {
 	w.out = whole
 }
 
-// send sends what is gathered, then p.
+// send sends what is gathered, then p: in one piece when that copies little.
 func (w *response) send(p []byte) {
 	if w.err != nil {
 		return
 	}
-	if w.chunked && len(p) > 0 {
-		w.out = strconv.AppendInt(w.out, int64(len(p)), 16)
-		w.out = append(w.out, '\r', '\n')
+	switch {
+	case w.chunked && len(p) > 0:
+		w.out = append(appendChunk(w.out, p), '\r', '\n')
+		p = nil
+	case len(p) <= sendBytes:
+		w.out = append(w.out, p...)
+		p = nil
 	}
 	w.conn.setWriteBy()
-	if len(p) == 0 {
-		_, w.err = w.conn.net.Write(w.out)
-	} else {
-		pieces := net.Buffers{w.out, p}
-		if w.chunked {
-			pieces = append(pieces, crlf)
-		}
-		_, w.err = pieces.WriteTo(w.conn.net)
+	if _, w.err = w.conn.net.Write(w.out); w.err == nil && len(p) > 0 {
+		_, w.err = w.conn.net.Write(p)
 	}
 	w.out = w.out[:0]
 }
-
-var crlf = []byte("\r\n")
 
 func appendChunk(out, p []byte) []byte {
 	out = strconv.AppendInt(out, int64(len(p)), 16)

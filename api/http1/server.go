@@ -88,9 +88,10 @@ func (s *Server) Serve(l net.Listener) error {
 		s.base = s.http.BaseContext(l)
 	}
 	s.foreign = newHandOver(l.Addr())
-	s.mu.Lock()
-	s.listener = l
-	s.mu.Unlock()
+	if !s.listen(l) {
+		_ = l.Close()
+		return http.ErrServerClosed
+	}
 	var background sync.WaitGroup
 	defer background.Wait()
 	failed := make(chan error, 1)
@@ -103,6 +104,14 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	<-s.stopped
 	return <-failed
+}
+
+// listen notes the listener that a stop has to close; false when the server was stopped before.
+func (s *Server) listen(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listener = l
+	return !s.stopping.Load()
 }
 
 const longestPause = time.Second
@@ -210,9 +219,9 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) beginStop() {
-	s.stopping.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.stopping.Store(true)
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chainaccess/gateway/api/http1"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -247,7 +249,7 @@ func TestWhatIsSentDuringALongCallIsTheNextRequest(t *testing.T) {
 func TestSlowClientsAreCutOff(t *testing.T) {
 	t.Parallel()
 	short := func(s *http.Server) {
-		s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond, 400*time.Millisecond
+		s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond, time.Minute
 	}
 	for name, row := range map[string]struct {
 		sent   string
@@ -260,7 +262,11 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := setup(t, settings{handler: echo, settings: short}).dial(t).send(row.sent)
+			settings := settings{handler: echo, settings: short}
+			if name == "idles after a while" {
+				settings.settings = func(s *http.Server) { s.IdleTimeout = 200 * time.Millisecond }
+			}
+			c := setup(t, settings).dial(t).send(row.sent)
 			if row.status != 0 {
 				if got := c.answer(); got.status != row.status {
 					t.Errorf("%d", got.status)
@@ -338,6 +344,46 @@ func TestShutdownFinishesWhatIsUnderWayAndClosesTheRest(t *testing.T) {
 	if nc, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.address); err == nil {
 		_ = nc.Close()
 		t.Error("it still takes connections")
+	}
+}
+
+func TestShutdownWaitsForARequestThatIsArriving(t *testing.T) {
+	t.Parallel()
+	b := setup(t, settings{handler: echo})
+	request := post("whole")
+	for name, cut := range map[string]int{"in the head": 20, "in the body": len(request) - 2} {
+		b := b
+		if name == "in the body" {
+			b = setup(t, settings{handler: echo})
+		}
+		c := b.dial(t)
+		c.send(request).answer()
+		c.send(request[:cut])
+		b.await(t, func() bool { return b.server.Arriving() == 1 })
+		done := make(chan error, 1)
+		go func() { done <- b.server.Shutdown(context.Background()) }()
+		b.await(t, func() bool { return b.server.Stopping() })
+		if got := c.send(request[cut:]).answer(); got.body != "whole" || !got.closes {
+			t.Errorf("%s: %v", name, got)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestServeAfterShutdownTakesNothing(t *testing.T) {
+	t.Parallel()
+	server := http1.New(&http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Second}, "/rpc/", time.Now)
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/api/http1"
+	"github.com/chainaccess/gateway/internal/testkit"
 )
 
 // bundle is a server under test. Its handler says through which way a request came: net/http's requests know their server.
@@ -75,6 +76,12 @@ func (b *bundle) count(t *testing.T, lane, foreign int64) {
 	if l, f := b.lane.Load(), b.foreign.Load(); l != lane || f != foreign {
 		t.Errorf("%d requests on the lane and %d through net/http, want %d and %d", l, f, lane, foreign)
 	}
+}
+
+// await waits for a condition.
+func (b *bundle) await(t *testing.T, ok func() bool) {
+	t.Helper()
+	testkit.Eventually(t, 20*time.Second, ok, "it never came to that")
 }
 
 // client is a connection on which a test says byte by byte what is sent.
