@@ -23,8 +23,8 @@ type Mistake struct {
 	Rule         string // what is wrong and what is right
 }
 
-// Error is the mistake in one line.
-func (m Mistake) Error() string {
+// String is the mistake in one line.
+func (m Mistake) String() string {
 	text := m.Rule
 	if m.Place != "" {
 		text = m.Place + ": " + text

@@ -9,7 +9,7 @@ import (
 func told(list []Mistake) string {
 	var b strings.Builder
 	for _, m := range list {
-		b.WriteString(m.Error() + "\n")
+		b.WriteString(m.String() + "\n")
 	}
 	return b.String()
 }
@@ -126,8 +126,8 @@ func FuzzCheckOfAnUpstreamsFileNeverFails(f *testing.F) {
 			t.Errorf("%q: %d mistakes, %d chains", text, len(report.Mistakes), len(report.Upstreams.Chains))
 		}
 		for _, m := range report.Mistakes {
-			if m.Rule == "" || strings.Contains(m.Error(), "\n") || m.Line < 0 {
-				t.Errorf("%q: told %q", text, m.Error())
+			if m.Rule == "" || strings.Contains(m.String(), "\n") || m.Line < 0 {
+				t.Errorf("%q: told %q", text, m.String())
 			}
 		}
 	})

@@ -60,6 +60,7 @@ const (
 	Serve Role = iota
 	Worker
 	Migrate
+	Ops
 )
 
 // minPepper is the shortest pepper that is taken: 256 bits in base64 are 43 characters, in hex 64.
@@ -100,10 +101,14 @@ func (f *faults) check(ok bool, name, rule string) {
 
 func (c *Config) validate(role Role) error {
 	var f faults
-	f.need("DATABASE_URL", c.DatabaseURL, "give PostgreSQL as postgres://user:password@host:5432/database")
-	f.check(c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
+	if role != Ops {
+		f.need("DATABASE_URL", c.DatabaseURL, "give PostgreSQL as postgres://user:password@host:5432/database")
+	}
+	f.check(role == Ops || c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
 	switch role {
 	case Migrate: // needs no more than the database
+	case Ops:
+		c.checkBoard(&f)
 	case Serve:
 		c.checkShared(&f)
 		c.checkServe(&f)
@@ -116,11 +121,16 @@ func (c *Config) validate(role Role) error {
 	return errors.Join(f...)
 }
 
-// checkShared checks what both long-running roles need.
-func (c *Config) checkShared(f *faults) {
+// checkBoard checks what leads to the board and says what stands there.
+func (c *Config) checkBoard(f *faults) {
 	f.need("REDIS_URL", c.RedisURL, "give Redis as redis://host:6379/0")
 	f.check(c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "unix"), "REDIS_URL", "must start with redis://, rediss:// or unix://")
 	f.need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
+}
+
+// checkShared checks what both long-running roles need.
+func (c *Config) checkShared(f *faults) {
+	c.checkBoard(f)
 	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkTraces(f)

@@ -32,6 +32,7 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 		Serve:   {"DATABASE_URL", "REDIS_URL", "KEY_PEPPER", "UPSTREAMS_FILE"},
 		Worker:  {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "UPSTREAMS_FILE"},
 		Migrate: {"DATABASE_URL"},
+		Ops:     {"REDIS_URL", "UPSTREAMS_FILE"},
 	} {
 		all, e := environment(nil), map[string]string{}
 		for _, name := range needed {
@@ -205,6 +206,7 @@ func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	for role, changes := range map[Role]map[string]string{
 		Serve:   {"TEMPORAL_ADDRESS": "", "PROBE_INTERVAL": "1h"},
 		Worker:  {"KEY_PEPPER": "", "LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
+		Ops:     {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 		Migrate: {"KEY_PEPPER": "", "REDIS_URL": "", "TEMPORAL_ADDRESS": "", "UPSTREAMS_FILE": "", "LOG_FORMAT": "nonsense"},
 	} {
 		if _, err := fromMap(role, environment(changes)); err != nil {
@@ -286,7 +288,7 @@ func TestExampleEnvironmentStartsEveryRoleOnceThePepperIsSet(t *testing.T) {
 		t.Errorf("the example starts without a secret of the operator's own: %v", err)
 	}
 	e["KEY_PEPPER"] = environment(nil)["KEY_PEPPER"]
-	for _, role := range []Role{Serve, Worker, Migrate} {
+	for _, role := range []Role{Serve, Worker, Migrate, Ops} {
 		if _, err := fromMap(role, e); err != nil {
 			t.Errorf("role %d: %v", role, err)
 		}

@@ -67,7 +67,7 @@ func LoadUpstreams(path string, chains []string) (Upstreams, error) {
 	if len(report.Mistakes) > 0 {
 		faults := make([]error, len(report.Mistakes))
 		for i, m := range report.Mistakes {
-			faults[i] = m
+			faults[i] = errors.New(m.String())
 		}
 		return Upstreams{}, fmt.Errorf("upstreams file %s: %w", path, errors.Join(faults...))
 	}

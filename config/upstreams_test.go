@@ -25,7 +25,7 @@ func read(text string) (Upstreams, error) {
 	report := check(text)
 	faults := make([]error, len(report.Mistakes))
 	for i, m := range report.Mistakes {
-		faults[i] = m
+		faults[i] = errors.New(m.String())
 	}
 	return report.Upstreams, errors.Join(faults...)
 }

@@ -96,7 +96,7 @@ func (c *Chain) measureCapabilities(ctx context.Context, e *Endpoint, last map[c
 	for i := range capabilityProbes {
 		p := &capabilityProbes[i]
 		v := measured[p.of]
-		if p.family != c.Family || (p.only != "" && p.only != c.ID) || now.Sub(v.AskedAt) < capabilityEvery {
+		if !p.on(c) || now.Sub(v.AskedAt) < capabilityEvery {
 			continue
 		}
 		able, sure := p.ask(ctx, c, e, head)
@@ -110,6 +110,11 @@ func (c *Chain) measureCapabilities(ctx context.Context, e *Endpoint, last map[c
 		measured[p.of] = v
 	}
 	return measured
+}
+
+// on is whether the chain has what the probe asks for.
+func (p *capabilityProbe) on(c *Chain) bool {
+	return p.family == c.Family && (p.only == "" || p.only == c.ID)
 }
 
 // ask tells whether the upstream is capable, and whether it said so clearly.

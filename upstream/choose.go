@@ -186,11 +186,15 @@ func rankFor(tier plan.Tier, supply int, again bool) int {
 // score is lower for better: the time that nine of ten answers stay under, worsened by the shares of failed and throttled calls, which
 // cost another attempt; and by how far the upstream's head is behind, which fast calls do not look at.
 func (e *Endpoint) score(h *standing, s *UpstreamState, r *Request, toleratedLag uint64) float64 {
-	score := float64(h.usual(r.Heavy, s)) * (1 + failureWeight*(h.errorRate+h.throttled))
-	if r.Tier != plan.Fast {
-		score *= 1 + float64(s.Lag)/float64(toleratedLag)
+	lag := s.Lag
+	if r.Tier == plan.Fast {
+		lag = 0
 	}
-	return score
+	return rating(h.usual(r.Heavy, s), h.errorRate+h.throttled, lag, toleratedLag)
+}
+
+func rating(usual time.Duration, bad float64, lag, toleratedLag uint64) float64 {
+	return float64(usual) * (1 + failureWeight*bad) * (1 + float64(lag)/float64(toleratedLag))
 }
 
 // usual is an upstream's latency for selection: of the calls of the class, else of standard ones, else of its probes.

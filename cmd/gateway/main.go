@@ -1,5 +1,5 @@
-// Command gateway runs the roles of the Chain Access Gateway in production: serve, worker, migrate. They are configured by the
-// environment; README lists the variables.
+// Command gateway runs the roles of the Chain Access Gateway in production (serve, worker, migrate), looks at a running one and steers
+// it (ops), and checks upstreams files (check). It is configured by the environment; README lists the variables.
 package main
 
 import (
@@ -45,12 +45,12 @@ func command(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:              "gateway",
 		Short:            "One endpoint per chain, one key, one meter",
-		Long:             "gateway runs the roles of the Chain Access Gateway. Each is configured by environment variables, which README lists.",
+		Long:             "gateway runs the roles of the Chain Access Gateway and helps to operate it. It is configured by environment variables, which README lists.",
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
 	}
-	root.AddCommand(serveCommand(), workerCommand(), migrateCommand())
+	root.AddCommand(serveCommand(), workerCommand(), migrateCommand(), opsCommand(), checkCommand())
 	return root
 }
 

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -88,7 +89,7 @@ func TestHelpListsTheRoles(t *testing.T) {
 		if code != 0 || errs != "" {
 			t.Errorf("%v: exit code %d, %q", args, code, errs)
 		}
-		for _, role := range []string{"serve", "worker", "migrate"} {
+		for _, role := range []string{"serve", "worker", "migrate", "ops", "check"} {
 			if !strings.Contains(out, "\n  "+role) {
 				t.Errorf("%v does not list %s", args, role)
 			}
@@ -201,6 +202,26 @@ type service struct {
 	cmd *exec.Cmd
 	// address is where it listens, as its log says; empty for the worker.
 	address string
+	logs    *lines
+}
+
+// lines are what a process wrote, for several goroutines.
+type lines struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (l *lines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.WriteString(line + "\n")
+}
+
+// String is all that was written.
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // begin starts a role and waits until its log has the message, which may tell an address.
@@ -215,12 +236,13 @@ func begin(t *testing.T, env map[string]string, role, message string) *service {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	told := make(chan string, 1)
+	told, written := make(chan string, 1), &lines{}
 	go func() {
 		defer close(told)
-		for lines := bufio.NewScanner(logs); lines.Scan(); {
+		for scanned := bufio.NewScanner(logs); scanned.Scan(); {
+			written.add(scanned.Text())
 			var fields struct{ Msg, Address string }
-			if json.Unmarshal(lines.Bytes(), &fields) == nil && fields.Msg == message {
+			if json.Unmarshal(scanned.Bytes(), &fields) == nil && fields.Msg == message {
 				select {
 				case told <- fields.Address:
 				default:
@@ -233,7 +255,7 @@ func begin(t *testing.T, env map[string]string, role, message string) *service {
 		if !ok {
 			t.Fatalf("%s ended before it said %q", role, message)
 		}
-		return &service{cmd: cmd, address: address}
+		return &service{cmd: cmd, address: address, logs: written}
 	case <-time.After(patience):
 		t.Fatalf("%s does not say %q", role, message)
 		return nil

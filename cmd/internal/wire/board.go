@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,17 +13,28 @@ import (
 
 // ForgetBoard takes every chain's last snapshot off the board, for a start that must not believe the one before.
 func ForgetBoard(ctx context.Context, cfg config.Config) error {
-	opts, err := redis.ParseURL(cfg.RedisURL)
-	if err != nil {
-		return unreachable("REDIS_URL", "Redis", err)
-	}
-	rdb := redis.NewClient(opts)
-	defer func() { _ = rdb.Close() }()
 	var ids []chain.ID
 	for _, c := range chain.All() {
 		ids = append(ids, c.ID)
 	}
-	if err := upstream.NewBoard(rdb).Forget(ctx, ids...); err != nil {
+	return withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error { return b.Forget(ctx, ids...) })
+}
+
+// boardTimeout is for all that one command does with the board.
+const boardTimeout = 10 * time.Second
+
+// withBoard lends a board for one command. An error of the board says what to check.
+func withBoard(ctx context.Context, cfg config.Config, use func(context.Context, *upstream.Board) error) error {
+	opts, err := redis.ParseURL(cfg.RedisURL)
+	if err != nil {
+		return unreachable("REDIS_URL", "Redis", err)
+	}
+	opts.DialTimeout, opts.DialerRetries, opts.MaxRetries = 2*time.Second, 1, -1
+	rdb := redis.NewClient(opts)
+	defer func() { _ = rdb.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
+	defer cancel()
+	if err := use(ctx, upstream.NewBoard(rdb)); err != nil {
 		return unreachable("REDIS_URL", "Redis", err)
 	}
 	return nil

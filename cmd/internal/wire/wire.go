@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/cache"
@@ -129,6 +131,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
+	background.Go(func() { b.board.ReportFigures(watching, b.pool, uuid.NewString(), log) })
 	background.Go(func() { reloads.follow(watching, b.pool, log, func() {}) })
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 

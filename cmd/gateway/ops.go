@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+func opsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ops",
+		Short: "Look at a running gateway and steer it",
+		Long:  "gateway ops looks at a running gateway and steers it. It needs REDIS_URL and UPSTREAMS_FILE.",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(opsUpstreamsCommand())
+	return cmd
+}
+
+func opsUpstreamsCommand() *cobra.Command {
+	var on string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "upstreams",
+		Short: "List every upstream with its health, or take one out of rotation",
+		Long: `gateway ops upstreams lists every upstream as the probes and all API processes together see it.
+
+SCORE is by which calls choose, in milliseconds: the lower the better. P50, P95 and ERRORS are of the calls of the last
+five minutes; a time with ~ before it is a probe's, because there were too few calls. LAG is in blocks. CAN lists what
+probes found an upstream to be capable of; what they do not know has a ? after it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, providers, err := setUpOps()
+			if err != nil {
+				return err
+			}
+			all, err := wire.OpsUpstreams(cmd.Context(), cfg, providers, on)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), all)
+			}
+			return writeUpstreams(cmd.OutOrStdout(), all, time.Now())
+		},
+	}
+	cmd.PersistentFlags().StringVar(&on, "chain", "", "only this chain")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	cmd.AddCommand(cordonCommand(&on), uncordonCommand(&on))
+	return cmd
+}
+
+func cordonCommand(on *string) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "cordon NAME",
+		Short: "Take an upstream out of rotation in every process",
+		Long: `gateway ops upstreams cordon takes an upstream out of rotation in every process within a second: it gets no call any
+more, also when it is the last one left. Without --chain, on every chain that has one of this name. It stays so until
+uncordon.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, providers, err := setUpOps()
+			if err != nil {
+				return err
+			}
+			order := upstream.Cordon{By: operator(), At: time.Now().UTC().Truncate(time.Second), Reason: reason}
+			ids, err := wire.OpsCordon(cmd.Context(), cfg, providers, args[0], *on, order)
+			return tell(cmd.OutOrStdout(), "cordoned", args[0], ids, err)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for other operators")
+	return cmd
+}
+
+func uncordonCommand(on *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "uncordon NAME",
+		Short: "Take an upstream back into rotation",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			wire.LogRedis(quiet)
+			cfg, err := config.FromEnvironment(config.Ops)
+			if err != nil {
+				return err
+			}
+			ids, err := wire.OpsUncordon(cmd.Context(), cfg, args[0], *on)
+			return tell(cmd.OutOrStdout(), "uncordoned", args[0], ids, err)
+		},
+	}
+}
+
+func tell(out io.Writer, done, name string, ids []chain.ID, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		fmt.Fprintf(out, "%s %s of %s\n", done, name, id)
+	}
+	return nil
+}
+
+// quiet is for what the Redis client logs by itself: the command's error says it.
+var quiet = slog.New(slog.DiscardHandler)
+
+func setUpOps() (config.Config, config.Upstreams, error) {
+	wire.LogRedis(quiet)
+	cfg, err := config.FromEnvironment(config.Ops)
+	if err != nil {
+		return cfg, config.Upstreams{}, err
+	}
+	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, wire.ChainNames())
+	if err != nil {
+		return cfg, providers, fmt.Errorf("UPSTREAMS_FILE: %w", err)
+	}
+	return cfg, providers, nil
+}
+
+// operator names who runs the command.
+func operator() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return name
+	}
+	return name + "@" + host
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// staleProbes is from when on the table says that the probes are old.
+const staleProbes = time.Minute
+
+func writeJSON(out io.Writer, all []upstream.Overview) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(all)
+}
+
+// writeUpstreams writes a table for people, and below it what needs more words.
+func writeUpstreams(out io.Writer, all []upstream.Overview, now time.Time) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tLAG\tSTATE\tCAN")
+	var notes []string
+	told := make(map[chain.ID]bool)
+	for i := range all {
+		o := &all[i]
+		fmt.Fprintln(table, strings.Join(row(o), "\t"))
+		if o.Detail != "" {
+			notes = append(notes, fmt.Sprintf("%s of %s is %s: %s", o.Upstream, o.Chain, words(o.State), o.Detail))
+		}
+		if age := now.Sub(o.MeasuredAt); !told[o.Chain] && !o.MeasuredAt.IsZero() && age > staleProbes {
+			told[o.Chain] = true
+			notes = append(notes, fmt.Sprintf("the probes of %s are %s old: look whether a worker runs", o.Chain, age.Round(time.Second)))
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		fmt.Fprintln(out, n)
+	}
+	return nil
+}
+
+func row(o *upstream.Overview) []string {
+	about := ""
+	if o.Source == "probes" {
+		about = "~"
+	}
+	lag := "-"
+	if o.HeadLag != nil {
+		lag = strconv.FormatUint(*o.HeadLag, 10)
+	}
+	able, unknown := o.Able()
+	for _, name := range unknown {
+		able = append(able, name+"?")
+	}
+	return []string{
+		string(o.Chain), o.Upstream, string(o.Supply), figure(o.Score, 1, "%.1f"), figure(o.P50, 1, about+"%.1f ms"),
+		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10), lag, words(o.State),
+		cmp.Or(strings.Join(able, " "), "-"),
+	}
+}
+
+func words(state string) string { return strings.ReplaceAll(state, "_", " ") }
+
+func figure(v *float64, times float64, format string) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf(format, *v*times)
+}
