@@ -410,7 +410,7 @@ func TestNoCallFailsWhenTheSecondTierDiesMidWay(t *testing.T) {
 					return
 				}
 				req.Header.Set("Authorization", "Bearer "+key)
-				resp, err := g.server.Client().Do(req)
+				resp, err := g.client.Do(req)
 				if err != nil {
 					t.Error(err)
 					return

@@ -40,7 +40,7 @@ func FuzzRelayedBody(f *testing.F) {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/eth_mainnet", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer "+keys[int(next.Add(1))%len(keys)])
 		w := httptest.NewRecorder()
-		g.server.Config.Handler.ServeHTTP(w, req)
+		g.handler.ServeHTTP(w, req)
 		if id, err := uuid.Parse(w.Header().Get("X-Request-Id")); err != nil || id.Version() != 7 {
 			t.Errorf("X-Request-Id is %q", w.Header().Get("X-Request-Id"))
 		}

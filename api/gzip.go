@@ -105,30 +105,34 @@ func giveBackZipped(b *bytes.Buffer) {
 // zipper compresses a stream. It is ended by Close when the answer is whole; without it the client sees that the answer is not.
 type zipper struct {
 	*gzip.Writer
-	now     func() time.Time
-	flushed time.Time
+	to      *client
+	flushed time.Time // zero at first: the beginning is sent on at once
 }
 
 // newZipper gives nil when as many streams as may be are being compressed. Every other must be released.
-func newZipper(w io.Writer, now func() time.Time) *zipper {
+func newZipper(to *client) *zipper {
 	select {
 	case streamsGzipped <- struct{}{}:
 	default:
 		return nil
 	}
-	z := &zipper{Writer: compressors.Get().(*gzip.Writer), now: now, flushed: now()} //nolint:errcheck,forcetypeassert // the pool holds these only
-	z.Reset(w)
+	z := &zipper{Writer: compressors.Get().(*gzip.Writer), to: to} //nolint:errcheck,forcetypeassert // the pool holds these only
+	z.Reset(to)
 	return z
 }
 
 // Write compresses p, and sends on what has gathered when that was not done for a while.
 func (z *zipper) Write(p []byte) (int, error) {
 	n, err := z.Writer.Write(p)
-	if err != nil || z.now().Sub(z.flushed) < gzipFlush {
+	now := z.to.now()
+	if err != nil || now.Sub(z.flushed) < gzipFlush {
 		return n, err
 	}
-	z.flushed = z.now()
-	return n, z.Flush()
+	z.flushed = now
+	if err := z.Flush(); err != nil {
+		return n, err
+	}
+	return n, z.to.control.Flush()
 }
 
 func (z *zipper) release() {

@@ -1,13 +1,9 @@
 package api_test
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +173,7 @@ func TestResultsPassByteForByte(t *testing.T) {
 	key := g.unlimited()
 	for _, result := range []string{
 		`{ "b" : 1.00, "a":[ 1e2 , "\u0041\/" ], "a":null}`, `12345678901234567890123`, `"é\n"`, `true`, `null`, `[]`, "[\n\t1\r\n]",
+		`-0`, `1E+400`, `0.1000`, `"\ud83d\ude00 \ud83d \u0000"`, `{"":{"":[{}]}}`, `{"\u0061":1,"a":2}`, "\"\u2028\x7f\xff\xc3\"", `[ ]`, `{ }`,
 	} {
 		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":`+result+`}`))
 		if a := g.eth(key, "eth_call"); a.body != `{"jsonrpc":"2.0","id":7,"result":`+result+`}` {
@@ -185,43 +182,28 @@ func TestResultsPassByteForByte(t *testing.T) {
 	}
 }
 
-func TestTwoHundredMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) { //nolint:paralleltest // it measures the heap
-	const size = 200 << 20
-	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // a loaded machine takes its time over so much
+func TestErrorsInBandPassByteForByteButForCredentials(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
 	key := g.unlimited()
-	g.ups[0].Default(testkit.Large(size))
-	var before, during runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	_, body := g.begin(key, call("eth_call", "[]"))
-	got, want := sha256.New(), sha256.New()
-	var peak uint64
-	chunk := make([]byte, 1<<20)
-	total := 0
-	for read := 0; ; read++ {
-		n, err := body.Read(chunk)
-		total += n
-		_, _ = got.Write(chunk[:n])
-		if read%1000 == 0 {
-			runtime.ReadMemStats(&during)
-			peak = max(peak, during.HeapAlloc)
+	for _, row := range []struct {
+		on            chain.ID
+		method, error string
+	}{
+		{chain.EthMainnet, "eth_call", `{ "code" : 3, "message":"execution reverted: \u0041", "data":"0x08c379a0", "extra":[1.00, null] }`},
+		{chain.EthMainnet, "eth_call", `{"data":{"b":1e2,"a":{}},"message":"missing value for required argument 0","code":-32602}`},
+		{chain.SolanaMainnet, "simulateTransaction", `{"code":-32002,"message":"Transaction simulation failed","data":{"accounts":null,` +
+			`"err":{"InstructionError":[0,{"Custom":6001}]},"logs":["Program 11111111111111111111111111111111 invoke [1]"],"unitsConsumed":150}}`},
+		{chain.SolanaMainnet, "getBlock", `{"code":-32015,"message":"Transaction version (0) is not supported","data":null}`},
+	} {
+		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","error":`+row.error+` ,"id":1}`))
+		if a := g.rpc(key, row.on, call(row.method, "[]")); a.status != http.StatusOK || a.body != `{"jsonrpc":"2.0","id":7,"error":`+row.error+`}` {
+			t.Errorf("%s came as HTTP %d %s", row.error, a.status, a.body)
 		}
-		if err == io.EOF { //nolint:errorlint // as readers say it
-			break
-		}
-		g.must(err)
 	}
-	_, _ = io.WriteString(want, `{"jsonrpc":"2.0","id":7,"result":"0x`)
-	zeros := bytes.Repeat([]byte("0"), 1<<20)
-	for range size >> 20 {
-		_, _ = want.Write(zeros)
-	}
-	_, _ = io.WriteString(want, `"}`)
-	if hex.EncodeToString(got.Sum(nil)) != hex.EncodeToString(want.Sum(nil)) {
-		t.Errorf("%d bytes came, and they are not those of the upstream", total)
-	}
-	if grown := int64(peak) - int64(before.HeapAlloc); grown > 32<<20 { //nolint:gosec // far below 63 bits
-		t.Errorf("the heap grew by %d MB while streaming", grown>>20)
+	g.all(testkit.ErrorWithData(3, "execution reverted", "at http://canaryuser:canarypass@node/v2/canary-path-eth_mainnet"))
+	if a := g.eth(key, "eth_call"); !strings.Contains(a.body, `{"code":3,"message":"execution reverted","data":"at http://[redacted]`) {
+		t.Errorf("got %s", a.body)
 	}
 }
 

@@ -5,12 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/api/http1"
 	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
@@ -45,7 +46,8 @@ var links = chain.Links{Contact: "contact@example.org", Docs: "https://docs.exam
 type gateway struct {
 	t        testing.TB
 	url      string
-	server   *httptest.Server
+	client   *http.Client
+	handler  http.Handler
 	ups      []*testkit.UpstreamServer // of every chain; the first is the fastest
 	pool     *upstream.Pool
 	board    *upstream.Board
@@ -120,25 +122,19 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	})
 	g.relay = calls
 	g.metrics.WatchCache(calls.CacheFigures)
-	g.server = httptest.NewUnstartedServer(nil)
-	g.server.Config = api.NewServer(api.Handler(api.Options{
+	std := api.NewServer(api.Handler(api.Options{
 		Relay:  calls,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Random: o.random, Logger: log, Draining: make(chan struct{}),
 		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall,
 	}), o.timeout, log)
 	if o.server != nil {
-		o.server(g.server.Config)
+		o.server(std)
 	}
-	if o.listener != nil {
-		_ = g.server.Listener.Close()
-		g.server.Listener = o.listener
-	}
-	g.server.Start()
-	g.url = g.server.URL
+	g.handler = std.Handler
+	stop := g.serve(std, o.listener)
 	t.Cleanup(func() {
-		g.server.CloseClientConnections()
-		g.server.Close()
+		stop()
 		g.noSecretsIn("the log", g.logs.String())
 		g.noSecretsIn("the metrics", g.scrape())
 	})
@@ -159,6 +155,28 @@ func (g *gateway) newCache(o options) *cache.Cache {
 		_ = c.Close(ctx) // Redis may be gone by then
 	})
 	return c
+}
+
+// serve runs the server as the program does, on a listener of its own when none is given.
+func (g *gateway) serve(std *http.Server, l net.Listener) (stop func()) {
+	g.t.Helper()
+	var err error
+	if l == nil {
+		l, err = (&net.ListenConfig{}).Listen(g.t.Context(), "tcp", "127.0.0.1:0")
+		g.must(err)
+	}
+	server := http1.New(std, "/rpc/", time.Now)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
+	g.client, g.url = &http.Client{Transport: transport}, "http://"+l.Addr().String()
+	return func() {
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			g.t.Errorf("serving ended with %v", err)
+		}
+	}
 }
 
 // newPool makes upstreams whose addresses and headers carry credentials in every place that there is.
@@ -382,7 +400,7 @@ func (g *gateway) ask(method, path, key, body string, headers ...string) answer 
 
 func (g *gateway) send(req *http.Request) answer {
 	g.t.Helper()
-	resp, err := g.server.Client().Do(req)
+	resp, err := g.client.Do(req)
 	if err != nil {
 		g.t.Fatalf("%s %s: %v", req.Method, req.URL.Path, err)
 	}
@@ -405,7 +423,7 @@ func (g *gateway) begin(key, body string) (answer, io.Reader) {
 	g.must(err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Accept-Encoding", "identity")
-	resp, err := g.server.Client().Do(req)
+	resp, err := g.client.Do(req)
 	g.must(err)
 	g.t.Cleanup(func() { _ = resp.Body.Close() })
 	return answer{t: g.t, status: resp.StatusCode, header: resp.Header}, resp.Body
@@ -539,7 +557,7 @@ func (g *gateway) abandon(key string, id chain.ID, body string) (leave func()) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		resp, err := g.server.Client().Do(req)
+		resp, err := g.client.Do(req)
 		if err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -24,7 +25,7 @@ func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 	var body io.Writer = client
 	var z *zipper
 	if acceptsGzip(c.Request.Header) {
-		if z = newZipper(client, s.Now); z != nil {
+		if z = newZipper(client); z != nil {
 			defer z.release()
 			body = z
 			c.Writer.Header()["Content-Encoding"] = gzipValue
@@ -87,7 +88,11 @@ func (s *server) client(c *gin.Context) *client {
 // Write gives p to the client. The deadline is moved when a quarter of it is over, which is seldom.
 func (c *client) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
-		if now := c.now(); now.Sub(c.moved) >= c.stall/4 {
+		now := c.now()
+		if now.After(c.last) {
+			return n, os.ErrDeadlineExceeded
+		}
+		if now.Sub(c.moved) >= c.stall/4 {
 			deadline := now.Add(c.stall)
 			if deadline.After(c.last) {
 				deadline = c.last

@@ -1,12 +1,15 @@
 package upstream
 
 import (
+	"context"
+	"errors"
 	"io"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
@@ -123,5 +126,30 @@ func drip(atOnce int) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		_, _ = io.WriteString(x.W, `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("0", atOnce))
 		testkit.Drip(strings.Repeat("0", 1000), 50*time.Millisecond)(x)
+	}
+}
+
+func TestAClientThatLeavesAStreamBlamesNobodyAndHoldsNothing(t *testing.T) {
+	t.Parallel()
+	first := testkit.Upstream(t)
+	list := providers(first)
+	list[0].MaxConcurrent = 1
+	_, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	c.Apply(healthy(c, time.Now()))
+	first.Default(testkit.Large(64 << 20))
+	for range 3 { // more than may be under way
+		ctx, leave := context.WithCancel(t.Context())
+		answer, f := c.Read(WithDeadline(ctx, time.Now().Add(testTimeout), time.Now), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		leave()
+		if _, err := io.Copy(io.Discard, answer.Rest); !errors.Is(err, context.Canceled) {
+			t.Errorf("the stream ends with %v", err)
+		}
+		answer.Release()
+	}
+	if h := c.endpoints[0].health.newest(); h.out || c.endpoints[0].health.inARow != 0 {
+		t.Errorf("the upstream was blamed: %+v", h)
 	}
 }

@@ -17,6 +17,7 @@ type response struct {
 	written int64  // of the body, by the handler
 	sent    bool   // the head has left, or stands in out
 	chunked bool
+	timed   bool // the handler set a write deadline of its own
 	err     error
 }
 
@@ -124,7 +125,9 @@ func (w *response) send(p []byte) {
 		w.out = append(w.out, p...)
 		p = nil
 	}
-	w.conn.setWriteBy()
+	if !w.timed {
+		w.conn.setWriteBy()
+	}
 	if _, w.err = w.conn.net.Write(w.out); w.err == nil && len(p) > 0 {
 		_, w.err = w.conn.net.Write(p)
 	}
@@ -154,7 +157,7 @@ func (w *response) SetReadDeadline(time.Time) error { return nil }
 
 // SetWriteDeadline is for http.ResponseController.
 func (w *response) SetWriteDeadline(at time.Time) error {
-	w.conn.writeBy = at
+	w.timed, w.conn.writeBy = true, at
 	return w.conn.net.SetWriteDeadline(at)
 }
 

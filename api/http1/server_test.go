@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -399,4 +400,25 @@ func TestShutdownGivesUpWhenItsTimeIsOver(t *testing.T) {
 		t.Error(err)
 	}
 	close(finish)
+}
+
+func TestAWriteDeadlineOfTheHandlersOwnHolds(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	b := setup(t, settings{settings: func(s *http.Server) { s.WriteTimeout = time.Hour }, handler: func(w http.ResponseWriter, _ *http.Request) {
+		err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+		for err == nil { // the client reads nothing
+			_, err = w.Write(make([]byte, 64<<10))
+		}
+		ended <- err
+	}})
+	b.dial(t).send(post("x"))
+	select {
+	case err := <-ended:
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the answer goes on")
+	}
 }

@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // answer sends a JSON-RPC result or error with the request's id. Members are an answer's other members, without braces.
@@ -172,6 +173,17 @@ func Large(sizeBytes int) Reply {
 	}
 }
 
+// Stream answers with the result that write writes, byte for byte, without holding it in memory.
+func Stream(write func(io.Writer) error) Reply {
+	return func(x *Exchange) {
+		x.W.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,"result":`, x.Request.ID)
+		if write(x.W) == nil { // otherwise the client went away
+			_, _ = io.WriteString(x.W, "}")
+		}
+	}
+}
+
 // BreakAfter streams a large result and resets the connection after the given number of its bytes.
 func BreakAfter(sizeBytes int) Reply {
 	return func(x *Exchange) {
@@ -216,7 +228,10 @@ func Gzip(value any) Reply { return Compressed(Result(value)) }
 func Compressed(reply Reply) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(x.W)
+		z, err := gzip.NewWriterLevel(x.W, gzip.BestSpeed)
+		if err != nil {
+			panic(err) // the level is one that there is
+		}
 		through := *x
 		through.W = &compressing{ResponseWriter: x.W, z: z}
 		reply(&through)

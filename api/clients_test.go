@@ -1,0 +1,242 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+func TestClientsThatSendSlowlyAreNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) {
+		o.server = func(s *http.Server) {
+			s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout = time.Second, time.Second, time.Second
+		}
+	})
+	key := g.doorKey()
+	head := "POST /rpc/eth_mainnet HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\n"
+	for name, row := range map[string]struct{ sent, answer string }{
+		"nothing":               {"", ""},
+		"half a head":           {head, ""},
+		"half a body":           {head + "Content-Length: 100\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
+		"half of a large body":  {head + "Content-Length: 100000\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "}, // which net/http reads
+		"half a chunk":          {head + "Transfer-Encoding: chunked\r\n\r\n40\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
+		"half of a gzip body":   {head + "Content-Encoding: gzip\r\nContent-Length: 100\r\n\r\n\x1f\x8b\x08", "HTTP/1.1 400 "},
+		"a body, then no other": {head + "Content-Length: 2\r\n\r\n{}", "HTTP/1.1 400 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "http://"))
+			g.must(err)
+			defer func() { _ = conn.Close() }()
+			g.must(conn.SetDeadline(time.Now().Add(testTimeout)))
+			_, err = io.WriteString(conn, row.sent)
+			g.must(err)
+			answer, err := io.ReadAll(conn) // until the gateway closes it
+			if errors.Is(err, context.DeadlineExceeded) {
+				t.Fatal("the connection stays open")
+			}
+			if row.answer == "" && len(answer) > 0 || !strings.HasPrefix(string(answer), row.answer) {
+				t.Errorf("the gateway says %q", answer)
+			}
+			if row.answer != "" && !strings.Contains(string(answer), `"code":-32600`) {
+				t.Errorf("an answer without the envelope: %q", answer)
+			}
+		})
+	}
+}
+
+// overHTTP2 gives a client that speaks HTTP/2 without TLS, as proxies do.
+func (g *gateway) overHTTP2() *http.Client {
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	g.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func TestHTTP2WithoutTLSCarriesManyCallsOnOneConnection(t *testing.T) {
+	t.Parallel()
+	listener := &countingListener{}
+	g := setup(t, func(o *options) { o.listener = listener.on(t) })
+	g.all(testkit.ResultOf(func(r testkit.Request) any { return r.Params }))
+	for _, u := range g.ups {
+		u.On("debug_traceBlock", testkit.Stream(traces(4<<20)))
+		u.On("trace_block", testkit.Hang(nil))
+		u.On("debug_traceTransaction", testkit.BreakAfter(2<<20))
+	}
+	g.client = g.overHTTP2()
+	key := g.unlimited()
+	g.eth(key, "eth_chainId").result()
+
+	ctx, leave := context.WithCancel(t.Context())
+	post := func(ctx context.Context, body string) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(body))
+		g.must(err)
+		req.Header.Set("Authorization", "Bearer "+key)
+		return g.client.Do(req)
+	}
+	left := make(chan error, 1)
+	go func() {
+		resp, err := post(ctx, call("trace_block", "[]"))
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		left <- err
+	}()
+	testkit.Eventually(t, testTimeout, func() bool { return g.sent("trace_block") == 1 }, "a call hangs")
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			switch params := fmt.Sprintf(`["0x%d"]`, i); i % 10 {
+			case 8:
+				g.rpc(key, "eth_mainnet", batchOf(5, "eth_call")).batch(5)
+			case 9:
+				if a := g.eth(key, "debug_traceBlock"); len(a.body) < 4<<20 {
+					t.Errorf("a long answer has %d bytes", len(a.body))
+				}
+			default:
+				if got := g.rpc(key, "eth_mainnet", call("eth_call", params)).result(); got != params {
+					t.Errorf("asked for %s, got %s", params, got)
+				}
+			}
+		})
+	}
+	leave() // one stream ends; the others go on
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call that was left gives %v", err)
+	}
+	wg.Wait()
+	resp, err := post(t.Context(), call("debug_traceTransaction", "[]"))
+	g.must(err)
+	if _, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Error("a broken answer passed as whole")
+	}
+	_ = resp.Body.Close()
+	if resp.ProtoMajor != 2 {
+		t.Errorf("it came over %s", resp.Proto)
+	}
+	g.eth(key, "eth_call").result() // on the same connection still
+	if n := listener.accepted.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// countingListener counts connections.
+type countingListener struct {
+	net.Listener
+	accepted atomic.Int64
+}
+
+func (l *countingListener) on(t *testing.T) net.Listener {
+	t.Helper()
+	var err error
+	if l.Listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// Accept counts.
+func (l *countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		l.accepted.Add(1)
+	}
+	return c, err
+}
+
+// pipes is a listener in memory: ten thousand connections with both their ends would need more files than a process may open.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+// Accept is as net.Listener says.
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close is as net.Listener says.
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+// Addr is of a Unix socket, which has no peers.
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p *pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	return client
+}
+
+func TestTenThousandConnectionsAreServedInBoundedMemory(t *testing.T) { //nolint:paralleltest // it measures the heap
+	const (
+		connections = 10_000
+		most        = 40 << 10 // bytes of one that is idle, with both ends of its pipe
+	)
+	listener := newPipes()
+	g := setup(t, func(o *options) { o.listener = listener })
+	key := g.unlimited()
+	request := "POST /rpc/eth_mainnet HTTP/1.1\r\nHost: gateway.example\r\nAuthorization: Bearer " + key +
+		"\r\nContent-Length: 58\r\n\r\n" + `{"jsonrpc":"2.0","id":7,"method":"eth_call","params":[ ] }`
+	reader := bufio.NewReader(nil)
+	ask := func(c net.Conn) {
+		t.Helper()
+		g.must(c.SetDeadline(time.Now().Add(testTimeout)))
+		sent := make(chan error, 1)
+		go func() {
+			_, err := io.WriteString(c, request)
+			sent <- err
+		}()
+		reader.Reset(c)
+		resp, err := http.ReadResponse(reader, nil)
+		g.must(err)
+		body, err := io.ReadAll(resp.Body)
+		g.must(err)
+		_ = resp.Body.Close()
+		if g.must(<-sent); string(body) != `{"jsonrpc":"2.0","id":7,"result":"0x1"}` {
+			t.Fatalf("HTTP %d %s", resp.StatusCode, body)
+		}
+	}
+	open := make([]net.Conn, connections)
+	goroutines, before := runtime.NumGoroutine(), heap()
+	for i := range open {
+		open[i] = listener.dial()
+		if i%50 == 0 {
+			ask(open[i]) // and leaves it open
+		}
+	}
+	if grown := heap() - before; grown > connections*most {
+		t.Errorf("a connection takes %d bytes, want at most %d", grown/connections, most)
+	}
+	for i := 0; i < connections; i += 50 { // the connections that have been there longest, and some that were never used
+		ask(open[i])
+		ask(open[i+1])
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return runtime.NumGoroutine() < goroutines+100 }, "their goroutines end")
+}

@@ -1,0 +1,185 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+func zip(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = io.WriteString(z, text)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// unzip gives the body as it was, and checks what the header says of it.
+func (a answer) unzip() string {
+	a.t.Helper()
+	if a.header.Get("Content-Encoding") != "gzip" {
+		return a.body
+	}
+	z, err := gzip.NewReader(strings.NewReader(a.body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	body, err := io.ReadAll(z)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return string(body)
+}
+
+// logs is a result of about so many bytes that looks like eth_getLogs'.
+func logs(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, `,{"address":"0x%040x","topics":["0x%064x"],"data":"0x%064x","logIndex":"0x%x"}`, i*7919, i*104729, i*i*31, i)
+	}
+	return "[" + b.String()[1:] + "]"
+}
+
+func TestAnswersAreCompressedWhenTheClientTakesItAndItPays(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for name, row := range map[string]struct {
+		size   int
+		accept []string // lines of the header
+		want   bool
+	}{
+		"as browsers say it":       {20_000, []string{"gzip, deflate, br, zstd"}, true},
+		"in capitals":              {20_000, []string{"GZIP"}, true},
+		"x-gzip":                   {20_000, []string{"deflate, x-gzip;q=0.5"}, true},
+		"anything":                 {20_000, []string{"*"}, true},
+		"on a second line":         {20_000, []string{"br", "gzip"}, true},
+		"with a weight":            {20_000, []string{"gzip ; Q=0.001"}, true},
+		"at the bound":             {1400, []string{"gzip"}, true},
+		"streamed":                 {600_000, []string{"gzip"}, true},
+		"large and whole":          {200_000, []string{"gzip"}, true},
+		"small":                    {200, []string{"gzip"}, false},
+		"nothing said":             {20_000, []string{"identity"}, false}, // Go's client would add gzip if nothing were said
+		"refused":                  {20_000, []string{"gzip;q=0"}, false},
+		"refused by name":          {20_000, []string{"*, gzip;q=0.0"}, false},
+		"all refused":              {20_000, []string{"*;q=0"}, false},
+		"plain liked better":       {20_000, []string{"gzip;q=0.5, identity"}, false},
+		"others only":              {20_000, []string{"br, zstd"}, false},
+		"a weight that is none":    {20_000, []string{"gzip;q=abc"}, false},
+		"a weight above one":       {20_000, []string{"gzip;q=2"}, false},
+		"a weight not a number":    {20_000, []string{"gzip;q=NaN"}, false},
+		"another parameter":        {20_000, []string{"gzip;level=9"}, false},
+		"streamed, plain":          {600_000, []string{"identity"}, false},
+		"streamed, and refused so": {600_000, []string{"gzip;q=0"}, false},
+	} {
+		result := logs(row.size)
+		if row.size == 1400 {
+			result = `"` + strings.Repeat("0", 1400-2-len(`{"jsonrpc":"2.0","id":7,"result":}`)) + `"`
+		}
+		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":`+result+`}`))
+		var headers []string
+		for _, line := range row.accept {
+			headers = append(headers, "Accept-Encoding", line)
+		}
+		a := g.eth(key, "eth_call", headers...)
+		if compressed := a.header.Get("Content-Encoding") == "gzip"; compressed != row.want {
+			t.Errorf("%s: Content-Encoding is %q", name, a.header.Get("Content-Encoding"))
+		}
+		if got := a.unzip(); got != `{"jsonrpc":"2.0","id":7,"result":`+result+`}` {
+			t.Errorf("%s: %d bytes came as %d others", name, len(result), len(got))
+		}
+		if length := a.header.Get("Content-Length"); length != "" && length != fmt.Sprint(len(a.body)) {
+			t.Errorf("%s: Content-Length is %s for %d bytes", name, length, len(a.body))
+		}
+		if !strings.Contains(a.header.Get("Vary"), "Accept-Encoding") {
+			t.Errorf("%s: Vary is %q", name, a.header.Get("Vary"))
+		}
+	}
+}
+
+func TestBatchesAndRefusalsAreCompressedToo(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	a := g.rpc(key, chain.EthMainnet, batchOf(100, "eth_call"), "Accept-Encoding", "gzip")
+	if a.header.Get("Content-Encoding") != "gzip" {
+		t.Error("a batch is not")
+	}
+	a.body = a.unzip()
+	a.batch(100)
+	a = g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":"`+strings.Repeat("x", 4000)+`","method":"eth_nothing"}`, "Accept-Encoding", "gzip")
+	if a.header.Get("Content-Encoding") != "gzip" || !strings.Contains(a.unzip(), "-32601") {
+		t.Errorf("a refusal with a long id came as %v", a.header)
+	}
+}
+
+func TestACompressedStreamThatBreaksIsNoWholeGzip(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.ups[0].Default(testkit.BreakAfter(2 << 20))
+	for range 3 { // compressors are used again
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
+		g.must(err)
+		req.Header.Set("Authorization", "Bearer "+key)
+		resp, err := g.client.Do(req) // it undoes gzip by itself
+		g.must(err)
+		n, err := io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if err == nil || !resp.Uncompressed || n == 0 {
+			t.Errorf("the client got %d bytes and %v, want gzip that is cut", n, err)
+		}
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 3 }, "the calls are recorded")
+	if day, _ := g.counted(key); day != 0 {
+		t.Errorf("the day holds %d, want it refunded", day)
+	}
+}
+
+func TestRequestBodiesMayBeGzipWithinTheSameBound(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.maxBody = 64 << 10 })
+	key := g.doorKey()
+	g.all(testkit.ResultOf(func(r testkit.Request) any { return r.Params }))
+	whole := call("eth_call", `["`+strings.Repeat("0", 4000)+`"]`)
+	for _, coding := range []string{"gzip", "x-gzip", "GZIP"} {
+		a := g.rpc(key, chain.EthMainnet, zip(t, whole), "Content-Encoding", coding)
+		if !strings.Contains(a.result(), "0000") {
+			t.Errorf("%s: %s", coding, a.body)
+		}
+	}
+	g.rpc(key, chain.EthMainnet, whole, "Content-Encoding", "identity").result()
+	zipped := zip(t, whole)
+	for name, row := range map[string]struct {
+		coding, body string
+		status       int
+		says         string
+	}{
+		"a bomb":          {"gzip", zip(t, strings.Repeat(" ", 64<<20)), http.StatusRequestEntityTooLarge, "larger than 65536 bytes"},
+		"members forever": {"gzip", strings.Repeat(zip(t, ""), 64<<10/20), http.StatusRequestEntityTooLarge, "larger than 65536 bytes"},
+		"cut":             {"gzip", zipped[:len(zipped)-3], http.StatusBadRequest, "not whole gzip"},
+		"spoilt":          {"gzip", zipped[:len(zipped)-8] + "12345678", http.StatusBadRequest, "not whole gzip"},
+		"plain":           {"gzip", whole, http.StatusBadRequest, "not whole gzip"},
+		"nothing":         {"gzip", "", http.StatusBadRequest, "not whole gzip"},
+		"another coding":  {"br", whole, http.StatusBadRequest, "plain or as gzip"},
+		"coded twice":     {"gzip, gzip", zipped, http.StatusBadRequest, "plain or as gzip"},
+	} {
+		a := g.rpc(g.doorKey(), chain.EthMainnet, row.body, "Content-Encoding", row.coding)
+		if a.refused(row.status, -32600); !strings.Contains(a.envelope().Error.Message, row.says) {
+			t.Errorf("%s: %s", name, a.body)
+		}
+	}
+	if g.sent("eth_call") != 4 {
+		t.Errorf("%d calls were relayed", g.sent("eth_call"))
+	}
+}

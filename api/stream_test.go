@@ -1,0 +1,137 @@
+package api_test
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// traces writes a result of at least size bytes that looks like debug_traceBlock's, with escapes and odd white space.
+func traces(size int) func(io.Writer) error {
+	var block strings.Builder
+	for i := 0; block.Len() < 1<<20; i++ {
+		fmt.Fprintf(&block, `,{"pc":%d,"op":"SLOAD","gas":%d, "gasCost":2100 ,"depth":3,"stack":["0x%x","0x%064x"],"memory":null,"note":"\u0041\\\"}]"}`,
+			i, 8_000_000-i, i, i*7919)
+	}
+	return func(w io.Writer) error {
+		if _, err := io.WriteString(w, `[ true`); err != nil {
+			return err
+		}
+		for sent := 0; sent < size; sent += block.Len() {
+			if _, err := io.WriteString(w, block.String()); err != nil {
+				return err
+			}
+		}
+		_, err := io.WriteString(w, "\n]")
+		return err
+	}
+}
+
+// heap is the memory in use once the garbage is gone.
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc + stats.StackInuse)
+}
+
+func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) { //nolint:paralleltest // it measures the heap
+	const size = 52 << 20
+	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // a loaded machine takes its time over so much
+	key := g.unlimited()
+	result := traces(size)
+	want := crc32.NewIEEE()
+	_, _ = io.WriteString(want, `{"jsonrpc":"2.0","id":7,"result":`)
+	g.must(result(want))
+	_, _ = io.WriteString(want, `}`)
+	for _, row := range []struct { //nolint:paralleltest // each measures the heap
+		name, accept string
+		reply        testkit.Reply
+	}{
+		{"plain", "identity", testkit.Stream(result)},
+		{"compressed to the client", "", testkit.Stream(result)}, // whose own client undoes it
+		{"compressed by the upstream", "identity", testkit.Compressed(testkit.Stream(result))},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			g.ups[0].Default(row.reply)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("debug_traceBlock", "[]")))
+			g.must(err)
+			req.Header.Set("Authorization", "Bearer "+key)
+			if row.accept != "" {
+				req.Header.Set("Accept-Encoding", row.accept)
+			}
+			before := heap()
+			resp, err := g.client.Do(req)
+			g.must(err)
+			defer func() { _ = resp.Body.Close() }()
+			if resp.Uncompressed != (row.accept == "") {
+				t.Errorf("compressed: %v", resp.Uncompressed)
+			}
+			got := crc32.NewIEEE()
+			var peak, total, looked int64
+			for chunk := make([]byte, 64<<10); err == nil; {
+				var n int
+				n, err = resp.Body.Read(chunk)
+				_, _ = got.Write(chunk[:n])
+				if total += int64(n); total-looked >= 8<<20 {
+					looked, peak = total, max(peak, heap())
+				}
+			}
+			if err != io.EOF || got.Sum32() != want.Sum32() || total < size { //nolint:errorlint // as readers say it
+				t.Errorf("%d bytes came (%v), and they are not those of the upstream", total, err)
+			}
+			if grown := peak - before; grown > 8<<20 {
+				t.Errorf("memory grew by %d KB while streaming", grown>>10)
+			}
+		})
+	}
+}
+
+func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // it counts goroutines
+	g := setup(t, func(o *options) { o.upstreams = 1 })
+	key := g.unlimited()
+	stopped := make(chan struct{}, 100)
+	endless := testkit.Stream(traces(1 << 40))
+	g.ups[0].Default(func(x *testkit.Exchange) {
+		endless(x)
+		stopped <- struct{}{} // its connection broke
+	})
+	g.eth(key, "eth_chainId").result()
+	g.client.CloseIdleConnections()
+	before := runtime.NumGoroutine()
+	const leavers = 20
+	for i := range leavers {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
+		g.must(err)
+		req.Header.Set("Authorization", "Bearer "+key)
+		if i%2 == 0 {
+			req.Header.Set("Accept-Encoding", "identity")
+		}
+		resp, err := g.client.Do(req)
+		g.must(err)
+		_, err = io.CopyN(io.Discard, resp.Body, 1<<20)
+		g.must(err)
+		_ = resp.Body.Close() // closes the connection: there is more
+	}
+	for range leavers {
+		select {
+		case <-stopped:
+		case <-time.After(testTimeout):
+			t.Fatal("an upstream goes on sending to nobody")
+		}
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == leavers+1 }, "every call is recorded")
+	g.client.CloseIdleConnections()
+	// The scripted upstream and the pools of PostgreSQL and Redis may have some more or fewer.
+	testkit.Eventually(t, testTimeout, func() bool { return runtime.NumGoroutine() <= before+leavers/2 }, "goroutines end")
+	if u := g.usage(key); u["ok"].requests != leavers || u["refund"].requests != 0 {
+		t.Errorf("usage is %v: who leaves pays", u)
+	}
+}
