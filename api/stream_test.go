@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -15,7 +16,7 @@ import (
 
 // traces writes a result of at least size bytes that looks like debug_traceBlock's, with escapes and odd white space.
 func traces(size int) func(io.Writer) error {
-	var block strings.Builder
+	var block bytes.Buffer
 	for i := 0; block.Len() < 1<<20; i++ {
 		fmt.Fprintf(&block, `,{"pc":%d,"op":"SLOAD","gas":%d, "gasCost":2100 ,"depth":3,"stack":["0x%x","0x%064x"],"memory":null,"note":"\u0041\\\"}]"}`,
 			i, 8_000_000-i, i, i*7919)
@@ -25,7 +26,7 @@ func traces(size int) func(io.Writer) error {
 			return err
 		}
 		for sent := 0; sent < size; sent += block.Len() {
-			if _, err := io.WriteString(w, block.String()); err != nil {
+			if _, err := w.Write(block.Bytes()); err != nil {
 				return err
 			}
 		}
