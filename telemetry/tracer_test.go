@@ -144,8 +144,12 @@ func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) { //nolint:par
 	})
 	request(t, tr, true)
 	err := tr.Close(t.Context())
-	if all := out.String() + errorText(err); strings.Contains(all, "canary") {
+	all := out.String() + errorText(err)
+	if strings.Contains(all, "canary") || strings.Contains(all, address+"/") {
 		t.Errorf("a credential is told: %s", all)
+	}
+	if !strings.Contains(all, "traces not delivered") && !strings.Contains(all, "send the last traces") {
+		t.Errorf("nothing is told of the receiver: %q", all)
 	}
 }
 

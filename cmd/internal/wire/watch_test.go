@@ -162,6 +162,27 @@ func checkExpressions(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
+// checkHandbook holds the operators' table to the families that are served: each has a row, and no row is about another.
+func checkHandbook(t *testing.T, families map[string]*dto.MetricFamily) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]bool{}
+	for _, name := range metricName.FindAllString(string(text), -1) {
+		told[name] = true
+		if families[name] == nil && strings.HasPrefix(name, "gateway_") {
+			t.Errorf("docs/operations.md tells of %s, which no role serves", name)
+		}
+	}
+	for name := range families {
+		if strings.HasPrefix(name, "gateway_") && !told[name] {
+			t.Errorf("docs/operations.md does not say what %s is", name)
+		}
+	}
+}
+
 // figure adds up the series of a family whose labels hold these pairs; ok is whether there is one.
 func figure(families map[string]*dto.MetricFamily, name string, pairs ...string) (sum float64, ok bool) {
 	for _, m := range families[name].GetMetric() {
@@ -218,6 +239,7 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 		}
 	}
 	checkExpressions(t, families)
+	checkHandbook(t, families)
 
 	for name, r := range map[string]*role{"serve": b.serve, "work": b.work} {
 		if err := r.end(t); err != nil {
