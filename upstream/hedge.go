@@ -92,20 +92,11 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 				first.observe(observation{took: c.now().Sub(started), heavy: ask.heavy, slow: true})
 			}
 			finish(racers, a.to, answer)
-			countHedge(racers, a.to)
 			return answer
 		}
 	}
 	finish(racers, nil, nil)
-	countHedge(racers, nil)
 	return nil
-}
-
-// countHedge counts the second attempt of a race, when there was one.
-func countHedge(racers []racer, winner *Endpoint) {
-	for _, second := range racers[1:] {
-		second.to.metrics.Hedged(second.to == winner)
-	}
 }
 
 // start makes an attempt of a race. What is not taken from results when the race is decided is released.
@@ -124,7 +115,8 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 	return racer{to.Endpoint, callOff}
 }
 
-// finish calls off what is still running. The winner's answer may go on until it is released.
+// finish calls off what is still running, and counts the second attempt when there was one. The winner's answer may go on until it is
+// released.
 func finish(racers []racer, winner *Endpoint, answer *Answer) {
 	if len(racers) > 1 {
 		racers[1].to.metrics.Hedged(racers[1].to == winner)
