@@ -161,7 +161,7 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 		return on.Refuse(string(req.Method), r.Links)
 	}
 	c.method, c.metered.Method, c.metered.Class = method, method.Name, string(method.Class)
-	head, known := on.Head()
+	head, known := on.CorroboratedHead()
 	if !known && (method.NeedsHead(req.Params) || headKind(method, req.Params) != upstream.NoHead) {
 		f := fault.New(fault.NoUpstream, "The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.", on.ID)
 		f.RetryAfter = retryNoHead

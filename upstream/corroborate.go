@@ -11,40 +11,44 @@ import (
 // corroborateFrom is from how many upstreams on the second highest head counts, whatever any single one says.
 const corroborateFrom = 3
 
+// Rounds of probes for which a head is doubted.
+const (
+	doubtRounds = 12 // one far below the last, which more than one upstream or the only one vouches for: a minute
+	aloneRounds = 3  // the first head, while one upstream of several answers and its block has a fresh time; doubtRounds when it has not
+)
+
 // judge compares the upstreams with each other, finds the head that more than one vouches for, and says who is usable. One upstream that
 // lies neither moves the head nor has an honest one excluded:
 //
-//   - Of three or more, the second highest head counts.
+//   - Of three or more, the second highest head counts, unless the times of blocks show that it is made up.
 //   - Of two that agree, the higher counts, unless it is implausible. Of two that do not, the times of their newest blocks tell which
 //     one is behind or makes its head up; when they do not tell, the lower counts and nobody is excluded.
-//   - Of one, its head counts as far as the chain can have come since the last one.
+//   - Of one, its head counts as far as the chain can have come since the last one. The very first head of one counts at once when no
+//     other could have a say, and else after a few rounds.
 //
-// Cordoned upstreams are judged and not asked for their opinion.
-func (c *Chain) judge(ctx context.Context, s *Snapshot) {
+// A head that was wrong goes away: fell is when what more than one upstream, or the only one, vouched for was far below the last head for
+// doubtRounds in a row. Cordoned upstreams are judged and not asked for their opinion.
+func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	last := c.prober.last
-	s.Head, s.HeadAt, s.Slack = last.Head, last.HeadAt, last.Slack
-	var claims []claim
-	for i := range s.Upstreams {
-		if _, cordoned := c.prober.cordons[s.Upstreams[i].Name]; !cordoned && s.Upstreams[i].Reason == "" {
-			claims = append(claims, claim{&s.Upstreams[i], c.endpoints[i]})
-		}
-	}
-	slices.SortFunc(claims, func(a, b claim) int { return cmp.Compare(a.Head, b.Head) })
-	head, known := uint64(0), len(claims) > 0
-	switch limit := c.limit(last, s.MeasuredAt); {
+	s.Head, s.HeadAt, s.Slack, s.Doubts = last.Head, last.HeadAt, last.Slack, last.Doubts
+	claims := c.claims(s)
+	limit := c.limit(last, s.MeasuredAt)
+	var f finding
+	switch {
 	case len(claims) == 0:
+		f.head = last.Head // nobody answers, which says nothing about the last head
 	case len(claims) >= corroborateFrom:
-		head = claims[len(claims)-2].Head
-		if top := claims[len(claims)-1]; top.Head > head+c.toleratedLag()+headSlack {
-			top.Reason = ReasonAhead
-		}
-	case len(claims) == 1:
-		head, known = claims[0].within(limit)
+		f = c.outvote(ctx, claims, limit, s.MeasuredAt)
+	case len(claims) == 2:
+		f = c.settle(ctx, claims[0], claims[1], limit, s.MeasuredAt)
+	case c.countable(s) == 1:
+		f.head, f.known = claims[0].within(limit)
+		f.vouched = f.known
 	default:
-		head = c.settle(ctx, claims[0], claims[1], limit, s.MeasuredAt)
+		f = c.believe(ctx, s, claims[0], limit)
 	}
-	s.HeadKnown = known
-	c.advance(s, last, head)
+	s.HeadKnown = f.known
+	fell = c.advance(s, last, f)
 	for i := range s.Upstreams {
 		u := &s.Upstreams[i]
 		if u.Reason != "" {
@@ -53,11 +57,44 @@ func (c *Chain) judge(ctx context.Context, s *Snapshot) {
 		if u.Head < s.Head {
 			u.Lag = s.Head - u.Head
 		}
-		if u.Lag > c.toleratedLag() {
+		if u.Lag > c.toleratedLag() && !f.undecided {
 			u.Reason = ReasonLagging
 		}
 		u.Usable = u.Reason == ""
 	}
+	return fell
+}
+
+// finding is what the upstreams of one round come to.
+type finding struct {
+	head      uint64
+	known     bool // somebody answered who is believed
+	vouched   bool // by more than one upstream, by the only one, or by the time of its block against another's
+	undecided bool // two upstreams contradict each other, and nothing tells which is wrong
+}
+
+// claims are the heads that count, the lowest first.
+func (c *Chain) claims(s *Snapshot) []claim {
+	var claims []claim
+	for i := range s.Upstreams {
+		if _, cordoned := c.prober.cordons[s.Upstreams[i].Name]; !cordoned && s.Upstreams[i].Reason == "" {
+			claims = append(claims, claim{&s.Upstreams[i], c.endpoints[i]})
+		}
+	}
+	slices.SortFunc(claims, func(a, b claim) int { return cmp.Compare(a.Head, b.Head) })
+	return claims
+}
+
+// countable is how many upstreams could have a say, whether or not they answer: those that are neither cordoned nor of another chain.
+func (c *Chain) countable(s *Snapshot) int {
+	n := 0
+	for i := range s.Upstreams {
+		u := &s.Upstreams[i]
+		if _, cordoned := c.prober.cordons[u.Name]; !cordoned && u.Reason != ReasonWrongChain {
+			n++
+		}
+	}
+	return n
 }
 
 // claim is the head that one upstream gives.
@@ -90,59 +127,115 @@ func (c *Chain) limit(last Snapshot, now time.Time) uint64 {
 	return c.plausible(last.Head, now.Sub(last.HeadAt).Nanoseconds()) - headSlack + last.Slack
 }
 
-// advance takes a head over, which never goes back.
-func (c *Chain) advance(s *Snapshot, last Snapshot, head uint64) {
+// advance takes a head over. It goes back only when that was vouched for again and again.
+func (c *Chain) advance(s *Snapshot, last Snapshot, f finding) (fell bool) {
 	switch {
-	case head <= last.Head:
-		return
+	case !f.known:
+		return false
 	case last.Head == 0:
 		s.Slack = headSlack
+	case f.head+c.toleratedLag() < last.Head:
+		if !f.vouched {
+			return false
+		}
+		if s.Doubts++; s.Doubts < doubtRounds {
+			return false
+		}
+		s.Slack, fell = headSlack, true
+	case f.head <= last.Head:
+		s.Doubts = 0
+		return false
 	default:
 		limit := c.limit(last, s.MeasuredAt)
-		s.Slack = min(headSlack, limit-min(limit, head))
+		s.Slack = min(headSlack, limit-min(limit, f.head))
 	}
-	s.Head, s.HeadAt = head, s.MeasuredAt
+	s.Head, s.HeadAt, s.Doubts = f.head, s.MeasuredAt, 0
+	return fell
+}
+
+// believe weighs the word of the only one of several upstreams that answers.
+func (c *Chain) believe(ctx context.Context, s *Snapshot, only claim, limit uint64) (f finding) {
+	if limit != noLimit {
+		f.head, f.known = only.within(limit)
+		return f
+	}
+	if s.Doubts++; s.Doubts < aloneRounds {
+		return f
+	}
+	if fresh := c.fresh(ctx, s.MeasuredAt, only); !fresh[0] && s.Doubts < doubtRounds {
+		return f
+	}
+	return finding{head: only.Head, known: true}
+}
+
+// outvote finds the head when three or more upstreams give one each: the second highest, which two vouch for. When that is further than
+// the chain can have come, or in the beginning far from another, the times of blocks must not speak against it.
+func (c *Chain) outvote(ctx context.Context, claims []claim, limit uint64, now time.Time) finding {
+	most := claims[:len(claims)-1]
+	second := most[len(most)-1]
+	other := second // the highest that contradicts it
+	for _, u := range most {
+		if u.Head+c.toleratedLag() < second.Head && u.Head <= limit {
+			other = u
+		}
+	}
+	if (second.Head > limit || limit == noLimit) && other.Head < second.Head {
+		if fresh := c.fresh(ctx, now, other, second); fresh[0] && !fresh[1] {
+			second = other
+		}
+	}
+	for _, u := range claims {
+		if u.Head > second.Head+c.toleratedLag()+headSlack {
+			u.Reason = ReasonAhead
+		}
+	}
+	return finding{head: second.Head, known: true, vouched: true}
 }
 
 // settle finds the head when two upstreams give one each.
-func (c *Chain) settle(ctx context.Context, lower, upper claim, limit uint64, now time.Time) uint64 {
+func (c *Chain) settle(ctx context.Context, lower, upper claim, limit uint64, now time.Time) finding {
 	first := limit == noLimit
+	vouched := func(head uint64) finding { return finding{head: head, known: true, vouched: true} }
 	if upper.Head-lower.Head <= c.toleratedLag() {
 		if first || lower.Head > limit { // two vouch for the lower, however far it is
-			return lower.Head
+			return vouched(lower.Head)
 		}
-		return min(upper.Head, limit)
+		return vouched(min(upper.Head, limit))
 	}
-	lowerFresh, upperFresh := c.fresh(ctx, lower, upper, now)
+	fresh := c.fresh(ctx, now, lower, upper)
+	lowerFresh, upperFresh := fresh[0], fresh[1]
 	switch {
 	case upperFresh && !lowerFresh:
 		if _, ok := upper.within(limit); ok {
-			return upper.Head // the lower one lags
+			return vouched(upper.Head) // the lower one lags
 		}
 	case lowerFresh && !upperFresh:
 		upper.Reason = ReasonAhead
+		return vouched(lower.Head)
 	case lowerFresh: // one of them makes up more than a number, and nothing tells which
+		return finding{head: lower.Head, known: true, undecided: true}
 	case !first: // a chain that stands still, or nodes that do not tell: the bound alone decides
 		if _, ok := upper.within(limit); ok {
-			return upper.Head
+			return vouched(upper.Head)
 		}
 	}
-	return lower.Head
+	return finding{head: lower.Head, known: true}
 }
 
-// fresh tells which of two heads is of a block that exists and is no older than the newest one of a chain may be.
-func (c *Chain) fresh(ctx context.Context, lower, upper claim, now time.Time) (lowerFresh, upperFresh bool) {
+// fresh tells which of these heads are of a block that exists and is no older than the newest one of a chain may be.
+func (c *Chain) fresh(ctx context.Context, now time.Time, claims ...claim) []bool {
 	oldest := time.Duration(c.toleratedLag()+1)*c.BlockTime + clockError //nolint:gosec // a few thousand at most
-	ask := func(u claim) bool {
-		b, ok := c.blockAt(ctx, u.endpoint, u.Head)
-		age := now.Sub(b.at)
-		return ok && age <= oldest && age >= -clockError
-	}
+	fresh := make([]bool, len(claims))
 	var wg sync.WaitGroup
-	wg.Go(func() { lowerFresh = ask(lower) })
-	wg.Go(func() { upperFresh = ask(upper) })
+	for i, u := range claims {
+		wg.Go(func() {
+			b, ok := c.blockAt(ctx, u.endpoint, u.Head)
+			age := now.Sub(b.at)
+			fresh[i] = ok && age <= oldest && age >= -clockError
+		})
+	}
 	wg.Wait()
-	return lowerFresh, upperFresh
+	return fresh
 }
 
 // clockError is how much this machine's clock and a block producer's may differ.

@@ -115,7 +115,7 @@ func (c *Chain) follow(posted Posted) {
 		e.cordon(posted)
 	}
 	c.raiseGeneration(posted.Snapshot.Generation)
-	if posted.Known && posted.Snapshot.MeasuredAt.UnixNano() != c.measuredAt.Load() {
+	if posted.Known && posted.Snapshot.isOf(c.Chain) && posted.Snapshot.MeasuredAt.UnixNano() != c.measuredAt.Load() {
 		c.Apply(posted.Snapshot)
 	}
 }

@@ -56,7 +56,11 @@ func (p *Pool) Recall(id chain.ID, posted Posted) {
 	c.prober.mu.Lock()
 	defer c.prober.mu.Unlock()
 	c.raiseGeneration(posted.Snapshot.Generation)
-	c.prober.last, c.prober.cordons = posted.Snapshot, posted.Cordons
+	last := posted.Snapshot
+	if !last.isOf(c.Chain) {
+		last = Snapshot{Generation: last.Generation}
+	}
+	c.prober.last, c.prober.cordons = last, posted.Cordons
 }
 
 // ErrNotConfigured is when a chain is probed of which no upstream is configured.
@@ -71,14 +75,17 @@ func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
 	c.prober.mu.Lock()
 	defer c.prober.mu.Unlock()
 	now := c.now()
-	s := Snapshot{Chain: c.ID, MeasuredAt: now.UTC(), Upstreams: make([]UpstreamState, len(c.endpoints))}
+	s := Snapshot{Chain: c.ID, ChainID: c.ChainID, MeasuredAt: now.UTC(), Upstreams: make([]UpstreamState, len(c.endpoints))}
 	var wg sync.WaitGroup
 	for i, e := range c.endpoints {
 		wg.Go(func() { s.Upstreams[i] = c.probeEndpoint(ctx, e, c.prober.last, now) })
 	}
 	wg.Wait()
-	c.judge(ctx, &s)
-	c.checkPast(ctx, &s)
+	if c.judge(ctx, &s) {
+		c.forgetPast(&s)
+	} else {
+		c.checkPast(ctx, &s)
+	}
 	if err := ctx.Err(); err != nil {
 		return Snapshot{}, fmt.Errorf("probe %s: %w", id, err)
 	}

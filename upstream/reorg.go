@@ -39,6 +39,7 @@ func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 		// Whatever was stored before the board was lost is not to be served: nothing is known of what happened to the chain since.
 		s.Generation = generationAt(s.MeasuredAt)
 	}
+	alone := c.countable(s) == 1
 	witnesses := c.witnesses(s)
 	if c.Family != chain.EVM || !s.HeadKnown || s.Head <= chain.FinalDepth+1 || len(witnesses) == 0 {
 		return
@@ -48,18 +49,25 @@ func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 	known := slices.Clone(s.Checkpoints)
 	switch n := len(known); {
 	case n > 0 && !known[n-1].Confirmed:
-		s.Checkpoints = c.confirm(ctx, known, witnesses)
+		s.Checkpoints = c.confirm(ctx, known, witnesses, alone)
 	case n > 1:
-		c.verify(ctx, s, asked, witnesses)
+		c.verify(ctx, s, asked, witnesses, alone)
 	default:
 		height := s.Head - chain.FinalDepth - 1
 		if n > 0 && height <= known[0].Height {
 			return
 		}
 		if b, ok := c.blockAt(ctx, asked, height); ok {
-			s.Checkpoints = slices.Concat(known, []Checkpoint{{Height: height, Hash: b.hash, By: asked.Name, Confirmed: len(witnesses) == 1}})
+			s.Checkpoints = slices.Concat(known, []Checkpoint{{Height: height, Hash: b.hash, By: asked.Name, Confirmed: alone}})
 		}
 	}
+}
+
+// forgetPast gives up all that was stored while the head was wrong: blocks that were not final may be among it.
+func (c *Chain) forgetPast(s *Snapshot) {
+	s.Generation = max(c.prober.last.Generation+1, c.Generation()+1, generationAt(s.MeasuredAt))
+	s.Checkpoints = nil
+	c.raiseGeneration(s.Generation)
 }
 
 // witnesses are the upstreams whose word about the past counts.
@@ -75,11 +83,12 @@ func (c *Chain) witnesses(s *Snapshot) []*Endpoint {
 
 // confirm has the newest checkpoint confirmed by another upstream than the one that gave it. When they differ it is forgotten: one that
 // is made up must not look like a reorganisation later.
-func (c *Chain) confirm(ctx context.Context, known []Checkpoint, witnesses []*Endpoint) []Checkpoint {
+// While the others do not answer it waits, unless there are none.
+func (c *Chain) confirm(ctx context.Context, known []Checkpoint, witnesses []*Endpoint, alone bool) []Checkpoint {
 	newest := &known[len(known)-1]
 	others := slices.DeleteFunc(slices.Clone(witnesses), func(e *Endpoint) bool { return e.Name == newest.By })
 	if len(others) == 0 {
-		newest.Confirmed = true
+		newest.Confirmed = alone
 		return known
 	}
 	b, ok := c.blockAt(ctx, others[c.prober.turn%len(others)], newest.Height)
@@ -94,8 +103,9 @@ func (c *Chain) confirm(ctx context.Context, known []Checkpoint, witnesses []*En
 }
 
 // verify holds the oldest checkpoint to its hash. When the upstream that is asked gives another one, the others are asked as well; only
-// when more of them confirm the new hash than the old one, or there is no other, the chain has reorganised.
-func (c *Chain) verify(ctx context.Context, s *Snapshot, asked *Endpoint, witnesses []*Endpoint) {
+// when more of them confirm the new hash than the old one, or no other could have a say, the chain has reorganised. While the others do
+// not answer the question stays open.
+func (c *Chain) verify(ctx context.Context, s *Snapshot, asked *Endpoint, witnesses []*Endpoint, alone bool) {
 	old := s.Checkpoints[0]
 	b, ok := c.blockAt(ctx, asked, old.Height)
 	switch {
@@ -107,7 +117,7 @@ func (c *Chain) verify(ctx context.Context, s *Snapshot, asked *Endpoint, witnes
 	}
 	others := slices.DeleteFunc(slices.Clone(witnesses), func(e *Endpoint) bool { return e == asked })
 	forNew, forOld := c.opinions(ctx, others, old, b.hash)
-	if len(others) > 0 && (forNew == 0 || forNew+1 <= forOld) {
+	if !alone && (forNew == 0 || forNew+1 <= forOld) {
 		return
 	}
 	s.Generation = max(s.Generation+1, generationAt(s.MeasuredAt))

@@ -103,6 +103,30 @@ func TestOneUpstreamWithAnotherPastRaisesNothing(t *testing.T) {
 	}
 }
 
+func TestAnotherPastIsNoReorganisationWhileTheOtherUpstreamsAreSilent(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 2)
+	begun := n.rounds(12)
+	n.silence(true, n.nodes[1])
+	n.reorganise(200, n.nodes[0])
+	if got := n.rounds(settled); got != begun {
+		t.Errorf("one of two raised the generation to %d while the other was silent", got)
+	}
+	for _, kept := range n.last.Checkpoints {
+		if kept.Confirmed && kept.By == "up-0" && kept.Hash[:3] == "0xb" {
+			t.Errorf("its word alone confirmed %+v", kept)
+		}
+	}
+	n.silence(false, n.nodes[1])
+	if got := n.rounds(settled); got != begun {
+		t.Errorf("it raised the generation to %d once the other contradicted it", got)
+	}
+	n.reorganise(300, n.nodes...)
+	if got := n.rounds(3 * settled); got <= begun {
+		t.Error("what both say is not heard any more")
+	}
+}
+
 func TestAReorganisationWhileNoWorkerRanIsNoticed(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 3)

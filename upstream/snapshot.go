@@ -9,7 +9,10 @@ import (
 // Snapshot is what one round of probes found on one chain, and what the next round has to remember. It is published on the board, kept
 // in workflow histories and shown to operators, so it never holds a URL or a header.
 type Snapshot struct {
-	Chain      chain.ID  `json:"chain"`
+	Chain chain.ID `json:"chain"`
+	// ChainID is the EIP-155 id that was configured; a snapshot of another one says nothing. Zero on Solana, and from a release that
+	// did not tell.
+	ChainID    uint64    `json:"chain_id,omitempty"`
 	MeasuredAt time.Time `json:"measured_at"`
 	// Head is the corroborated head (block number, or slot on Solana); when HeadKnown is false nobody vouched for it in this round, and
 	// it is the last one. HeadAt is when it last moved, Slack how many blocks it may still run ahead of the block time.
@@ -17,6 +20,9 @@ type Snapshot struct {
 	HeadKnown bool      `json:"head_known"`
 	HeadAt    time.Time `json:"head_at,omitzero"`
 	Slack     uint64    `json:"slack,omitempty"`
+	// Doubts is for how many rounds in a row a head was found that was not taken over at once, because it is far below Head or because
+	// one upstream alone gives it.
+	Doubts int `json:"doubts,omitempty"`
 	// Generation is raised when the chain was seen to reorganise deeper than what is taken for final. What was stored under an
 	// earlier generation must not be served. It never goes down.
 	Generation uint64 `json:"generation"`
@@ -78,6 +84,9 @@ func (s *UpstreamState) Capable(of chain.Capability, now time.Time) (able, known
 	}
 	return v.Able, true
 }
+
+// isOf is whether the snapshot is of this chain, and not of one that bears its name with another chain id.
+func (s *Snapshot) isOf(c *chain.Chain) bool { return s.ChainID == 0 || s.ChainID == c.ChainID }
 
 // of finds the state of an endpoint: of that name, address and chain id.
 func (s *Snapshot) of(e *Endpoint) (UpstreamState, bool) {
