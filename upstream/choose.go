@@ -57,7 +57,7 @@ func (c *Chain) next(s *search) (choice, bool) {
 				return choice{e, trial, more}, true
 			}
 			if trial {
-				e.health.endTrial()
+				e.health.passOver()
 			}
 			s.full |= 1 << i
 		}

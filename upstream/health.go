@@ -19,6 +19,7 @@ const (
 	probationCalls    = 10
 	firstExclusion    = time.Second
 	maxExclusion      = time.Minute
+	trialPatience     = 10 * time.Second // without a read that could be a trial; then probes alone bring an upstream back
 
 	publishEvery = 100 * time.Millisecond // of figures; a change of state is published at once
 	staleAfter   = 5 * time.Second        // figures without a call are computed anew, so that old failures fade
@@ -48,18 +49,19 @@ type healthMinute struct {
 // health is what this process has seen of an upstream in the last five minutes, and whether it is left out.
 //
 // An upstream that is out gets no calls until its time is over. Then it is on trial: one read at a time is sent there, and the
-// successes of probes count too. Enough of them bring it back; a failed trial doubles its time.
+// successes of probes count too. Enough of them bring it back, of which the last is a read's: an upstream may answer probes at its edge
+// while all else hangs. A failed trial doubles its time.
 type health struct {
 	now       func() time.Time
 	published atomic.Pointer[standing]
 	metrics   *telemetry.Upstream
-	trial     atomic.Bool // a trial read is under way
+	trial     atomic.Bool  // a trial read is under way
+	tried     atomic.Int64 // when the last one ended, unix nanoseconds
 
 	mu        sync.Mutex // guards what follows
 	minutes   [healthMinutes]healthMinute
 	inARow    int // failures since the last success
 	out       bool
-	throttled bool // it is out because it asked to be left alone
 	since     time.Time
 	until     time.Time
 	exclusion time.Duration
@@ -171,12 +173,11 @@ func (h *health) failed(now time.Time, o observation) {
 	switch {
 	case h.out && throttle && o.retryAfter > 0:
 		h.until = later(h.until, now.Add(min(o.retryAfter, maxExclusion)))
-		h.throttled = true
 		h.publish(now)
 	case h.out && (now.Before(h.until) || now.Add(-o.took).Before(h.since)): // calls that fail together count once
 		h.successes = 0
 	case h.out || throttle || h.probation > 0 || h.isBad(now):
-		h.exclude(now, throttle, o.retryAfter)
+		h.exclude(now, o.retryAfter)
 	}
 }
 
@@ -187,9 +188,9 @@ func (h *health) isBad(now time.Time) bool {
 }
 
 // exclude leaves the upstream out, twice as long as the last time. The caller holds mu.
-func (h *health) exclude(now time.Time, throttle bool, retryAfter time.Duration) {
+func (h *health) exclude(now time.Time, retryAfter time.Duration) {
 	h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
-	h.out, h.throttled, h.since, h.successes, h.probation = true, throttle, now, 0, 0
+	h.out, h.since, h.successes, h.probation = true, now, 0, 0
 	h.until = now.Add(max(h.exclusion, min(retryAfter, maxExclusion)))
 	h.metrics.Excluded()
 	h.publish(now)
@@ -204,19 +205,17 @@ func (h *health) comeBack() {
 	}
 }
 
-// probed takes the verdict of a probe: one that succeeded after the upstream was left out counts like a trial, and lets trials begin
-// before its time is over unless it asked to be left alone.
+// probed takes the verdict of a probe: one that succeeded once the upstream's time was over counts like a trial. It is not the last that
+// is needed, unless no read has come for a while that could be the trial; while one is under way, that is what tells.
 func (h *health) probed(usable bool, at time.Time) {
 	now := h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.out || !usable || !at.After(h.since) {
+	if !h.out || !usable || !at.After(h.since) || now.Before(h.until) || h.trial.Load() {
 		return
 	}
-	if !h.throttled {
-		h.until = earlier(h.until, now)
-	}
-	if !now.Before(h.until) {
+	idle := now.Sub(later(h.until, time.Unix(0, h.tried.Load())))
+	if h.successes+1 < successesToReturn || idle >= trialPatience {
 		h.succeeded(now)
 	}
 	h.publish(now)
@@ -225,7 +224,13 @@ func (h *health) probed(usable bool, at time.Time) {
 // beginTrial claims the one trial that may be under way; endTrial must follow.
 func (h *health) beginTrial() bool { return h.trial.CompareAndSwap(false, true) }
 
-func (h *health) endTrial() { h.trial.Store(false) }
+// endTrial follows when the trial's read is over, passOver when there was none.
+func (h *health) endTrial() {
+	h.tried.Store(h.now().UnixNano())
+	h.passOver()
+}
+
+func (h *health) passOver() { h.trial.Store(false) }
 
 // counts adds up the minutes that are young enough. The caller holds mu.
 func (h *health) counts(now time.Time) (calls, failed, throttled int64) {
@@ -276,13 +281,6 @@ func (h *health) standing(now time.Time) *standing {
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
 		return a
 	}
 	return b

@@ -203,28 +203,81 @@ func TestAThrottlingUpstreamIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	}
 }
 
-func TestProbesBringAnUpstreamBack(t *testing.T) {
+// excludedForLong leaves an upstream out for half a minute.
+func (h *health) excludedForLong(clock *testkit.Clock) {
+	h.fail(minSamples)
+	for range 5 {
+		clock.Advance(h.remaining())
+		h.fail(1)
+	}
+}
+
+// remaining is how long an upstream is left out yet.
+func (h *health) remaining() time.Duration {
+	return time.Duration(h.newest().until - h.now().UnixNano())
+}
+
+func TestProbesLeaveTheLastWordToATrialRead(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
-	h.succeed(minSamples)
-	for range 6 { // out for half a minute
-		h.fail(failuresInARow)
-		clock.Advance(time.Duration(h.newest().until - clock.Now().UnixNano()))
-	}
-	h.fail(1)
+	h.excludedForLong(clock)
 	h.probed(true, clock.Now().Add(-time.Minute))
-	h.probed(false, clock.Advance(time.Second))
-	if !h.excluded() {
-		t.Fatal("a probe of before, or one that failed, brought it on trial")
+	for h.remaining() > time.Second {
+		h.probed(true, clock.Advance(time.Second))
 	}
-	h.probed(true, clock.Advance(time.Second))
-	if h.excluded() || !h.newest().out {
-		t.Fatal("a probe that succeeded must put it on trial")
+	clock.Advance(h.remaining() - 1)
+	if !h.excluded() || h.successes != 0 {
+		t.Fatal("probes cut the exclusion short")
 	}
-	h.probed(true, clock.Advance(time.Second))
-	h.probed(true, clock.Advance(time.Second))
+	clock.Advance(1)
+	h.probed(false, clock.Now())
+	for range 3 * successesToReturn {
+		h.probed(true, clock.Now())
+	}
+	if s := h.newest(); !s.out || !s.onTrial(clock.Now().UnixNano()) {
+		t.Fatal("probes alone brought it back")
+	}
+	h.succeed(1)
 	if h.newest().out {
-		t.Error("three probes that succeeded must bring it back, without any trial by calls")
+		t.Error("two probes and a read that succeeded must bring it back")
+	}
+}
+
+func TestProbesAloneBringBackAnUpstreamThatNoReadTries(t *testing.T) {
+	t.Parallel()
+	h, clock := newHealth()
+	h.excludedForLong(clock)
+	clock.Advance(h.remaining())
+	for range 2 * successesToReturn {
+		h.probed(true, clock.Now())
+	}
+	clock.Advance(trialPatience - 1)
+	if !h.beginTrial() {
+		t.Fatal("no trial is under way")
+	}
+	h.endTrial() // nothing came of it: its client went away
+	h.probed(true, clock.Advance(trialPatience-1))
+	if !h.newest().out {
+		t.Fatal("it is back though reads try it")
+	}
+	h.probed(true, clock.Advance(1))
+	if h.newest().out {
+		t.Error("three probes that succeeded must bring it back when no read tries it")
+	}
+}
+
+func TestProbesDoNotCountWhileATrialIsUnderWay(t *testing.T) {
+	t.Parallel()
+	h, clock := newHealth()
+	h.fail(minSamples)
+	clock.Advance(h.remaining())
+	h.beginTrial()
+	for range 10 * successesToReturn {
+		h.probed(true, clock.Advance(time.Second))
+	}
+	h.endTrial()
+	if h.successes != 0 || !h.newest().out {
+		t.Errorf("%d successes, though the trial's read has not been answered", h.successes)
 	}
 }
 

@@ -107,6 +107,48 @@ func TestAnUpstreamComesBackByTrialsWhileOthersServe(t *testing.T) {
 	}
 }
 
+func TestProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
+	t.Parallel()
+	edge, good := testkit.Upstream(t), testkit.Upstream(t)
+	for _, u := range []*testkit.UpstreamServer{edge, good} {
+		u.Default(testkit.Error(-32601, "method not found"))
+		u.On("eth_chainId", testkit.Result("0x1"))
+		u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead)))
+	}
+	edge.On("eth_call", testkit.Hang(testkit.HTML(502)))
+	good.On("eth_call", testkit.Result("0xgood"))
+	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(edge, good))
+	c.Apply(probe(t, p, chain.EthMainnet))
+	c.endpoints[0].health.fail(minSamples)
+	testkit.Eventually(t, testTimeout, func() bool { return !c.endpoints[0].health.excluded() }, "its time is over")
+	ask := func() {
+		answer, f := c.Read(deadline(t, 3*testTimeout), request("eth_call"))
+		if f != nil || string(answer.Result) != `"0xgood"` {
+			t.Errorf("got %+v, %v", answer, f)
+			return
+		}
+		answer.Release()
+	}
+	var trial sync.WaitGroup
+	trial.Go(ask)
+	testkit.Eventually(t, testTimeout, func() bool { return edge.Count("eth_call") == 1 }, "the trial is under way")
+	for range 2 * successesToReturn {
+		c.Apply(probe(t, p, chain.EthMainnet))
+		ask()
+	}
+	if n := edge.Count("eth_call"); n != 1 || !c.endpoints[0].health.newest().out {
+		t.Errorf("%d reads reached it while its trial hung", n)
+	}
+	edge.Release()
+	trial.Wait()
+	for range 2 * successesToReturn {
+		c.Apply(probe(t, p, chain.EthMainnet))
+	}
+	if h := &c.endpoints[0].health; h.exclusion != 2*firstExclusion || h.until.Sub(h.since) != h.exclusion {
+		t.Errorf("after the failed trial it is out for %s, want %s", h.until.Sub(h.since), 2*firstExclusion)
+	}
+}
+
 func TestASlowUpstreamDoesNotEatTheDeadline(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
