@@ -2,6 +2,9 @@ package upstream
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +62,8 @@ func (c *Chain) hedgeAfter(s *search, to choice, o *outcome) (after time.Duratio
 	return usual.p95, usual.known && to.more > 0 && c.hedges.affordable()
 }
 
+var errPanicked = errors.New("an attempt panicked")
+
 // racer is one of the attempts of a race.
 type racer struct {
 	to      *Endpoint
@@ -103,7 +108,7 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 func (c *Chain) start(ctx context.Context, to choice, ask question, left int, results chan<- attempted, decided <-chan struct{}) racer {
 	ctx, callOff := context.WithCancel(ctx)
 	c.hedges.racing.Go(func() {
-		a := c.attempt(ctx, to, ask, left)
+		a := c.attemptSafely(ctx, to, ask, left)
 		select {
 		case results <- a:
 		case <-decided:
@@ -113,6 +118,18 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 		}
 	})
 	return racer{to.Endpoint, callOff}
+}
+
+// attemptSafely makes an attempt in a goroutine of its own, where a panic would end the process: it counts as a broken answer instead.
+func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left int) (a attempted) {
+	defer func() {
+		if p := recover(); p != nil {
+			a = attempted{to: to.Endpoint, verdict: verdicts[isBroken],
+				err: fmt.Errorf("upstream %s: %w: %s\n%s", to.Name, errPanicked, to.scrub.text(fmt.Sprint(p)), debug.Stack())}
+			to.observe(observation{verdict: a.verdict, heavy: ask.heavy})
+		}
+	}()
+	return c.attempt(ctx, to, ask, left)
 }
 
 // finish calls off what is still running, and counts the second attempt when there was one. The winner's answer may go on until it is

@@ -110,7 +110,15 @@ type attempted struct {
 func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) attempted {
 	ctx, span := c.tracer.Start(ctx, "upstream")
 	defer span.End()
-	e, started := to.Endpoint, c.now()
+	e, started, holds := to.Endpoint, c.now(), true
+	defer func() { // also when something panics
+		if to.trial {
+			e.health.endTrial()
+		}
+		if holds {
+			e.limits.give()
+		}
+	}()
 	until, given := allow(started, ask.deadline, min(left, to.more), &e.health.standing(started).latency[classOf(ask.heavy)])
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
 	if ask.head != NoHead && answer != nil && answer.Error == nil {
@@ -132,16 +140,13 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		e.observe(o)
 	}
 	e.mark(span, &o)
-	if to.trial {
-		e.health.endTrial()
-	}
 	if answer == nil || answer.Rest == nil {
-		e.limits.give()
 		return a
 	}
 	// It is the last attempt now.
 	answer.Rest = &blaming{Reader: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
 	if e.limits != nil {
+		holds = false
 		answer.body = &held{answer.body, e.limits.give}
 	}
 	return a

@@ -33,19 +33,7 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		}
 		attempts++
 		r.Asked = Asked{Upstream: to.Name, Attempts: attempts}
-		started := c.now()
-		asking, span := c.tracer.Start(ctx, "upstream")
-		answer, left, err := to.submit(asking, body)
-		to.limits.give()
-		seen := observation{took: c.now().Sub(started), write: true, lost: left && err != nil, timedOut: errors.Is(err, context.DeadlineExceeded)}
-		if err == nil {
-			seen.verdict = to.verdictOn(answer, body)
-		} else {
-			seen.verdict = verdictOnError(err)
-		}
-		to.observe(seen)
-		to.mark(span, &seen)
-		span.End()
+		answer, left, err := c.submitTo(ctx, to, body)
 		if err == nil {
 			answer.Error = to.scrub.object(answer.Error)
 			return answer, nil
@@ -67,6 +55,24 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 	}
 	return nil, fault.New(fault.UpstreamFailed, "No upstream could be reached, so the transaction was not sent. "+
 		"Nothing was charged; send it again.").Wrap(cause)
+}
+
+// submitTo makes one attempt, has it observed, and gives its room back, also when something panics.
+func (c *Chain) submitTo(ctx context.Context, to choice, body []byte) (answer *Answer, left bool, err error) {
+	defer to.limits.give()
+	started := c.now()
+	ctx, span := c.tracer.Start(ctx, "upstream")
+	defer span.End()
+	answer, left, err = to.submit(ctx, body)
+	seen := observation{took: c.now().Sub(started), write: true, lost: left && err != nil, timedOut: errors.Is(err, context.DeadlineExceeded)}
+	if err == nil {
+		seen.verdict = to.verdictOn(answer, body)
+	} else {
+		seen.verdict = verdictOnError(err)
+	}
+	to.observe(seen)
+	to.mark(span, &seen)
+	return answer, left, err
 }
 
 // submit sends once. left is whether the request may have left this machine.
