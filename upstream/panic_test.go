@@ -70,7 +70,9 @@ func TestAPanicGivesRoomAndTrialBack(t *testing.T) {
 	if !e.limits.take(time.Now()) || !e.health.beginTrial() {
 		t.Fatal("no room, or no trial")
 	}
-	panicsIn(t, func() { c.attempt(deadline(t, testTimeout), choice{e, true, 1}, question{body: []byte(`{}`), most: mostAnswer}, 1) })
+	panicsIn(t, func() {
+		c.attempt(deadline(t, testTimeout), choice{e, true, 1}, question{body: []byte(`{}`), most: mostAnswer}, 1)
+	})
 	if e.limits.inFlight.Load() != 0 || e.health.trial.Load() {
 		t.Error("a read that panicked holds room, or its trial is under way for ever")
 	}
