@@ -135,6 +135,9 @@ func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left
 // finish calls off what is still running, and counts the second attempt when there was one. The winner's answer may go on until it is
 // released.
 func finish(racers []racer, winner *Endpoint, answer *Answer) {
+	if len(racers) > 1 {
+		racers[1].to.metrics.Hedged(racers[1].to == winner)
+	}
 	for _, r := range racers {
 		if r.to == winner && answer.Rest != nil {
 			answer.body = &held{answer.body, r.callOff}
