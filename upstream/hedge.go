@@ -124,8 +124,10 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left int) (a attempted) {
 	defer func() {
 		if p := recover(); p != nil {
-			a = attempted{to: to.Endpoint, verdict: verdicts[isBroken],
-				err: fmt.Errorf("upstream %s: %w: %s\n%s", to.Name, errPanicked, to.scrub.text(fmt.Sprint(p)), debug.Stack())}
+			a = attempted{
+				to: to.Endpoint, verdict: verdicts[isBroken],
+				err: fmt.Errorf("upstream %s: %w: %s\n%s", to.Name, errPanicked, to.scrub.text(fmt.Sprint(p)), debug.Stack()),
+			}
 			to.observe(observation{verdict: a.verdict, heavy: ask.heavy})
 		}
 	}()
