@@ -50,12 +50,12 @@ func TestAnUpstreamKilledUnderLoadFailsNoRead(t *testing.T) {
 			testkit.Eventually(t, testTimeout, func() bool { return done.Load() > clients*reads/4 }, "a quarter of the reads")
 			victim := c.favourites[supplyRank(plan.Public)][tierRank(plan.Balanced)][standardReads].Load()
 			server := servers[place(c, victim.Name)]
-			before := server.Total()
 			kill(server)
+			before := server.Total()
 			wg.Wait()
 			c.hedges.racing.Wait()
 			if after := server.Total() - before; before == 0 || after > 8*clients {
-				t.Errorf("it had %d calls before it broke, and %d afterwards", before, after)
+				t.Errorf("it had %d calls until it broke, and %d afterwards", before, after)
 			}
 		})
 	}
