@@ -160,8 +160,66 @@ func TestAClientThatReadsNothingIsCutOffAndPays(t *testing.T) {
 	if day, _ := g.counted(key); day != 1000 {
 		t.Errorf("the day holds %d: the service did its part", day)
 	}
-	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "ok" || calls[0].ResponseBytes >= 64<<20 {
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 || calls[0].Units != 1000 ||
+		calls[0].ResponseBytes >= 64<<20 {
 		t.Errorf("recorded %+v", calls)
 	}
 	g.eth(g.unlimited(), "eth_chainId").result() // and the upstream is not blamed
+}
+
+func TestAClientThatLeavesInTheMiddleOfAStreamIsRecordedAsGone(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.ups[0].Default(testkit.Large(64 << 20))
+	a, body := g.begin(key, call("eth_call", "[]"))
+	leave, ok := body.(io.Closer)
+	if !ok {
+		t.Fatal("the body cannot be closed")
+	}
+	g.must(leave.Close())
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 || calls[0].Units != 1000 {
+		t.Errorf("recorded %+v", calls)
+	}
+	if day, _ := g.counted(key); day != 1000 {
+		t.Errorf("the day holds %d: the service did its part", day)
+	}
+}
+
+// impatient writes a long answer, and hangs up when nothing of it was taken for a while, as nodes do.
+func impatient(hungUp chan<- struct{}) testkit.Reply {
+	return func(x *testkit.Exchange) {
+		defer close(hungUp)
+		x.W.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(x.W, `{"jsonrpc":"2.0","id":1,"result":"`)
+		control, piece := http.NewResponseController(x.W), []byte(strings.Repeat("0", 64<<10))
+		for range 1 << 10 {
+			_ = control.SetWriteDeadline(time.Now().Add(time.Second))
+			if _, err := x.W.Write(piece); err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}
+		_, _ = io.WriteString(x.W, `"}`)
+	}
+}
+
+func TestAnUpstreamThatGivesUpOnASlowReaderIsNotBlamedAndTheReaderPays(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(time.Now())
+	g := setup(t, func(o *options) { o.now = clock.Now })
+	key := g.doorKey()
+	hungUp := make(chan struct{})
+	g.ups[0].Default(impatient(hungUp))
+	a, body := g.begin(key, call("eth_call", "[]"))
+	<-hungUp // the client has read nothing yet
+	clock.Advance(10 * time.Second)
+	if _, err := io.Copy(io.Discard, body); err == nil {
+		t.Error("the answer passed as whole")
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].Units != 1000 {
+		t.Errorf("recorded %+v", calls)
+	}
+	g.expect("gateway_upstream_broken_streams_total", nil)
 }

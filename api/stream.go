@@ -19,53 +19,82 @@ const (
 	longestAnswer = 30 * time.Minute
 )
 
-// stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this answer, and it is given back.
+// stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this answer, and it is given back; when the
+// client goes away or does not read on, it pays.
 func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
-	client := s.client(c)
-	var body io.Writer = client
-	var z *zipper
-	if acceptsGzip(c.Request.Header) {
-		if z = newZipper(client); z != nil {
-			defer z.release()
-			body = z
-			c.Writer.Header()["Content-Encoding"] = gzipValue
-		}
-	}
+	out := s.outgoing(c)
+	defer out.release()
 	c.Writer.WriteHeader(http.StatusOK)
-	_, err := body.Write(beginning)
+	_, err := out.Write(beginning)
+	var upstreamErr error
 	chunk := make([]byte, 32<<10)
-	for err == nil {
-		got, upstreamErr := reply.Rest.Read(chunk)
-		if got > 0 {
-			_, err = body.Write(chunk[:got])
-		}
-		if errors.Is(upstreamErr, io.EOF) {
-			if err == nil {
-				_, err = body.Write([]byte{'}'})
-			}
-			if err == nil && z != nil {
-				err = z.Close()
-			}
-			if err != nil {
-				break
-			}
-			reply.Close(http.StatusOK, client.written)
-			return
-		}
-		if upstreamErr != nil {
-			if !clientLeft(c.Request.Context()) {
-				reply.Broken(c.Request.Context(), upstreamErr)
-			}
-			break
+	for err == nil && upstreamErr == nil {
+		var got int
+		if got, upstreamErr = reply.Rest.Read(chunk); got > 0 {
+			_, err = out.Write(chunk[:got])
 		}
 	}
-	reply.Close(http.StatusOK, client.written)
+	whole := errors.Is(upstreamErr, io.EOF)
+	if err == nil && whole {
+		if _, err = out.Write([]byte{'}'}); err == nil {
+			err = out.end()
+		}
+	}
+	ctx := c.Request.Context()
+	switch {
+	case err == nil && whole:
+		reply.Close(http.StatusOK, out.client.written)
+		return
+	case clientLeft(ctx), err != nil && !stopping(ctx):
+		reply.Left()
+	default:
+		reply.Broken(ctx, errors.Join(err, upstreamErr))
+	}
+	reply.Close(http.StatusOK, out.client.written)
 	panic(http.ErrAbortHandler) // the client must see that the answer is not whole
 }
 
+// outgoing is a body of unknown length on its way to the client, compressed when the client likes that and there is room for it.
+type outgoing struct {
+	io.Writer
+
+	client *client
+	zipper *zipper // nil when it goes as it is
+}
+
+// outgoing is called before the head is written, and the result must be released.
+func (s *server) outgoing(c *gin.Context) *outgoing {
+	o := &outgoing{client: s.client(c)}
+	o.Writer = o.client
+	if acceptsGzip(c.Request.Header) {
+		if o.zipper = newZipper(o.client); o.zipper != nil {
+			o.Writer = o.zipper
+			c.Writer.Header()["Content-Encoding"] = gzipValue
+		}
+	}
+	return o
+}
+
+// end says that the body is whole.
+func (o *outgoing) end() error {
+	if o.zipper == nil {
+		return nil
+	}
+	return o.zipper.Close()
+}
+
+func (o *outgoing) release() {
+	if o.zipper != nil {
+		o.zipper.release()
+	}
+}
+
+// stopping is whether a call is over because this process stops.
+func stopping(ctx context.Context) bool { return errors.Is(context.Cause(ctx), relay.ErrStopping) }
+
 // clientLeft is whether a call is over because its client went away, and not because this process stops.
 func clientLeft(ctx context.Context) bool {
-	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), relay.ErrStopping)
+	return ctx.Err() != nil && !stopping(ctx)
 }
 
 // client writes a long answer piece by piece: it may take long, as long as each piece is taken in time. It counts the bytes.

@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/telemetry"
 )
 
-// A call whose client went away before the answer: it is charged, and recorded under a name and a status of its own (the status is
-// the one that web servers log).
+// A call whose client did not wait for the whole answer: it is charged, and recorded under a name and a status of its own (the status
+// is the one that web servers log).
 const (
 	outcomeClientGone = "client_gone"
 	statusClientGone  = 499

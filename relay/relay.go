@@ -96,7 +96,7 @@ type call struct {
 	asked     upstream.Asked
 	bytes     int64
 	endFlight func() // of a streamed answer that others waited for, or might have; called when it is released
-	// clientGone is set when the client went away before an upstream had answered.
+	// clientGone is set when the client went away before it had the answer to its end.
 	clientGone bool
 	streamed   bool
 	span       *telemetry.Span // of the request, or of the item of a batch; nil when it is not traced
@@ -232,10 +232,18 @@ func (reply *Reply) refused(f *fault.Error) {
 	reply.Fault, reply.Result, reply.Error, reply.Rest = withNextDoor(reply.call.subject, f), nil, nil, nil
 }
 
-// Broken says that the answer could not be given to its end because the upstream broke off: the charge is given back.
+// Broken says that reading the answer's Rest ended early, with this error, while the client was there. The charge is given back, unless
+// the upstream only gave up on a client that did not read.
 func (reply *Reply) Broken(ctx context.Context, cause error) {
+	if errors.Is(cause, upstream.ErrSlowReader) {
+		reply.Left()
+		return
+	}
 	reply.Fault = reply.relay.refund(ctx, &reply.call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
 }
+
+// Left says that the client did not take the answer to its end: it went away, or did not read on. What was asked for is charged.
+func (reply *Reply) Left() { reply.call.clientGone = true }
 
 // tooLargeForBatch replaces an answer that does not fit a batch: the charge is given back.
 func (reply *Reply) tooLargeForBatch(ctx context.Context) {

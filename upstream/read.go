@@ -144,7 +144,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		return a
 	}
 	// It is the last attempt now.
-	answer.Rest = &blaming{Reader: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
+	answer.Rest = &blaming{patient: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
 	if e.limits != nil {
 		holds = false
 		answer.body = &held{answer.body, e.limits.give}
@@ -193,15 +193,18 @@ func (h *held) Close() error {
 
 // blaming holds an upstream to what it began: an answer that breaks off by itself counts as a failure.
 type blaming struct {
-	io.Reader
+	*patient
 
 	ctx      context.Context //nolint:containedctx // of the call that is being answered
 	endpoint *Endpoint
 }
 
 func (b *blaming) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(b.ctx.Err(), context.Canceled) {
+	n, err := b.patient.Read(p)
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(b.ctx.Err(), context.Canceled) {
+		return n, err
+	}
+	if err = b.explain(err); !errors.Is(err, ErrSlowReader) {
 		b.endpoint.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
 	}
 	return n, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -456,5 +457,47 @@ func TestRedirectsAreNeverFollowedAndTakeNoCredential(t *testing.T) {
 		if target.Total() != 0 || first.Requests()[0].Header.Get("Authorization") != "Bearer canary-token" {
 			t.Errorf("HTTP %d was followed", status)
 		}
+	}
+}
+
+func TestAStreamThatEndsAfterItsReaderMadeItWaitBlamesNobody(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		reply  testkit.Reply
+		pauses []time.Duration
+		blamed bool
+	}{
+		"one pause":      {testkit.BreakAfter(2 << 20), []time.Duration{slowReader}, false},
+		"many pauses":    {testkit.BreakAfter(2 << 20), []time.Duration{slowReader / 2, slowReader / 4, slowReader / 4}, false},
+		"hardly a pause": {testkit.BreakAfter(2 << 20), []time.Duration{slowReader - time.Millisecond}, true},
+		"none":           {testkit.BreakAfter(2 << 20), nil, true},
+		"no JSON":        {testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":1,"result":[`+strings.Repeat("1,", 1<<20)+"}"), []time.Duration{slowReader}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := testkit.NewClock(time.Now())
+			server := testkit.Upstream(t)
+			server.Default(row.reply)
+			_, c := poolOf(t, chain.EthMainnet, clock.Now, providers(server))
+			c.Apply(healthy(c, clock.Now()))
+			answer, refusal := c.Read(deadline(t, testTimeout), request("eth_call"))
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			defer answer.Release()
+			for _, pause := range row.pauses {
+				if _, err := answer.Rest.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+				clock.Advance(pause)
+			}
+			_, err := io.Copy(io.Discard, answer.Rest)
+			if err == nil || errors.Is(err, ErrSlowReader) == row.blamed {
+				t.Errorf("the error is %v", err)
+			}
+			if inARow := c.endpoints[0].health.inARow; (inARow == 1) != row.blamed {
+				t.Errorf("%d failures are held against the upstream", inARow)
+			}
+		})
 	}
 }
