@@ -2,11 +2,14 @@ package telemetry
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
-	"net/url"
+	"regexp"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -71,7 +74,7 @@ func NewTracer(ctx context.Context, o Tracing) (*Tracer, error) {
 	}
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint), otlptracehttp.WithHeaders(o.Headers))
 	if err != nil {
-		return nil, fmt.Errorf("traces: %w", withoutURL(err))
+		return nil, fmt.Errorf("traces: the receiver cannot be set up (%s): check its address, its headers and its certificates", undelivered(err))
 	}
 	about, err := resource.New(ctx, resource.WithFromEnv(), resource.WithAttributes(
 		attribute.String("service.name", o.ServiceName), attribute.String("gateway.role", o.Role)))
@@ -81,19 +84,38 @@ func NewTracer(ctx context.Context, o Tracing) (*Tracer, error) {
 	limit := NewLogLimit[string](1, complainEvery, time.Now)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if leftOut, ok := limit.Let(""); ok {
-			o.Logger.Warn("traces not delivered; calls are not affected", "left_out", leftOut, "error", withoutURL(err))
+			o.Logger.Warn("traces not delivered; calls are not affected", "left_out", leftOut, "error", undelivered(err))
 		}
 	}))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sampler), sdktrace.WithResource(about))
 	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/chainaccess/gateway"), follow: o.FollowClients}, nil
 }
 
-// withoutURL leaves out the address that an HTTP client's error begins with: it may hold a credential.
-func withoutURL(err error) error {
-	if address, ok := errors.AsType[*url.Error](err); ok {
-		return address.Err
+// refusedStatus is where the exporter's error has the status of an answer.
+var refusedStatus = regexp.MustCompile(`: ([1-5][0-9]{2}) [A-Za-z -]*\(body: `)
+
+// undelivered says in our words why traces did not arrive. The error's own may hold the receiver's address, and with it a credential, or
+// what the receiver answered.
+func undelivered(err error) string {
+	if timeout, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) || (ok && timeout.Timeout()) {
+		return "the receiver did not answer in time"
 	}
-	return err
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return "the receiver's name is not known"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "the receiver's certificate is not trusted"
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return "the receiver cannot be reached"
+	}
+	if strings.Contains(err.Error(), "retry-able request failure") {
+		return "the receiver answered that it cannot take them now"
+	}
+	if status := refusedStatus.FindStringSubmatch(err.Error()); status != nil {
+		return "the receiver answered with HTTP " + status[1]
+	}
+	return "the exporter failed"
 }
 
 // Close sends what is left, until ctx ends.
@@ -102,7 +124,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 		return nil
 	}
 	if err := t.provider.Shutdown(ctx); err != nil {
-		return fmt.Errorf("send the last traces: %w", withoutURL(err))
+		return fmt.Errorf("send the last traces: %s", undelivered(err)) //nolint:errorlint // its text is not ours
 	}
 	return nil
 }

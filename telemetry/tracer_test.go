@@ -2,11 +2,13 @@ package telemetry_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/telemetry"
@@ -150,6 +152,32 @@ func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) { //nolint:par
 	}
 	if !strings.Contains(all, "traces not delivered") && !strings.Contains(all, "send the last traces") {
 		t.Errorf("nothing is told of the receiver: %q", all)
+	}
+}
+
+func TestARefusalOfTheReceiverIsToldByItsStatusAlone(t *testing.T) { //nolint:paralleltest // as above
+	for status, want := range map[int]string{
+		http.StatusUnauthorized: "HTTP 401", http.StatusForbidden: "HTTP 403", http.StatusTooManyRequests: "cannot take them now",
+	} {
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			http.Error(w, "canary-answer: 200 OK (body: )", status)
+		}))
+		var out bytes.Buffer
+		tr, _ := tracer(t, func(o *telemetry.Tracing) {
+			o.Endpoint = receiver.URL + "/canary-token/v1/traces"
+			o.Headers = map[string]string{"Authorization": "canary-header"}
+			o.Logger = telemetry.NewLogger(&out, "json", slog.LevelDebug)
+		})
+		request(t, tr, true)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		err := tr.Close(ctx)
+		cancel()
+		receiver.Close()
+		all := out.String() + errorText(err)
+		if strings.Contains(all, "canary") || !strings.Contains(all, want) {
+			t.Errorf("HTTP %d is told as %s", status, all)
+		}
 	}
 }
 
