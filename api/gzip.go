@@ -16,9 +16,10 @@ import (
 
 const (
 	gzipFrom = 1400 // bytes of an answer from which on compressing pays: less fits one packet anyway
-	// A compressor holds some 830 KB and is kept by a stream for as long as its client reads. When all are taken, streams go as they are.
-	maxStreamsGzipped = 64
-	gzipFlush         = time.Second // what a slow upstream gave is sent on after this at the latest, when more comes
+	// A compressor holds some 830 KB, and a stream keeps its own for as long as its client reads. When all are taken, answers go as they
+	// are.
+	maxCompressing = 64
+	gzipFlush      = time.Second // what a slow upstream gave is sent on after this at the latest, when more comes
 )
 
 var (
@@ -28,9 +29,9 @@ var (
 		z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is one that there is
 		return z
 	}}
-	streamsGzipped = make(chan struct{}, maxStreamsGzipped)
-	zipped         = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-	decompressors  = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	compressing   = make(chan struct{}, maxCompressing)
+	zipped        = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	decompressors = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
 // acceptsGzip is whether a client takes gzip and does not like plain answers better (RFC 9110, section 12.5.3).
@@ -78,13 +79,35 @@ func quality(parameters string) (thousandths int, ok bool) {
 // pays is whether an answer of this size goes compressed to the client.
 func pays(h http.Header, size int) bool { return size >= gzipFrom && acceptsGzip(h) }
 
-// compress gives body compressed in a buffer that the caller gives back to zipped; nil when that makes it no smaller.
+// takeCompressor gives nil when as many as may be are at work. Every other is given back.
+func takeCompressor(w io.Writer) *gzip.Writer {
+	select {
+	case compressing <- struct{}{}:
+	default:
+		return nil
+	}
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds these only
+	z.Reset(w)
+	return z
+}
+
+func giveBackCompressor(z *gzip.Writer) {
+	z.Reset(io.Discard)
+	compressors.Put(z)
+	<-compressing
+}
+
+// compress gives body compressed in a buffer that the caller gives back to zipped; nil when that makes it no smaller, or all compressors
+// are at work.
 func compress(body []byte) *bytes.Buffer {
 	b := zipped.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // the pool holds these only
 	b.Reset()
-	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds these only
-	defer compressors.Put(z)
-	z.Reset(b)
+	z := takeCompressor(b)
+	if z == nil {
+		giveBackZipped(b)
+		return nil
+	}
+	defer giveBackCompressor(z)
 	_, err := z.Write(body)
 	if err == nil {
 		err = z.Close()
@@ -109,16 +132,13 @@ type zipper struct {
 	flushed time.Time // zero at first: the beginning is sent on at once
 }
 
-// newZipper gives nil when as many streams as may be are being compressed. Every other must be released.
+// newZipper gives nil when all compressors are at work. Every other must be released.
 func newZipper(to *client) *zipper {
-	select {
-	case streamsGzipped <- struct{}{}:
-	default:
+	z := takeCompressor(to)
+	if z == nil {
 		return nil
 	}
-	z := &zipper{Writer: compressors.Get().(*gzip.Writer), to: to} //nolint:errcheck,forcetypeassert // the pool holds these only
-	z.Reset(to)
-	return z
+	return &zipper{Writer: z, to: to}
 }
 
 // Write compresses p, and sends on what has gathered when that was not done for a while.
@@ -135,11 +155,7 @@ func (z *zipper) Write(p []byte) (int, error) {
 	return n, z.to.control.Flush()
 }
 
-func (z *zipper) release() {
-	z.Reset(io.Discard)
-	compressors.Put(z.Writer)
-	<-streamsGzipped
-}
+func (z *zipper) release() { giveBackCompressor(z.Writer) }
 
 // gunzip reads a compressed body into buffer, bounded by what it becomes and by what it is.
 func (s *server) gunzip(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {

@@ -231,10 +231,42 @@ func TestAnswersLargerThanTheBoundAreNotServed(t *testing.T) {
 	g := setup(t, func(o *options) { o.maxAnswer = 1 << 20 })
 	key := g.doorKey()
 	g.all(testkit.WithHeader("Content-Length", fmt.Sprint(2<<20), testkit.Large(2<<20-60)))
-	g.eth(key, "eth_call").refused(http.StatusBadGateway, -32022)
+	a := g.eth(key, "eth_call")
+	if a.refused(http.StatusBadRequest, -32602); !strings.Contains(a.body, "Ask for less in one call") {
+		t.Errorf("the client is not told what to do: %s", a.body)
+	}
 	if day, _ := g.counted(key); day != 0 {
 		t.Errorf("the day holds %d", day)
 	}
+	if n := g.sent("eth_call"); n != 1 {
+		t.Errorf("%d upstreams were asked, and they all have the same answer", n)
+	}
+	g.expect("gateway_upstream_attempts_total", map[string]string{
+		`chain="eth_mainnet",outcome="range_refused",upstream="up-0"`: "1",
+	})
+}
+
+func TestAStreamThatOutgrowsTheBoundIsCutOffAndBlamesNobody(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.maxAnswer = 1 << 20 })
+	key := g.doorKey()
+	g.all(testkit.Large(2 << 20))
+	a, body := g.begin(key, call("eth_call", "[]"))
+	if n, err := io.Copy(io.Discard, body); err == nil || n > 1<<20 {
+		t.Errorf("the client got %d bytes, %v", n, err)
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "range_too_large" || calls[0].Units != 1000 {
+		t.Errorf("recorded %+v", calls)
+	}
+	items := g.rpc(key, chain.EthMainnet, "["+call("eth_call", "[]")+"]").batch(1)
+	if e := items[0].Error; e == nil || e.Code != -32602 || !strings.Contains(e.Message, "Ask for less") {
+		t.Errorf("in a batch it is %+v", e)
+	}
+	if day, _ := g.counted(key); day != 1000 {
+		t.Errorf("the day holds %d, want what was streamed and nothing for the batch", day)
+	}
+	g.expect("gateway_upstream_broken_streams_total", nil)
 }
 
 func TestAnAnswerTooLargeForABatchIsRefusedAlone(t *testing.T) {

@@ -233,12 +233,19 @@ func (reply *Reply) refused(f *fault.Error) {
 }
 
 // Broken says that reading the answer's Rest ended early, with this error, while the client was there. The charge is given back, unless
-// the upstream only gave up on a client that did not read.
+// the upstream only gave up on a client that did not read, or the answer grew larger than is passed on: the client has that much of it.
 func (reply *Reply) Broken(ctx context.Context, cause error) {
-	if errors.Is(cause, upstream.ErrSlowReader) {
+	switch {
+	case errors.Is(cause, upstream.ErrSlowReader):
 		reply.Left()
-		return
+	case errors.Is(cause, upstream.ErrTooLarge):
+		reply.Fault = fault.New(fault.RangeTooLarge, "")
+	default:
+		reply.broken(ctx, cause)
 	}
+}
+
+func (reply *Reply) broken(ctx context.Context, cause error) {
 	reply.Fault = reply.relay.refund(ctx, &reply.call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
 }
 

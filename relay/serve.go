@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/jsonrpc"
+	"github.com/chainaccess/gateway/upstream"
 )
 
 // Bounds of a batch. Its answers are gathered in memory, so they are bounded together; a larger answer has to be asked for alone.
@@ -129,8 +130,14 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 			reply.refused(fault.New(fault.UpstreamFailed, ""))
 			reply.release()
 			return
+		case errors.Is(err, upstream.ErrTooLarge): // nothing of it went out
+			f := fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
+				"Ask for less in one call, and send several. Nothing was charged.", reply.relay.MaxAnswer)
+			reply.refused(reply.relay.refund(ctx, &reply.call, reply.relay.Links.On(f)))
+			reply.release()
+			return
 		default: // it broke off, or would make the whole batch unreadable
-			reply.Broken(ctx, err)
+			reply.broken(ctx, err)
 			reply.refused(reply.Fault)
 			reply.release()
 			return

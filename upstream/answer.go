@@ -38,7 +38,8 @@ var buffers = sync.Pool{New: func() any {
 }}
 
 var (
-	errTooLarge = errors.New("the answer is larger than MAX_ANSWER_BYTES")
+	// ErrTooLarge is that of a stream that would grow larger than the request allows. Nobody is blamed for it.
+	ErrTooLarge = errors.New("the answer is larger than MAX_ANSWER_BYTES")
 	errWrongID  = errors.New("the answer has another id")
 )
 
@@ -60,7 +61,7 @@ func readAnswer(resp *http.Response, most int64) (*Answer, error) {
 	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:errcheck,forcetypeassert // the pool holds these only
 	if resp.ContentLength > most {
 		a.Release()
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	err := a.decode(resp)
 	var whole bool
@@ -150,7 +151,7 @@ func (r *rest) Read(p []byte) (int, error) {
 	}
 	n, err := r.source.Read(p)
 	if r.left -= int64(n); r.left < 0 {
-		return 0, errTooLarge
+		return 0, ErrTooLarge
 	}
 	mine, done, broken := r.opening.Feed(p[:n])
 	if broken != nil {

@@ -61,6 +61,9 @@ var verdicts = [...]verdict{
 	isUnreachable: {isUnreachable, true, blameFailure, false},
 }
 
+// tooLarge is the verdict on an answer that exceeds our own bound. Another upstream would give the same.
+var tooLarge = verdict{isRange, false, blameNobody, false}
+
 // pattern matches an error message, case-insensitively.
 type pattern struct {
 	rank    rank

@@ -13,6 +13,7 @@ type outcome struct {
 	timeouts     int
 	absent       int
 	rangeRefused bool
+	tooLarge     bool    // an answer exceeded our own bound
 	lastWords    *Answer // an in-band error that may be passed on when no upstream does better
 	lastCause    error
 	lastUpstream string
@@ -38,6 +39,7 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 	}
 	if a.answer == nil {
 		o.lastCause = a.err
+		o.tooLarge = o.tooLarge || errors.Is(a.err, ErrTooLarge)
 		if errors.Is(a.err, context.DeadlineExceeded) {
 			o.timeouts++
 		}
@@ -90,6 +92,11 @@ func (o *outcome) discardLastWords() {
 func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *fault.Error) {
 	o.settle(nil)
 	r := s.r
+	if o.tooLarge {
+		o.discardLastWords()
+		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
+			"Ask for less in one call, and send several. Nothing was charged.", r.MaxAnswer))
+	}
 	if o.lastWords != nil {
 		r.Asked.Upstream = o.lastUpstream
 		return o.lastWords, nil

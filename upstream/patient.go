@@ -61,8 +61,8 @@ func (p *patient) Read(b []byte) (int, error) {
 // explain puts ErrSlowReader into the error of a stream that ended early after its reader had made the upstream wait. What is wrong
 // with the content is not explained so, nor an upstream that let its own time pass: the deadline stands still while the reader does.
 func (p *patient) explain(err error) error {
-	if p.paused < slowReader || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jsonrpc.ErrSyntax) ||
-		errors.Is(err, jsonrpc.ErrNotResponse) || errors.Is(err, jsonrpc.ErrTooDeep) || errors.Is(err, errWrongID) {
+	if p.paused < slowReader || errors.Is(err, ErrTooLarge) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, jsonrpc.ErrSyntax) || errors.Is(err, jsonrpc.ErrNotResponse) || errors.Is(err, jsonrpc.ErrTooDeep) || errors.Is(err, errWrongID) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrSlowReader, err)

@@ -67,7 +67,7 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, heavy: r.Heavy, deadline: deadline}
 	s := search{r: r, list: c.endpoints}
 	var o outcome
-	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
+	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil && !o.tooLarge) {
 		to, ok := c.next(&s)
 		if !ok {
 			break
@@ -204,7 +204,7 @@ func (b *blaming) Read(p []byte) (int, error) {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(b.ctx.Err(), context.Canceled) {
 		return n, err
 	}
-	if err = b.explain(err); !errors.Is(err, ErrSlowReader) {
+	if err = b.explain(err); !errors.Is(err, ErrSlowReader) && !errors.Is(err, ErrTooLarge) {
 		b.endpoint.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
 	}
 	return n, err
@@ -223,6 +223,8 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64, deadli
 	}
 	answer, err := readAnswer(resp, most)
 	switch {
+	case errors.Is(err, ErrTooLarge) && statusRank == rankNothing:
+		return nil, tooLarge, 0, ErrTooLarge
 	case err != nil && statusRank == rankNothing:
 		return nil, verdicts[isBroken], 0, e.safe(err)
 	case err != nil:

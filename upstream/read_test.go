@@ -434,8 +434,16 @@ func TestAnswersAreBoundedInSize(t *testing.T) {
 	small.MaxAnswer = 10
 	first.Default(testkit.Result("0x00000000000000000000"))
 	second.Default(testkit.Result("0x00000000000000000000"))
-	if _, f := c.Read(deadline(t, testTimeout), small); f == nil || f.Reason != fault.UpstreamFailed {
+	if _, f := c.Read(deadline(t, testTimeout), small); f == nil || f.Reason != fault.RangeTooLarge {
 		t.Errorf("an answer announced larger than the bound gave %v", f)
+	}
+	if n := first.Total() + second.Total(); n != 2 {
+		t.Errorf("%d requests were sent for two reads", n)
+	}
+	for _, e := range c.endpoints {
+		if e.health.inARow != 0 {
+			t.Errorf("%s is blamed", e.Name)
+		}
 	}
 }
 
