@@ -34,6 +34,7 @@ type Chain struct {
 	joined     bool         // by a reload
 	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
 	tracer     *telemetry.Tracer
+	leaving    atomic.Pointer[handover] // nil but for a while after a reload
 }
 
 // memory is what this process knows of a chain, whoever its upstreams are. It outlives reloads.
@@ -69,7 +70,7 @@ func (p *Pool) Chains() []chain.ID { return slices.Clone(p.set.Load().order) }
 func (p *Pool) Close() {
 	p.racing.Wait()
 	for _, c := range p.set.Load().chains {
-		for _, e := range c.endpoints {
+		for _, e := range slices.Concat(c.leavingEndpoints(), c.endpoints) {
 			e.close()
 		}
 	}
@@ -103,6 +104,7 @@ func (c *Chain) Apply(s Snapshot) {
 	}
 	c.raiseGeneration(s.Generation)
 	c.measuredAt.Store(s.MeasuredAt.UnixNano())
+	c.endHandover()
 }
 
 // Measured tells whether a snapshot has been applied.
@@ -114,6 +116,10 @@ func (c *Chain) follow(posted Posted) {
 	for _, e := range c.endpoints {
 		e.cordon(posted)
 	}
+	for _, e := range c.leavingEndpoints() {
+		e.cordon(posted)
+	}
+	c.endHandover()
 	c.raiseGeneration(posted.Snapshot.Generation)
 	if posted.Known && posted.Snapshot.isOf(c.Chain) && posted.Snapshot.MeasuredAt.UnixNano() != c.measuredAt.Load() {
 		c.Apply(posted.Snapshot)

@@ -65,7 +65,7 @@ func (r *Request) body() []byte {
 func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	deadline, _ := ctx.Deadline()
 	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, heavy: r.Heavy, deadline: deadline}
-	s := search{r: r, list: c.endpoints}
+	s := search{r: r, list: c.eligible()}
 	var o outcome
 	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil && !o.tooLarge) {
 		to, ok := c.next(&s)

@@ -25,7 +25,8 @@ type Reloaded struct {
 }
 
 // Reload puts another upstreams file in force. Upstreams that did not change keep their connections, their health and what probes found
-// of them; what is known of a chain outlives a change of its upstreams. Calls under way finish where they are. When the file cannot be
+// of them; what is known of a chain outlives a change of its upstreams. When none of a chain's new upstreams is
+// measured, the removed ones serve it until one is, for handoverTime at most. Calls under way finish where they are. When the file cannot be
 // used nothing changes.
 func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 	p.reloading.Lock()
@@ -38,11 +39,13 @@ func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 	p.instrument(next)
 	p.set.Store(next)
 	p.forget(old, next)
-	before, after := old.endpoints(), next.endpoints()
+	before, after, leaving := old.endpoints(), next.endpoints(), next.leaving()
 	done := Reloaded{Chains: len(next.order)}
 	for e := range before {
 		if !after[e] {
-			e.retire()
+			if !leaving[e] {
+				e.retire()
+			}
 			done.Removed++
 		}
 	}
@@ -101,6 +104,7 @@ func (p *Pool) newChain(known *chain.Chain, listed []config.Upstream, old *chain
 		}
 		c.endpoints = append(c.endpoints, e)
 	}
+	c.takeOver(before, p.now())
 	return c, nil
 }
 
@@ -127,6 +131,16 @@ func (c *Chain) same(u config.Upstream, mark string) *Endpoint {
 		}
 	}
 	return nil
+}
+
+func (s *chainSet) leaving() map[*Endpoint]bool {
+	all := make(map[*Endpoint]bool)
+	for _, c := range s.chains {
+		for _, e := range c.leavingEndpoints() {
+			all[e] = true
+		}
+	}
+	return all
 }
 
 func (s *chainSet) endpoints() map[*Endpoint]bool {

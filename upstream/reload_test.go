@@ -143,6 +143,56 @@ func TestCallUnderWayFinishesAtAnUpstreamThatAReloadRemoved(t *testing.T) {
 	}
 }
 
+func TestAChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(noon)
+	up := testkit.Upstream(t)
+	old := providers(up)
+	old[0].URL += "/v2/old"
+	p, before := poolOf(t, chain.EthMainnet, clock.Now, old)
+	before.follow(Posted{Known: true, Snapshot: healthy(before, clock.Now())})
+	served := func(c *Chain) bool {
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f == nil {
+			answer.Release()
+		}
+		return f == nil
+	}
+	var after *Chain
+	for _, secret := range []string{"first", "second"} { // and again before anything was measured
+		rotated := providers(up)
+		rotated[0].URL += "/v2/" + secret
+		after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: rotated}), Reloaded{Chains: 1, Added: 1, Removed: 1})
+		clock.Advance(handoverTime / 3)
+		stale := healthy(before, clock.Now()) // of a worker that has the old file
+		after.follow(Posted{Known: true, Snapshot: stale})
+		if !served(after) {
+			t.Fatalf("after the reload to the %s credential the chain is out", secret)
+		}
+	}
+	after.follow(Posted{Known: true, Snapshot: healthy(before, clock.Now()), Cordons: map[string]Cordon{"up-0": {}}})
+	if served(after) {
+		t.Error("a cordon holds for the removed upstream too")
+	}
+	clock.Advance(time.Second)
+	after.follow(Posted{Known: true, Snapshot: healthy(after, clock.Now())})
+	if len(after.eligible()) != 1 || !served(after) {
+		t.Error("once the new one is measured it alone serves")
+	}
+	// When nothing is measured in time, the removed one goes all the same.
+	last := providers(up)
+	last[0].URL += "/v2/last"
+	after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: last}), Reloaded{Chains: 1, Added: 1, Removed: 1})
+	clock.Advance(handoverTime)
+	if len(after.eligible()) != 1 || served(after) {
+		t.Error("the removed upstream outlives its time")
+	}
+	after.endHandover()
+	if after.leavingEndpoints() != nil {
+		t.Error("the removed upstream is not let go")
+	}
+}
+
 func TestChainsComeAndGoWithAReload(t *testing.T) {
 	t.Parallel()
 	eth, base := providers(testkit.Upstream(t)), providers(testkit.Upstream(t))

@@ -23,7 +23,7 @@ func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		defer cancel()
 	}
 	body := r.body()
-	s := search{r: r, list: c.endpoints, write: true}
+	s := search{r: r, list: c.eligible(), write: true}
 	attempts := 0
 	var cause error
 	for attempts < maxAttempts {
