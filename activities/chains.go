@@ -75,12 +75,12 @@ func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, er
 	return forHistory(snapshot), nil
 }
 
-// forHistory keeps a workflow's history small.
+// forHistory keeps a workflow's history small, and out of it the fingerprints: a hash of an address lets weak credentials in it be guessed.
 func forHistory(s upstream.Snapshot) ProbeResult {
 	s.Checkpoints = nil
 	s.Upstreams = slices.Clone(s.Upstreams)
 	for i := range s.Upstreams {
-		s.Upstreams[i].Capabilities = nil
+		s.Upstreams[i].Capabilities, s.Upstreams[i].Fingerprint = nil, ""
 	}
 	return s
 }

@@ -136,7 +136,7 @@ func TestARoundGoesOnFromTheBoardAndLeavesTheHistoryWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	b := &board{posted: upstream.Posted{Known: true, Cordons: map[string]upstream.Cordon{"one": {By: "somebody"}}, Snapshot: upstream.Snapshot{
 		Head: 7, Checkpoints: []upstream.Checkpoint{{Height: 1, Hash: "0x1"}},
-		Upstreams: []upstream.UpstreamState{{Name: "one", Capabilities: map[chain.Capability]upstream.Verdict{chain.Debug: {Able: true}}}},
+		Upstreams: []upstream.UpstreamState{{Name: "one", Fingerprint: "f1", Capabilities: map[chain.Capability]upstream.Verdict{chain.Debug: {Able: true}}}},
 	}}}
 	prober := &recalling{}
 	result, _, err := run(t, prober, b)
@@ -147,10 +147,11 @@ func TestARoundGoesOnFromTheBoardAndLeavesTheHistoryWhatItNeeds(t *testing.T) {
 		t.Errorf("the prober was told %+v", prober.told)
 	}
 	published := b.published[0]
-	if published.Head != 8 || len(published.Checkpoints) != 1 || !published.Upstreams[0].Capabilities[chain.Debug].Able {
+	if published.Head != 8 || len(published.Checkpoints) != 1 || !published.Upstreams[0].Capabilities[chain.Debug].Able || published.Upstreams[0].Fingerprint != "f1" {
 		t.Errorf("published %+v, want all that the next round needs", published)
 	}
-	if result.Head != 8 || result.Checkpoints != nil || result.Upstreams[0].Name != "one" || result.Upstreams[0].Capabilities != nil {
+	if result.Head != 8 || result.Checkpoints != nil || result.Upstreams[0].Name != "one" || result.Upstreams[0].Capabilities != nil ||
+		result.Upstreams[0].Fingerprint != "" {
 		t.Errorf("the history keeps %+v", result)
 	}
 }

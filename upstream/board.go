@@ -76,7 +76,7 @@ func (b *Board) Read(ctx context.Context, id chain.ID) (Posted, error) {
 }
 
 // ReadAll gives what stands on the board about these chains, in one round trip. A chain of which something cannot be read is told in
-// the error and left out.
+// the error; it is left out unless its cordons could be read, which then stand alone.
 func (b *Board) ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]Posted, error) {
 	type reads struct {
 		snapshot, generation *redis.StringCmd
@@ -98,7 +98,9 @@ func (b *Board) ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]Post
 		posted, err := decodePosted(asked[i].snapshot, asked[i].generation, asked[i].cordons)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("read the board of %s: %w", id, err))
-			continue
+			if posted.Cordons == nil {
+				continue
+			}
 		}
 		all[id] = posted
 	}
@@ -106,15 +108,20 @@ func (b *Board) ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]Post
 }
 
 func decodePosted(snapshot, generation *redis.StringCmd, cordons *redis.MapStringStringCmd) (Posted, error) {
-	var posted Posted
+	named, err := cordons.Result()
+	if err != nil {
+		return Posted{}, err
+	}
+	alone := Posted{Cordons: decodeCordons(named)} // an operator's order holds whatever else cannot be read
+	posted := alone
 	raw, err := snapshot.Bytes()
 	switch {
 	case errors.Is(err, redis.Nil):
 	case err != nil:
-		return Posted{}, err
+		return alone, err
 	default:
 		if err := json.Unmarshal(raw, &posted.Snapshot); err != nil {
-			return Posted{}, err
+			return alone, err
 		}
 		posted.Known = true
 	}
@@ -122,19 +129,14 @@ func decodePosted(snapshot, generation *redis.StringCmd, cordons *redis.MapStrin
 	switch {
 	case errors.Is(err, redis.Nil):
 	case err != nil:
-		return Posted{}, err
+		return alone, err
 	default:
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return Posted{}, errors.New("the generation is not a number")
+			return alone, errors.New("the generation is not a number")
 		}
 		posted.Snapshot.Generation = max(posted.Snapshot.Generation, n)
 	}
-	named, err := cordons.Result()
-	if err != nil {
-		return Posted{}, err
-	}
-	posted.Cordons = decodeCordons(named)
 	return posted, nil
 }
 

@@ -109,7 +109,27 @@ func TestOneChainThatCannotBeReadDoesNotHoldTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := board.ReadAll(ctx, chain.BaseMainnet, chain.EthMainnet)
-	if _, ok := all[chain.BaseMainnet]; ok || err == nil || all[chain.EthMainnet].Snapshot.Head != 7 {
+	if base := all[chain.BaseMainnet]; base.Known || len(base.Cordons) > 0 || err == nil || all[chain.EthMainnet].Snapshot.Head != 7 {
 		t.Errorf("read %+v, %v", all, err)
 	}
+}
+
+func TestACordonHoldsWhenTheSnapshotCannotBeRead(t *testing.T) {
+	t.Parallel()
+	ctx, board := t.Context(), newBoard(t)
+	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t), testkit.Upstream(t)))
+	c.Apply(healthy(c, time.Now()))
+	for _, key := range []string{boardKey(chain.EthMainnet), generationKey(chain.EthMainnet)} {
+		if err := board.rdb.Set(ctx, key, "{", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := board.Cordon(ctx, chain.EthMainnet, "up-0", Cordon{By: "operator@host", At: noon}); err != nil {
+		t.Fatal(err)
+	}
+	if posted, err := board.Read(ctx, chain.EthMainnet); err == nil || posted.Known || len(posted.Cordons) != 1 {
+		t.Errorf("read %+v, %v", posted, err)
+	}
+	watch(t, board, p)
+	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-1" }, "the cordon is in force")
 }
