@@ -13,14 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Mistake is something wrong in an upstreams file, in words that quote no credential.
-
-// String is the mistake in one line.
-
-// form is where every mistake of form ends.
-
 // checker reads an upstreams file node by node, so that every mistake has its place.
-
 type checker struct {
 	chains  []string
 	getenv  func(string) string
@@ -53,21 +46,9 @@ func checkUpstreams(raw []byte, chains []string, getenv func(string) string) Ups
 	return c.report
 }
 
-// parse is the library's, which must not take a process that reloads its file with it, whatever is in the file.
-
-// syntax says where the YAML is at fault; the parser's own words quote the file.
-
 func (c *checker) noChain(n ast.Node) {
 	c.mistake(n, "", "it names no chain: add chains: with at least one of "+strings.Join(c.chains, ", "))
 }
-
-// resolve gives what a node stands for; nil for nothing.
-
-// member is a line of a mapping.
-
-// members reads a mapping whose members may have these names; nil allows any. false when it is no mapping.
-
-// meant suggests the name that differs least. The name itself is not quoted: what stands in the wrong place may be a credential.
 
 func (c *checker) file(n ast.Node) {
 	top, ok := c.members(n, "", []string{"chains"})
@@ -100,7 +81,6 @@ func (c *checker) file(n ast.Node) {
 }
 
 // harmless is what a wrong name of a chain may look like to be shown.
-
 var harmless = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _-]{0,23}$`)
 
 func shown(name string) string {
@@ -148,10 +128,7 @@ func (c *checker) chain(m member) {
 	c.report.Upstreams.Chains[m.name] = made
 }
 
-// sequence gives the entries of a list; none for nothing.
-
 // upstreamNode is an upstream with where it was read.
-
 type upstreamNode struct {
 	Upstream
 	place  string
@@ -159,7 +136,6 @@ type upstreamNode struct {
 }
 
 // upstreamMembers are the members' names, as the tags of Upstream have them, and where they go.
-
 var upstreamMembers, upstreamFields = func() (names []string, fields map[string]int) {
 	fields = make(map[string]int)
 	for i, f := range slices.Collect(reflect.TypeFor[Upstream]().Fields()) {
@@ -214,14 +190,8 @@ func (c *checker) headers(u *upstreamNode, n ast.Node, place string) {
 	}
 }
 
-// text reads a scalar as it stands; empty for nothing.
-
-// scalar reads text, a number or a truth value into a field; nothing leaves it as it is.
-
 // compare holds an upstream against those before it in the chain. The same provider twice would be asked again after it failed, and
-
 // vouch for itself.
-
 func (c *checker) compare(u upstreamNode, before []upstreamNode) {
 	for _, other := range before {
 		if u.Name == other.Name && u.Name != "" {
@@ -239,7 +209,6 @@ func (c *checker) compare(u upstreamNode, before []upstreamNode) {
 }
 
 // sameAddress writes an address in the one way that all spellings of it share.
-
 func sameAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -12,12 +12,14 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
+// Mistake is something wrong in an upstreams file, in words that quote no credential.
 type Mistake struct {
 	Line, Column int    // from 1; 0 when it is about the file as a whole
 	Place        string // as chains.eth_mainnet.upstreams[0].url; empty for the file as a whole
 	Rule         string // what is wrong and what is right
 }
 
+// String is the mistake in one line.
 func (m Mistake) String() string {
 	text := m.Rule
 	if m.Place != "" {
@@ -29,8 +31,10 @@ func (m Mistake) String() string {
 	return text
 }
 
+// form is where every mistake of form ends.
 const form = "; upstreams.example.yaml shows the form"
 
+// parse is the library's, which must not take a process that reloads its file with it, whatever is in the file.
 func parse(raw []byte) (file *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -40,6 +44,7 @@ func parse(raw []byte) (file *ast.File, err error) {
 	return parser.ParseBytes(raw, 0, parser.AllowDuplicateMapKey())
 }
 
+// syntax says where the YAML is at fault; the parser's own words quote the file.
 func (c *checker) syntax(err error) {
 	m := Mistake{Rule: "it is not valid YAML; look at the quotes, brackets and indents of this line and the one before" + form}
 	if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil && at.GetToken().Position != nil {
@@ -69,6 +74,7 @@ func (c *checker) note(n ast.Node, place, rule string) {
 	c.report.Notes = append(c.report.Notes, at(n, place, rule))
 }
 
+// resolve gives what a node stands for; nil for nothing.
 func (c *checker) resolve(n ast.Node) ast.Node {
 	switch n := n.(type) {
 	case *ast.AnchorNode:
@@ -85,11 +91,13 @@ func (c *checker) resolve(n ast.Node) ast.Node {
 	}
 }
 
+// member is a line of a mapping.
 type member struct {
 	name       string
 	key, value ast.Node // value is nil for nothing
 }
 
+// members reads a mapping whose members may have these names; nil allows any. false when it is no mapping.
 func (c *checker) members(n ast.Node, place string, known []string) ([]member, bool) {
 	mapping, ok := c.resolve(n).(ast.MapNode)
 	if !ok {
@@ -124,6 +132,7 @@ func naming(known []string) string {
 	return "; it takes " + strings.Join(known, ", ")
 }
 
+// meant suggests the name that differs least. The name itself is not quoted: what stands in the wrong place may be a credential.
 func meant(name string, known []string) string {
 	plain := func(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
 	for _, k := range known {
@@ -135,6 +144,7 @@ func meant(name string, known []string) string {
 	return ""
 }
 
+// sequence gives the entries of a list; none for nothing.
 func (c *checker) sequence(n ast.Node, place string) (values []ast.Node, ok bool) {
 	if n == nil {
 		return nil, true
@@ -147,6 +157,7 @@ func (c *checker) sequence(n ast.Node, place string) (values []ast.Node, ok bool
 	return list.Values, true
 }
 
+// text reads a scalar as it stands; empty for nothing.
 func (c *checker) text(n ast.Node, place string) string {
 	switch n := n.(type) {
 	case nil:
@@ -162,6 +173,7 @@ func (c *checker) text(n ast.Node, place string) string {
 	return ""
 }
 
+// scalar reads text, a number or a truth value into a field; nothing leaves it as it is.
 func (c *checker) scalar(field reflect.Value, n ast.Node, place string) {
 	if n == nil {
 		return
