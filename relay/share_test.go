@@ -44,7 +44,11 @@ func newSharing(t *testing.T, now func() time.Time) *sharing {
 
 // read asks for a receipt, as route does.
 func (s *sharing) read(ctx context.Context, c *call) (*upstream.Answer, *fault.Error) {
-	params := fmt.Appendf(nil, "[%q]", someHash)
+	return s.readOf(ctx, c, someHash)
+}
+
+func (s *sharing) readOf(ctx context.Context, c *call, hash string) (*upstream.Answer, *fault.Error) {
+	params := fmt.Appendf(nil, "[%q]", hash)
 	c.envelope, c.started = &Envelope{Chain: s.on}, time.Now()
 	c.method, _ = s.on.Method([]byte("eth_getTransactionReceipt"))
 	l := s.relay.answers.look(s.on, c.method, params)
@@ -60,7 +64,7 @@ func TestALeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
 		gone  bool
 	}{{nil, true}, {ErrStopping, false}} {
 		s := newSharing(t, time.Now)
-		s.up.Default(testkit.Hang(testkit.Result("0x1")))
+		s.up.NextOf("eth_getTransactionReceipt", testkit.Hang(testkit.Result("0x1")))
 		client, leave := context.WithCancelCause(t.Context())
 		var led call
 		done := make(chan *fault.Error, 2)
@@ -76,6 +80,14 @@ func TestALeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
 		}()
 		testkit.Eventually(t, patience, func() bool { return s.relay.flights.Followed() == 1 }, "one follows")
 		leave(row.cause)
+		for left := time.Now(); time.Since(left) < time.Second; { // in which a call that ended with its leader would be over
+			var c call
+			if answer, failure := s.readOf(t.Context(), &c, otherHash); failure == nil {
+				answer.Release()
+			} else {
+				t.Error(failure)
+			}
+		}
 		s.up.Release()
 		for range 2 {
 			if failure := <-done; failure != nil {
