@@ -166,7 +166,7 @@ func TestRequestBodiesMayBeGzipWithinTheSameBound(t *testing.T) {
 		says         string
 	}{
 		"a bomb":          {"gzip", zip(t, strings.Repeat(" ", 64<<20)), http.StatusRequestEntityTooLarge, "larger than 65536 bytes"},
-		"members forever": {"gzip", strings.Repeat(zip(t, ""), 64<<10/20), http.StatusRequestEntityTooLarge, "larger than 65536 bytes"},
+		"members forever": {"gzip", strings.Repeat(zip(t, ""), 8<<10), http.StatusRequestEntityTooLarge, "larger than 65536 bytes"},
 		"cut":             {"gzip", zipped[:len(zipped)-3], http.StatusBadRequest, "not whole gzip"},
 		"spoilt":          {"gzip", zipped[:len(zipped)-8] + "12345678", http.StatusBadRequest, "not whole gzip"},
 		"plain":           {"gzip", whole, http.StatusBadRequest, "not whole gzip"},
@@ -174,7 +174,11 @@ func TestRequestBodiesMayBeGzipWithinTheSameBound(t *testing.T) {
 		"another coding":  {"br", whole, http.StatusBadRequest, "plain or as gzip"},
 		"coded twice":     {"gzip, gzip", zipped, http.StatusBadRequest, "plain or as gzip"},
 	} {
-		a := g.rpc(g.doorKey(), chain.EthMainnet, row.body, "Content-Encoding", row.coding)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", io.MultiReader(strings.NewReader(row.body)))
+		g.must(err) // its length is not announced
+		req.Header.Set("Authorization", "Bearer "+g.doorKey())
+		req.Header.Set("Content-Encoding", row.coding)
+		a := g.send(req)
 		if a.refused(row.status, -32600); !strings.Contains(a.envelope().Error.Message, row.says) {
 			t.Errorf("%s: %s", name, a.body)
 		}

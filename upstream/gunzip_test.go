@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"runtime"
 	"strings"
 	"testing"
@@ -94,27 +95,38 @@ func TestACompressedStreamThatBreaksIsTold(t *testing.T) {
 // A client that takes its time must not make its upstream run out of it, and an upstream that takes its own must.
 func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
 	t.Parallel()
-	for name, reply := range map[string]testkit.Reply{
-		"plain": testkit.Large(4 << 20), "drips": drip(1 << 20),
+	for name, row := range map[string]struct {
+		reply testkit.Reply
+		tls   bool
+		drips bool
+	}{
+		"large": {testkit.Large(4 << 20), false, false}, "drips": {drip(1 << 20), false, true},
+		"large, over HTTP/2": {testkit.Large(4 << 20), true, false}, "drips, over HTTP/2": {drip(1 << 20), true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, first, _ := twoUpstreams(t)
-			first.Default(reply)
+			first.Default(row.reply)
+			if row.tls {
+				pair, parsed := certificate(t, "127.0.0.1", time.Hour)
+				c = overTLS(t, pair, parsed, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					row.reply(&testkit.Exchange{Request: testkit.Request{ID: []byte("1")}, W: w, Context: r.Context()})
+				}))
+			}
 			c.endpoints = c.endpoints[:1]
 			answer, f := c.Read(WithDeadline(t.Context(), time.Now().Add(time.Second), time.Now), request("eth_call"))
 			if f != nil {
 				t.Fatal(f)
 			}
 			defer answer.Release()
-			if name == "plain" {
+			if !row.drips {
 				<-time.After(1500 * time.Millisecond) // longer than the call may take
 			}
 			_, err := io.Copy(io.Discard, answer.Rest)
-			if (name == "plain") != (err == nil) {
+			if row.drips != errors.Is(err, context.DeadlineExceeded) || !row.drips && err != nil {
 				t.Errorf("the answer ends with %v", err)
 			}
-			if blamed := c.endpoints[0].health.inARow == 1; blamed != (name == "drips") {
+			if blamed := c.endpoints[0].health.inARow == 1; blamed != row.drips {
 				t.Errorf("blamed: %v", blamed)
 			}
 		})
@@ -125,7 +137,16 @@ func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
 func drip(atOnce int) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		_, _ = io.WriteString(x.W, `{"jsonrpc":"2.0","id":1,"result":"`+strings.Repeat("0", atOnce))
-		testkit.Drip(strings.Repeat("0", 1000), 50*time.Millisecond)(x)
+		control := http.NewResponseController(x.W)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for x.Context.Err() == nil && control.Flush() == nil {
+			select {
+			case <-x.Context.Done():
+			case <-tick.C:
+				_, _ = io.WriteString(x.W, "0")
+			}
+		}
 	}
 }
 

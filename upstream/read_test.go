@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/jsonrpc"
 )
 
 // failing is every way in which an upstream gives no usable answer to a read.
@@ -390,8 +391,12 @@ func TestStreamsThatBreakAreToldAndBlamed(t *testing.T) {
 				t.Fatal(f)
 			}
 			defer answer.Release()
-			if _, err := io.Copy(io.Discard, answer.Rest); err == nil {
+			_, err := io.Copy(io.Discard, answer.Rest)
+			if err == nil {
 				t.Error("the answer passed as whole")
+			}
+			if name == "no JSON in the result" && !errors.Is(err, jsonrpc.ErrSyntax) {
+				t.Errorf("the error is %v", err)
 			}
 			if c.endpoints[0].health.inARow != 1 {
 				t.Error("the upstream was not blamed")
