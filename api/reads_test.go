@@ -238,11 +238,8 @@ func TestAnswersLargerThanTheBoundAreNotServed(t *testing.T) {
 	if day, _ := g.counted(key); day != 0 {
 		t.Errorf("the day holds %d", day)
 	}
-	if n := g.sent("eth_call"); n != 1 {
-		t.Errorf("%d upstreams were asked, and they all have the same answer", n)
-	}
-	g.expect("gateway_upstream_attempts_total", map[string]string{
-		`chain="eth_mainnet",outcome="range_refused",upstream="up-0"`: "1",
+	g.expect("gateway_upstream_attempts_total", map[string]string{ // one of them may lie about its length
+		`chain="eth_mainnet",outcome="range_refused",upstream="up-0"`: "1", `chain="eth_mainnet",outcome="range_refused",upstream="up-1"`: "1",
 	})
 }
 

@@ -61,8 +61,9 @@ var verdicts = [...]verdict{
 	isUnreachable: {isUnreachable, true, blameFailure, false},
 }
 
-// tooLarge is the verdict on an answer that exceeds our own bound. Another upstream would give the same.
-var tooLarge = verdict{isRange, false, blameNobody, false}
+// tooLarge is the verdict on an answer that announces more than our own bound. Another upstream is asked, because a length may be a lie;
+// nothing of the answer was read.
+var tooLarge = verdict{isRange, true, blameNobody, false}
 
 // pattern matches an error message, case-insensitively.
 type pattern struct {

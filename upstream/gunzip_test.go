@@ -69,9 +69,6 @@ func TestABombIsCutAtTheBoundOfWhatItBecomesAndNotHeld(t *testing.T) { //nolint:
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
-	if c.endpoints[0].health.inARow != 1 {
-		t.Error("the upstream was not blamed")
-	}
 }
 
 func TestACompressedStreamThatBreaksIsTold(t *testing.T) {

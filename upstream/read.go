@@ -67,7 +67,7 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, heavy: r.Heavy, deadline: deadline}
 	s := search{r: r, list: c.eligible()}
 	var o outcome
-	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil && !o.tooLarge) {
+	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
 		to, ok := c.next(&s)
 		if !ok {
 			break

@@ -442,8 +442,8 @@ func TestAnswersAreBoundedInSize(t *testing.T) {
 	if _, f := c.Read(deadline(t, testTimeout), small); f == nil || f.Reason != fault.RangeTooLarge {
 		t.Errorf("an answer announced larger than the bound gave %v", f)
 	}
-	if n := first.Total() + second.Total(); n != 2 {
-		t.Errorf("%d requests were sent for two reads", n)
+	if n := first.Total() + second.Total(); n != 3 {
+		t.Errorf("%d requests were sent, want each upstream asked for what the first announced", n)
 	}
 	for _, e := range c.endpoints {
 		if e.health.inARow != 0 {
