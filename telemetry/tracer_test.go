@@ -197,7 +197,7 @@ func work(tr *telemetry.Tracer, r *http.Request) {
 		step.SetInt("gateway.attempts", 1)
 		step.End()
 	}
-	tr.Current(ctx).Set("gateway.chain", "eth_mainnet")
+	tr.Current(ctx).Set("gateway.chain", "eth_mainnet") //nolint:contextcheck // the span is found in the context of the request
 	span.End()
 }
 
