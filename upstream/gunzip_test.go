@@ -111,13 +111,13 @@ func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
 				}))
 			}
 			c.endpoints = c.endpoints[:1]
-			answer, f := c.Read(WithDeadline(t.Context(), time.Now().Add(time.Second), time.Now), request("eth_call"))
+			answer, f := c.Read(WithDeadline(t.Context(), time.Now().Add(3*time.Second), time.Now), request("eth_call"))
 			if f != nil {
 				t.Fatal(f)
 			}
 			defer answer.Release()
 			if !row.drips {
-				<-time.After(1500 * time.Millisecond) // longer than the call may take
+				<-time.After(3500 * time.Millisecond) // longer than the call may take
 			}
 			_, err := io.Copy(io.Discard, answer.Rest)
 			if row.drips != errors.Is(err, context.DeadlineExceeded) || !row.drips && err != nil {
