@@ -102,7 +102,7 @@ func TestAnOnlyUpstreamThatWasWrongFromTheFirstRoundIsBelievedAgain(t *testing.T
 	t.Parallel()
 	for _, lie := range lies {
 		if lie.name == "standing still" || lie.name == "far behind" {
-			continue // a head further on than before is what TestAFastChain holds
+			continue // honest again, it jumps further than an only upstream is believed at once
 		}
 		t.Run(lie.name, func(t *testing.T) {
 			t.Parallel()
