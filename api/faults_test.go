@@ -131,12 +131,12 @@ func (panicking) Read([]byte) (int, error) { panic("a defect in the source of ra
 
 func TestASlowReaderGetsItsAnswerAfterTheCallsTimeIsOver(t *testing.T) {
 	t.Parallel()
-	const size = 16 << 20 // more than lies between upstream and client
-	g := setup(t, func(o *options) { o.timeout = 4 * time.Second })
+	const size = 64 << 20 // more than lies between upstream and client
+	g := setup(t, func(o *options) { o.timeout = 12 * time.Second })
 	key := g.doorKey()
 	g.ups[0].Default(testkit.Large(size))
 	_, body := g.begin(key, call("eth_call", "[]"))
-	timer := time.NewTimer(4500 * time.Millisecond) // the client reads nothing until the call's time is over
+	timer := time.NewTimer(12500 * time.Millisecond) // the client reads nothing until the call's time is over
 	<-timer.C
 	if n, err := io.Copy(io.Discard, body); err != nil || n < size {
 		t.Errorf("the client got %d bytes, %v", n, err)

@@ -274,8 +274,8 @@ func slowest(replies []*relay.Reply) relay.Timing {
 	return t
 }
 
+// appendTiming writes milliseconds with three decimals, rounded up: a part that took any time at all is not shown as none.
 func appendTiming(b []byte, name string, d time.Duration) []byte {
-	return strconv.AppendFloat(append(b, name...), milliseconds(d), 'f', 3, 64)
+	micros := (d + time.Microsecond - 1) / time.Microsecond
+	return strconv.AppendFloat(append(b, name...), float64(micros)/1000, 'f', 3, 64)
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
