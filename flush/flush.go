@@ -144,12 +144,27 @@ func (f *Flusher) FlushAll(ctx context.Context) error {
 	return f.flushShards(ctx, 0, f.o.Shards, true, true)
 }
 
-// drain flushes what is due one last time. The caller's context is over, so it has a deadline of its own; the session may have ended with
-// that context, and is then begun again.
+// drainRetry is how long a failed last pass waits for its next attempt.
+const drainRetry = 50 * time.Millisecond
+
+// drain flushes what is due one last time, until a pass succeeds or Options.Drain is over: the caller's context has ended, and with it,
+// or by PostgreSQL's doing, sessions that a pass finds out about only by failing.
 func (f *Flusher) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.o.Drain)
 	defer cancel()
-	return errors.Join(f.pass(ctx), f.giveUp(ctx))
+	again := time.NewTicker(drainRetry)
+	defer again.Stop()
+	for {
+		err := f.pass(ctx)
+		if err == nil {
+			return f.giveUp(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, f.giveUp(ctx))
+		case <-again.C:
+		}
+	}
 }
 
 // pass makes sure of the leadership and flushes what it covers.

@@ -220,7 +220,18 @@ func TestFlusherGoesOnAfterOutages(t *testing.T) {
 	b.meter.set(func(m *memoryMeter) { m.downErr = nil })
 	wait(t, "usage is recorded after the meter came back", func() bool { return b.requests(ctx, t, id) == 1 })
 
-	// PostgreSQL ends every session, the one that leads among them.
+	b.endSessions(ctx, t)
+	b.meter.add(3, id, start.Add(-slotLength), line(1))
+	wait(t, "usage is recorded after PostgreSQL came back", func() bool {
+		hours, err := b.store.ListUsage(ctx, id, period)
+		return err == nil && len(hours) == 2
+	})
+	wait(t, "the flusher says that all is well", func() bool { return f.Failed() == nil })
+}
+
+// endSessions has PostgreSQL end every session, the one that leads among them.
+func (b *bundle) endSessions(ctx context.Context, t *testing.T) {
+	t.Helper()
 	admin, err := pgx.Connect(ctx, b.url)
 	if err != nil {
 		t.Fatal(err)
@@ -231,12 +242,26 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestTheLastFlushBeginsASessionThatEndedUnawaresAgain(t *testing.T) {
+	t.Parallel()
+	ctx, b := setup(t)
+	id := account.NewID()
+	f := b.flusher(flush.Options{Interval: time.Hour})
 	b.meter.add(3, id, start.Add(-slotLength), line(1))
-	wait(t, "usage is recorded after PostgreSQL came back", func() bool {
-		hours, err := b.store.ListUsage(ctx, id, period)
+	stop := b.start(ctx, t, f)
+	wait(t, "the first pass is over", func() bool { return b.requests(ctx, t, id) == 1 && b.meter.left() == 0 })
+	b.endSessions(ctx, t)
+	b.meter.add(3, id, start.Add(-slotLength), line(1))
+	stop() // fails the test when the last flush fails
+	if left := b.meter.left(); left != 0 {
+		t.Errorf("%d buckets left in the meter after the stop", left)
+	}
+	wait(t, "both lines are recorded", func() bool {
+		hours, err := b.store.ListUsage(ctx, id, period) // connections of the pool that ended fail once
 		return err == nil && len(hours) == 2
 	})
-	wait(t, "the flusher says that all is well", func() bool { return f.Failed() == nil })
 }
 
 func TestFlushersShareTheRangesAndTakeOver(t *testing.T) {
