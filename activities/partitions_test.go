@@ -37,14 +37,14 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 		}
 		return report
 	}
-	if got := keep(); got != (activities.PartitionReport{Made: 8}) {
-		t.Errorf("first upkeep did %+v, want today and seven days made", got)
+	if got := keep(); got != (activities.PartitionReport{Made: 16}) {
+		t.Errorf("first upkeep did %+v, want today and seven days made of call records and of the ledger", got)
 	}
 	if got := keep(); got != (activities.PartitionReport{}) {
 		t.Errorf("repeated upkeep did %+v, want nothing", got)
 	}
 	clock.Advance(32 * 24 * time.Hour)
-	if got := keep(); got != (activities.PartitionReport{Made: 8, Dropped: 2}) {
-		t.Errorf("upkeep a month later did %+v, want eight made and the two days past their keeping dropped", got)
+	if got := keep(); got != (activities.PartitionReport{Made: 16, Dropped: 2}) {
+		t.Errorf("upkeep a month later did %+v, want sixteen made and the two days of records past their keeping dropped", got)
 	}
 }

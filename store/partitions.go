@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// partitionPrefix begins the name of a day's partition of calls; the day follows as 20061102.
-	partitionPrefix = "calls_p"
+	// A partition is named after its table and its day, 20061102.
+	partitionInfix  = "_p"
 	partitionLayout = "20060102"
 	day             = 24 * time.Hour
 	// partitionLock serialises the upkeep of partitions among workers.
@@ -22,10 +22,30 @@ const (
 	lockPatience = "3s"
 )
 
-// EnsurePartitions makes the partitions of calls for the UTC day of from and the days after it that do not exist yet, and returns how
-// many it made. Records that landed in the default partition meanwhile move into theirs.
+// daily is a table that is kept in partitions by UTC day. What has no partition lies in the default one, which is named after the table.
+type daily struct{ table, column string }
+
+var (
+	dailyCalls   = daily{"calls", "started_at"}
+	dailyFlushes = daily{"usage_flushes", "slot"}
+)
+
+// EnsurePartitions makes the partitions of call records and of the ledger of flushes for the UTC day of from and the days after it that do
+// not exist yet, and returns how many it made. Rows that landed in a default partition meanwhile move into theirs.
 func (s *Store) EnsurePartitions(ctx context.Context, from time.Time, days int) (int, error) {
-	existing, err := s.callPartitions(ctx)
+	made := 0
+	for _, d := range []daily{dailyCalls, dailyFlushes} {
+		n, err := s.ensurePartitions(ctx, d, from, days)
+		made += n
+		if err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+func (s *Store) ensurePartitions(ctx context.Context, d daily, from time.Time, days int) (int, error) {
+	existing, err := s.partitions(ctx, d)
 	if err != nil {
 		return 0, err
 	}
@@ -33,12 +53,12 @@ func (s *Store) EnsurePartitions(ctx context.Context, from time.Time, days int) 
 	first := from.UTC().Truncate(day)
 	for i := range days + 1 {
 		start := first.Add(time.Duration(i) * day)
-		if _, ok := existing[partitionName(start)]; ok {
+		if _, ok := existing[d.partition(start)]; ok {
 			continue
 		}
-		created, err := s.createPartition(ctx, start)
+		created, err := s.createPartition(ctx, d, start)
 		if err != nil {
-			return made, fmt.Errorf("make partition %s: %w", partitionName(start), err)
+			return made, fmt.Errorf("make partition %s: %w", d.partition(start), err)
 		}
 		if created {
 			made++
@@ -49,11 +69,23 @@ func (s *Store) EnsurePartitions(ctx context.Context, from time.Time, days int) 
 
 // DropPartitionsBefore drops the call records of all UTC days before the day of cutoff, and returns how many partitions went.
 func (s *Store) DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error) {
-	existing, err := s.callPartitions(ctx)
+	limit := cutoff.UTC().Truncate(day)
+	dropped, err := s.dropPartitions(ctx, dailyCalls, limit)
+	if err != nil {
+		return dropped, err
+	}
+	if _, err := s.queries().DeleteDefaultCallsBefore(ctx, limit); err != nil {
+		return dropped, fmt.Errorf("delete old records of the default partition: %w", err)
+	}
+	return dropped, nil
+}
+
+// dropPartitions drops the partitions of the days before limit, the begin of a day.
+func (s *Store) dropPartitions(ctx context.Context, d daily, limit time.Time) (int, error) {
+	existing, err := s.partitions(ctx, d)
 	if err != nil {
 		return 0, err
 	}
-	limit := cutoff.UTC().Truncate(day)
 	dropped := 0
 	for name, start := range existing {
 		if !start.Before(limit) {
@@ -68,35 +100,33 @@ func (s *Store) DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int
 		}
 		dropped++
 	}
-	if _, err := s.queries().DeleteDefaultCallsBefore(ctx, limit); err != nil {
-		return dropped, fmt.Errorf("delete old records of the default partition: %w", err)
-	}
 	return dropped, nil
 }
 
-// createPartition builds the table aside and attaches it, which locks calls less than making it in place would.
-func (s *Store) createPartition(ctx context.Context, start time.Time) (created bool, err error) {
-	name := pgx.Identifier{partitionName(start)}.Sanitize()
+// createPartition builds the table aside and attaches it, which locks the whole less than making it in place would.
+func (s *Store) createPartition(ctx context.Context, d daily, start time.Time) (created bool, err error) {
+	name := pgx.Identifier{d.partition(start)}.Sanitize()
+	whole, rest, column := pgx.Identifier{d.table}.Sanitize(), pgx.Identifier{d.table + "_default"}.Sanitize(), pgx.Identifier{d.column}.Sanitize()
 	end := start.Add(day)
 	bounds := fmt.Sprintf("FROM ('%s') TO ('%s')", start.Format(time.RFC3339), end.Format(time.RFC3339))
 	err = s.partitionTx(ctx, func(tx pgx.Tx) error {
 		var exists bool
-		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", partitionName(start)).Scan(&exists); err != nil || exists {
+		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", d.partition(start)).Scan(&exists); err != nil || exists {
 			return err
 		}
 		// Nothing may land in the default partition between the move and the attachment.
-		if _, err := tx.Exec(ctx, "LOCK TABLE calls_default IN ACCESS EXCLUSIVE MODE"); err != nil {
+		if _, err := tx.Exec(ctx, "LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "CREATE TABLE "+name+" (LIKE calls INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"); err != nil {
+		if _, err := tx.Exec(ctx, "CREATE TABLE "+name+" (LIKE "+whole+" INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"); err != nil {
 			return err
 		}
-		move := "WITH moved AS (DELETE FROM calls_default WHERE started_at >= $1 AND started_at < $2 RETURNING *) INSERT INTO " +
+		move := "WITH moved AS (DELETE FROM " + rest + " WHERE " + column + " >= $1 AND " + column + " < $2 RETURNING *) INSERT INTO " +
 			name + " SELECT * FROM moved"
 		if _, err := tx.Exec(ctx, move, start, end); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "ALTER TABLE calls ATTACH PARTITION "+name+" FOR VALUES "+bounds); err != nil {
+		if _, err := tx.Exec(ctx, "ALTER TABLE "+whole+" ATTACH PARTITION "+name+" FOR VALUES "+bounds); err != nil {
 			return err
 		}
 		created = true
@@ -118,21 +148,21 @@ func (s *Store) partitionTx(ctx context.Context, do func(pgx.Tx) error) error {
 	})
 }
 
-// callPartitions lists the partitions of calls by name with their day; the default partition is not among them.
-func (s *Store) callPartitions(ctx context.Context) (map[string]time.Time, error) {
+// partitions lists the partitions of a table by name with their day; the default partition is not among them.
+func (s *Store) partitions(ctx context.Context, d daily) (map[string]time.Time, error) {
 	// Catalog tables are unknown to sqlc.
 	rows, err := s.pool.Query(ctx, `SELECT child.relname::text FROM pg_inherits
-JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid WHERE pg_inherits.inhparent = 'calls'::regclass`)
+JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid WHERE pg_inherits.inhparent = $1::regclass`, d.table)
 	if err != nil {
-		return nil, fmt.Errorf("list partitions of calls: %w", err)
+		return nil, fmt.Errorf("list partitions of %s: %w", d.table, err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("list partitions of calls: %w", err)
+		return nil, fmt.Errorf("list partitions of %s: %w", d.table, err)
 	}
 	partitions := make(map[string]time.Time, len(names))
 	for _, name := range names {
-		date, ok := strings.CutPrefix(name, partitionPrefix)
+		date, ok := strings.CutPrefix(name, d.table+partitionInfix)
 		if !ok {
 			continue
 		}
@@ -143,4 +173,6 @@ JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid WHERE pg_inherits.inh
 	return partitions, nil
 }
 
-func partitionName(start time.Time) string { return partitionPrefix + start.Format(partitionLayout) }
+func (d daily) partition(start time.Time) string {
+	return d.table + partitionInfix + start.Format(partitionLayout)
+}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,8 +31,8 @@ func TestCallsLandWhateverPartitionsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Made afterwards, the partitions take over what landed in the default one.
-	if made := must[int](t)(s.EnsurePartitions(ctx, slot, 7)); made != 8 {
-		t.Errorf("made %d partitions, want 8", made)
+	if made := must[int](t)(s.EnsurePartitions(ctx, slot, 7)); made != 16 {
+		t.Errorf("made %d partitions, want 8 of call records and 8 of the ledger", made)
 	}
 	if made := must[int](t)(s.EnsurePartitions(ctx, slot, 7)); made != 0 {
 		t.Errorf("made %d partitions again, want none", made)
@@ -63,6 +64,55 @@ func TestOldCallsAreDroppedByDay(t *testing.T) {
 		if got := must[[]store.Call](t)(s.FindCalls(ctx, call.RequestID)); len(got) != want {
 			t.Errorf("call of %s: %d records left, want %d", call.StartedAt, len(got), want)
 		}
+	}
+}
+
+func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, key := account.NewID(), account.NewKeyID()
+	const days = 5
+	bucket := func(n int) account.UsageBucket {
+		return bucketOf(id, slot.Add(time.Duration(n-days)*24*time.Hour), strconv.Itoa(n), lineOf(key, "ok", "plan", 1, 1))
+	}
+	// The first two days land in the default partition; the upkeep moves the second out of it.
+	if err := s.CommitUsage(ctx, []account.UsageBucket{bucket(0), bucket(1)}); err != nil {
+		t.Fatal(err)
+	}
+	must[int](t)(s.EnsurePartitions(ctx, bucket(1).Slot, days))
+	var all []account.UsageBucket
+	for n := range days {
+		all = append(all, bucket(n))
+	}
+	counted := func() int64 {
+		t.Helper()
+		return must[store.PeriodTotals](t)(s.PeriodTotals(ctx, store.UsagePeriod{Account: id, Period: "2026-11-01"})).Requests
+	}
+	for range 2 {
+		if err := s.CommitUsage(ctx, all); err != nil {
+			t.Fatal(err)
+		}
+		if got := counted(); got != days {
+			t.Fatalf("%d requests are counted, want %d: a bucket that moved is in the ledger still", got, days)
+		}
+	}
+	marks := map[int]time.Time{}
+	for shard := range account.Shards {
+		marks[shard] = slot
+	}
+	marks[11] = bucket(3).Slot
+	if err := s.SaveWatermarks(ctx, marks); err != nil {
+		t.Fatal(err)
+	}
+	// One shard was not flushed for two days, so its day and those after it stay, whatever is asked for.
+	if got := must[int64](t)(s.DeleteFlushesBefore(ctx, slot.Add(24*time.Hour))); got != 3 {
+		t.Errorf("forgot %d ledger entries, want the three of the days before the oldest watermark", got)
+	}
+	if err := s.CommitUsage(ctx, all[3:]); err != nil {
+		t.Fatal(err)
+	}
+	if got := counted(); got != days {
+		t.Errorf("%d requests are counted after the upkeep, want %d", got, days)
 	}
 }
 

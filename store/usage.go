@@ -15,23 +15,28 @@ import (
 // periodLayout is how usage lines write the start date of their period.
 const periodLayout = time.DateOnly
 
-// CommitUsage adds sealed buckets to the usage hours, all of them or none. A bucket that was committed before, by whom ever, is
-// not added again: the ledger of flushes and the usage are written in one transaction. ErrRejected when the content of a bucket is at
-// fault; any other error may pass.
+// CommitUsage adds sealed buckets to the usage hours and, added up apart from them, to the totals of their periods, all of them or none. A
+// bucket that was committed before, by whom ever, is not added again: the ledger of flushes and both books are written in one transaction.
+// A share of an allowance that is reached with it is noticed there too. ErrRejected when the content of a bucket is at fault; any other
+// error may pass.
 func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
 	if len(buckets) == 0 {
 		return nil
 	}
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		fresh, err := q.InsertFlushes(ctx, flushParams(buckets))
+		entered, err := q.InsertFlushes(ctx, flushParams(buckets))
 		if err != nil {
 			return err
 		}
-		lines, err := linesOf(buckets, fresh)
+		fresh := freshOf(buckets, entered)
+		lines, err := linesOf(fresh)
 		if err != nil || len(lines.Accounts) == 0 {
 			return err
 		}
-		return q.AddUsage(ctx, lines)
+		if err := q.AddUsage(ctx, lines); err != nil {
+			return err
+		}
+		return book(ctx, q, fresh)
 	})
 	if err != nil && rejected(err) {
 		err = fmt.Errorf("%w: %w", ErrRejected, err)
@@ -62,26 +67,33 @@ type bucketID struct {
 	generation string
 }
 
-// linesOf spreads the lines of the fresh buckets over columns.
-func linesOf(buckets []account.UsageBucket, fresh []db.InsertFlushesRow) (db.AddUsageParams, error) {
-	wanted := make(map[bucketID]struct{}, len(fresh))
-	for _, row := range fresh {
+// freshOf picks the buckets that the ledger had not yet. The same bucket twice in one call counts once.
+func freshOf(buckets []account.UsageBucket, entered []db.InsertFlushesRow) []*account.UsageBucket {
+	wanted := make(map[bucketID]struct{}, len(entered))
+	for _, row := range entered {
 		wanted[bucketID{row.Slot.UnixMicro(), row.AccountID, row.Generation}] = struct{}{}
 	}
-	total := 0
-	for i := range buckets {
-		total += len(buckets[i].Lines)
-	}
-	p := newUsageColumns(total)
-	periods := map[string]time.Time{}
+	fresh := make([]*account.UsageBucket, 0, len(entered))
 	for i := range buckets {
 		b := &buckets[i]
 		id := bucketID{b.Slot.UnixMicro(), b.Account.UUID, b.Generation}
-		if _, ok := wanted[id]; !ok {
-			continue
+		if _, ok := wanted[id]; ok {
+			delete(wanted, id)
+			fresh = append(fresh, b)
 		}
-		// The same bucket twice in one call counts once.
-		delete(wanted, id)
+	}
+	return fresh
+}
+
+// linesOf spreads the lines of buckets over columns.
+func linesOf(buckets []*account.UsageBucket) (db.AddUsageParams, error) {
+	total := 0
+	for _, b := range buckets {
+		total += len(b.Lines)
+	}
+	p := newUsageColumns(total)
+	periods := map[string]time.Time{}
+	for _, b := range buckets {
 		hour := b.Slot.UTC().Truncate(time.Hour)
 		for j := range b.Lines {
 			l := &b.Lines[j]

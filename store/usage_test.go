@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"strconv"
 	"sync"
 	"testing"
@@ -177,5 +178,34 @@ func TestWatermarksAreKeptPerShard(t *testing.T) {
 		if got := must[time.Time](t)(s.Watermark(ctx, shard)); !got.Equal(want) {
 			t.Errorf("watermark of shard %d is %s, want %s", shard, got, want)
 		}
+	}
+}
+
+func TestWatermarkOfAllUsageIsTheOldestOfAll(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	marks := map[int]time.Time{}
+	for shard := range account.Shards - 1 {
+		marks[shard] = slot.Add(time.Duration(shard) * time.Second)
+	}
+	if err := s.SaveWatermarks(ctx, marks); err != nil {
+		t.Fatal(err)
+	}
+	if at, _, err := s.UsageWatermark(ctx); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("with a shard that was never flushed all usage is recorded up to %s, %v", at, err)
+	}
+	if err := s.SaveWatermarks(ctx, map[int]time.Time{account.Shards - 1: slot.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	at, asOf, err := s.UsageWatermark(ctx)
+	if err != nil || !at.Equal(slot.Add(-time.Hour)) || asOf.IsZero() {
+		t.Errorf("all usage is recorded up to %s, as of %s, %v; want the last shard's", at, asOf, err)
+	}
+	id := account.NewID()
+	if err := s.SaveWatermarks(ctx, map[int]time.Time{account.Shard(id): slot.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[time.Time](t)(s.AccountWatermark(ctx, id)); !got.Equal(slot.Add(time.Hour)) {
+		t.Errorf("usage of an account is recorded up to %s, want its shard's", got)
 	}
 }

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -36,12 +38,49 @@ func (s *Store) Watermark(ctx context.Context, shard int) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// DeleteFlushesBefore forgets ledger entries of slots before the instant and returns how many. A bucket of such a slot which the meter
-// still holds would be added once more, so the instant lies days behind the watermark.
+// UsageWatermark is the instant before which all usage of every account is in PostgreSQL, and when the oldest part of that was found out
+// by PostgreSQL's clock. ErrNotFound before every shard was flushed once.
+func (s *Store) UsageWatermark(ctx context.Context) (at, asOf time.Time, err error) {
+	row, err := s.queries().GetUsageWatermark(ctx)
+	if err == nil && (row.Shards < account.Shards) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return time.Time{}, time.Time{}, fmt.Errorf("read the watermark of all usage: %w", err)
+	}
+	return row.Watermark.UTC(), row.UpdatedAt.UTC(), nil
+}
+
+// AccountWatermark is the instant before which all usage of an account is in PostgreSQL, or ErrNotFound before its shard's first flush. A
+// period may be closed once it lies past the period's end by more than the longest call takes and the meter's clock may step back:
+// refunds belong to their charge's period, and usage that comes later still is an adjustment.
+func (s *Store) AccountWatermark(ctx context.Context, id account.ID) (time.Time, error) {
+	return s.Watermark(ctx, account.Shard(id))
+}
+
+// DeleteFlushesBefore forgets ledger entries of slots before the instant, by whole UTC days where the days have partitions, and returns how
+// many. A bucket of such a slot which the meter still holds would be added once more, so the instant lies days behind the watermark; where
+// it does not, because usage was not flushed for so long, it is drawn back to it.
 func (s *Store) DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error) {
-	n, err := s.queries().DeleteFlushesBefore(ctx, before)
+	mark, _, err := s.UsageWatermark(ctx)
+	switch {
+	case errors.Is(err, ErrNotFound): // a new system, or one that never flushed everything
+	case err != nil:
+		return 0, err
+	case mark.Before(before):
+		before = mark
+	}
+	forgotten, err := s.queries().DeleteDefaultFlushesBefore(ctx, before)
 	if err != nil {
 		return 0, fmt.Errorf("delete flush entries: %w", err)
 	}
-	return n, nil
+	limit := before.UTC().Truncate(day)
+	dropped, err := s.queries().CountFlushesBefore(ctx, limit)
+	if err != nil {
+		return forgotten, fmt.Errorf("count flush entries: %w", err)
+	}
+	if _, err := s.dropPartitions(ctx, dailyFlushes, limit); err != nil {
+		return forgotten, err
+	}
+	return forgotten + dropped, nil
 }

@@ -78,3 +78,18 @@ type UsageHour struct {
 	// thousandths of units
 	Units int64
 }
+
+type UsageNotice struct {
+	AccountID uuid.UUID
+	Period    time.Time
+	Percent   int16
+	// thousandths of units drawn from the plan when it was noticed
+	Units int64
+	// thousandths of units; what the period included then
+	Allowance int64
+	NoticedAt time.Time
+	StartedAt *time.Time
+	// null when nobody was reached; the result says why
+	DeliveredAt *time.Time
+	Result      *string
+}

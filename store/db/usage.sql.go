@@ -82,17 +82,49 @@ func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
 	return err
 }
 
-const deleteFlushesBefore = `-- name: DeleteFlushesBefore :execrows
-DELETE FROM usage_flushes
+const countFlushesBefore = `-- name: CountFlushesBefore :one
+SELECT count(*)
+FROM usage_flushes
 WHERE slot < $1
 `
 
-func (q *Queries) DeleteFlushesBefore(ctx context.Context, slot time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteFlushesBefore, slot)
+func (q *Queries) CountFlushesBefore(ctx context.Context, slot time.Time) (int64, error) {
+	row := q.db.QueryRow(ctx, countFlushesBefore, slot)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const deleteDefaultFlushesBefore = `-- name: DeleteDefaultFlushesBefore :execrows
+DELETE FROM usage_flushes_default
+WHERE slot < $1
+`
+
+func (q *Queries) DeleteDefaultFlushesBefore(ctx context.Context, slot time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteDefaultFlushesBefore, slot)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const getUsageWatermark = `-- name: GetUsageWatermark :one
+SELECT
+    count(*) AS shards, coalesce(min(watermark), 'epoch')::timestamptz AS watermark, coalesce(min(updated_at), 'epoch')::timestamptz AS updated_at
+FROM usage_watermarks
+`
+
+type GetUsageWatermarkRow struct {
+	Shards    int64
+	Watermark time.Time
+	UpdatedAt time.Time
+}
+
+func (q *Queries) GetUsageWatermark(ctx context.Context) (GetUsageWatermarkRow, error) {
+	row := q.db.QueryRow(ctx, getUsageWatermark)
+	var i GetUsageWatermarkRow
+	err := row.Scan(&i.Shards, &i.Watermark, &i.UpdatedAt)
+	return i, err
 }
 
 const getWatermark = `-- name: GetWatermark :one

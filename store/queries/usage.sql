@@ -71,8 +71,13 @@ FROM usage_hours
 WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period)
 ORDER BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier;
 
--- name: DeleteFlushesBefore :execrows
-DELETE FROM usage_flushes
+-- name: CountFlushesBefore :one
+SELECT count(*)
+FROM usage_flushes
+WHERE slot < $1;
+
+-- name: DeleteDefaultFlushesBefore :execrows
+DELETE FROM usage_flushes_default
 WHERE slot < $1;
 
 -- name: SaveWatermarks :exec
@@ -90,3 +95,8 @@ ON CONFLICT (shard) DO UPDATE SET watermark = excluded.watermark, updated_at = n
 SELECT watermark
 FROM usage_watermarks
 WHERE shard = $1;
+
+-- name: GetUsageWatermark :one
+SELECT
+    count(*) AS shards, coalesce(min(watermark), 'epoch')::timestamptz AS watermark, coalesce(min(updated_at), 'epoch')::timestamptz AS updated_at
+FROM usage_watermarks;

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// Outcomes and sources of usage lines that the books tell apart; every other outcome is the name of a refusal.
+const (
+	outcomeOK     = "ok"
+	outcomeHit    = "hit"
+	outcomeRefund = "refund"
+	sourcePlan    = "plan"
+	sourcePack    = "pack:" // and the pack's id
+)
+
+// PeriodTotals are the figures of an account's period. Requests are the calls that came, each counted once: Requests = Billable + Hits +
+// Refused. A refunded call stands under Refused, with the reason it was answered with, and no more under Billable; Refunded tells how many
+// of them there are. Units = PlanUnits + PackUnits.
+type PeriodTotals struct {
+	Requests, Billable, Hits, Refused, Refunded int64
+	Units, PlanUnits, PackUnits                 plan.Units
+}
+
+// UsagePeriod names a period of an account; Period is its start date (2026-11-01).
+type UsagePeriod struct {
+	Account account.ID
+	Period  string
+}
+
+// UsageBooks are both books of a period, read in one snapshot.
+type UsageBooks struct {
+	Totals   PeriodTotals       // as added up bucket by bucket
+	Hours    PeriodTotals       // as added up from the hours
+	BySource map[string]Figures // of the hours; plan, pack:<id>, and empty for what cost nothing
+}
+
+// UsageBooks reads both books of an account's period. One that has no usage is all zeros.
+func (s *Store) UsageBooks(ctx context.Context, of UsagePeriod) (UsageBooks, error) {
+	start, err := time.Parse(periodLayout, of.Period)
+	if err != nil {
+		return UsageBooks{}, fmt.Errorf("read the books of account %s: period must be a date like 2026-11-01: %w", of.Account, err)
+	}
+	books := UsageBooks{BySource: map[string]Figures{}}
+	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error {
+		totals, err := q.GetPeriod(ctx, db.GetPeriodParams{Account: of.Account.UUID, Period: start})
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
+		books.Totals = totalsOf(totals)
+		hours, err := q.SumHoursOfPeriod(ctx, db.SumHoursOfPeriodParams{Account: of.Account.UUID, Period: start})
+		if err != nil {
+			return err
+		}
+		books.Hours = totalsOf(db.GetPeriodRow(hours))
+		sources, err := q.SumSourcesOfPeriod(ctx, db.SumSourcesOfPeriodParams{Account: of.Account.UUID, Period: start})
+		for _, row := range sources {
+			books.BySource[row.Source] = Figures{Requests: row.Requests, Units: plan.Units(row.Units)}
+		}
+		return err
+	})
+	if err != nil {
+		return UsageBooks{}, fmt.Errorf("read the books of account %s, period %s: %w", of.Account, of.Period, err)
+	}
+	return books, nil
+}
+
+// PeriodTotals reads the totals of an account's period; all zeros when it has no usage.
+func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals, error) {
+	start, err := time.Parse(periodLayout, of.Period)
+	if err != nil {
+		return PeriodTotals{}, fmt.Errorf("read the totals of account %s: period must be a date like 2026-11-01: %w", of.Account, err)
+	}
+	row, err := s.queries().GetPeriod(ctx, db.GetPeriodParams{Account: of.Account.UUID, Period: start})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return PeriodTotals{}, fmt.Errorf("read the totals of account %s, period %s: %w", of.Account, of.Period, err)
+	}
+	return totalsOf(row), nil
+}
+
+// ListUsagePeriods lists up to most periods that either book has, in the order of account and date, after the given one; the zero one
+// begins at the beginning. Fewer than most say that there are no more.
+func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, most int) ([]UsagePeriod, error) {
+	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(most)} //nolint:gosec // a page
+	if after.Period != "" {
+		start, err := time.Parse(periodLayout, after.Period)
+		if err != nil {
+			return nil, fmt.Errorf("list periods of usage: period must be a date like 2026-11-01: %w", err)
+		}
+		p.AfterPeriod = start
+	}
+	rows, err := s.queries().ListPeriods(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list periods of usage: %w", err)
+	}
+	periods := make([]UsagePeriod, len(rows))
+	for i, row := range rows {
+		periods[i] = UsagePeriod{Account: account.ID{UUID: row.AccountID}, Period: row.Period.Format(periodLayout)}
+	}
+	return periods, nil
+}
+
+func totalsOf(row db.GetPeriodRow) PeriodTotals {
+	return PeriodTotals{
+		Requests: row.Requests, Billable: row.Billable, Hits: row.Hits, Refused: row.Refused, Refunded: row.Refunded,
+		Units: plan.Units(row.Units), PlanUnits: plan.Units(row.PlanUnits), PackUnits: plan.Units(row.PackUnits),
+	}
+}
+
+// periodKey is a period of an account, as the books name it.
+type periodKey struct {
+	account uuid.UUID
+	period  string
+}
+
+// booking is what one transaction adds to a period.
+type booking struct {
+	PeriodTotals
+	exhausted bool // a call was refused for the plan's quota
+}
+
+// bookings adds buckets up by account and period, apart from the lines that go into the hours. ErrRejected when figures do not fit.
+func bookings(buckets []*account.UsageBucket) (map[periodKey]*booking, error) {
+	all := make(map[periodKey]*booking, len(buckets))
+	for _, bucket := range buckets {
+		for i := range bucket.Lines {
+			line := &bucket.Lines[i]
+			key := periodKey{bucket.Account.UUID, line.Period}
+			b := all[key]
+			if b == nil {
+				b = &booking{}
+				all[key] = b
+			}
+			if !b.add(line) {
+				return nil, fmt.Errorf("usage of account %s in slot %s: figures too large: %w", bucket.Account, bucket.Slot, ErrRejected)
+			}
+		}
+	}
+	return all, nil
+}
+
+// add counts a line and says whether its figures fit.
+func (b *booking) add(line *account.UsageLine) bool {
+	fits := plus(&b.Requests, line.Requests) && plus(&b.Units, line.Units)
+	switch line.Outcome {
+	case outcomeOK:
+		fits = fits && plus(&b.Billable, line.Requests)
+	case outcomeRefund:
+		fits = fits && plus(&b.Billable, line.Requests) && plus(&b.Refunded, -line.Requests)
+	case outcomeHit:
+		fits = fits && plus(&b.Hits, line.Requests)
+	default:
+		fits = fits && plus(&b.Refused, line.Requests)
+		b.exhausted = b.exhausted || line.Outcome == quotaRefusal
+	}
+	switch {
+	case line.Source == sourcePlan:
+		fits = fits && plus(&b.PlanUnits, line.Units)
+	case strings.HasPrefix(line.Source, sourcePack):
+		fits = fits && plus(&b.PackUnits, line.Units)
+	}
+	return fits
+}
+
+// plus adds n to sum and says whether the result fits.
+func plus[T ~int64](sum *T, n T) bool {
+	before := *sum
+	*sum += n
+	return (n >= 0) == (*sum >= before)
+}
+
+// book enters buckets in the second book, and notices which allowances they use up.
+func book(ctx context.Context, q *db.Queries, buckets []*account.UsageBucket) error {
+	all, err := bookings(buckets)
+	if err != nil {
+		return err
+	}
+	p, err := periodColumns(all)
+	if err != nil {
+		return err
+	}
+	drawn, err := q.AddPeriods(ctx, p)
+	if err != nil {
+		return err
+	}
+	return notice(ctx, q, all, drawn)
+}
+
+func periodColumns(all map[periodKey]*booking) (db.AddPeriodsParams, error) {
+	n := len(all)
+	figures := func() []int64 { return make([]int64, 0, n) }
+	p := db.AddPeriodsParams{
+		Accounts: make([]uuid.UUID, 0, n), Periods: make([]time.Time, 0, n), Requests: figures(), Billable: figures(), Hits: figures(),
+		Refused: figures(), Refunded: figures(), Units: figures(), PlanUnits: figures(), PackUnits: figures(),
+	}
+	for key, b := range all {
+		period, err := time.Parse(periodLayout, key.period)
+		if err != nil {
+			return p, fmt.Errorf("usage of account %s: period is not a date: %w: %w", key.account, ErrRejected, err)
+		}
+		p.Accounts, p.Periods = append(p.Accounts, key.account), append(p.Periods, period)
+		p.Requests, p.Billable, p.Hits = append(p.Requests, b.Requests), append(p.Billable, b.Billable), append(p.Hits, b.Hits)
+		p.Refused, p.Refunded = append(p.Refused, b.Refused), append(p.Refunded, b.Refunded)
+		p.Units, p.PlanUnits = append(p.Units, int64(b.Units)), append(p.PlanUnits, int64(b.PlanUnits))
+		p.PackUnits = append(p.PackUnits, int64(b.PackUnits))
+	}
+	return p, nil
+}

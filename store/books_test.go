@@ -1,0 +1,184 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/store"
+)
+
+const november = "2026-11-01"
+
+// setupDatabase is setup, with a connection of its own for what the store does not do.
+func setupDatabase(t *testing.T) (context.Context, *store.Store, *pgx.Conn) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
+	t.Cleanup(cancel)
+	url := testkit.Postgres(t)
+	s, err := store.Open(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
+	return ctx, s, conn
+}
+
+func commit(ctx context.Context, t *testing.T, s *store.Store, buckets ...account.UsageBucket) {
+	t.Helper()
+	if err := s.CommitUsage(ctx, buckets); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, key, pack := account.NewID(), account.NewKeyID(), "pack:"+account.NewKeyID().String()
+	october := lineOf(key, "ok", "plan", 9, 9)
+	october.Period = "2026-10-01"
+	// Six calls of which one was split over plan and pack, and one of those from the pack refunded; two hits; two refusals.
+	charged := bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 4, 5), lineOf(key, "ok", pack, 2, 5), lineOf(key, "hit", "", 2, 0), october)
+	refunded := bucketOf(id, slot.Add(time.Hour), "b", lineOf(key, "refund", pack, -1, -2), lineOf(key, "upstream_failed", "", 1, 0),
+		lineOf(key, "rate_window", "", 2, 0))
+	other := bucketOf(account.NewID(), slot, "a", lineOf(key, "ok", "plan", 100, 100))
+	commit(ctx, t, s, charged, other)
+	commit(ctx, t, s, charged, refunded, refunded)
+	want := store.PeriodTotals{
+		Requests: 10, Billable: 5, Hits: 2, Refused: 3, Refunded: 1, Units: unitsOf(8), PlanUnits: unitsOf(5), PackUnits: unitsOf(3),
+	}
+	of := store.UsagePeriod{Account: id, Period: november}
+	books := must[store.UsageBooks](t)(s.UsageBooks(ctx, of))
+	if books.Totals != want || books.Hours != want {
+		t.Errorf("the books say\n%+v and\n%+v, want\n%+v", books.Totals, books.Hours, want)
+	}
+	if got := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, of)); got != want {
+		t.Errorf("the totals are\n%+v, want\n%+v", got, want)
+	}
+	for source, figures := range map[string]store.Figures{"plan": {Requests: 4, Units: unitsOf(5)}, pack: {Requests: 1, Units: unitsOf(3)}, "": {Requests: 5}} {
+		if got := books.BySource[source]; got != figures {
+			t.Errorf("from source %q came %+v, want %+v", source, got, figures)
+		}
+	}
+	empty := must[store.UsageBooks](t)(s.UsageBooks(ctx, store.UsagePeriod{Account: id, Period: "2026-12-01"}))
+	if empty.Totals != (store.PeriodTotals{}) || empty.Hours != (store.PeriodTotals{}) || len(empty.BySource) != 0 {
+		t.Errorf("a period without usage has %+v", empty)
+	}
+}
+
+// Were one book made from the other, a mistake in it would show in both.
+func TestWhatIsWrongInOneBookIsNotInTheOther(t *testing.T) {
+	t.Parallel()
+	ctx, s, conn := setupDatabase(t)
+	id, key := account.NewID(), account.NewKeyID()
+	commit(ctx, t, s, bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 3, 3)))
+	for _, change := range []string{"UPDATE usage_hours SET units = units + 1", "DELETE FROM usage_hours", "UPDATE usage_periods SET hits = 1, requests = requests + 1"} {
+		tag, err := conn.Exec(ctx, change)
+		if err != nil || tag.RowsAffected() != 1 {
+			t.Fatalf("%s: %s, %v", change, tag, err)
+		}
+		books := must[store.UsageBooks](t)(s.UsageBooks(ctx, store.UsagePeriod{Account: id, Period: november}))
+		if books.Totals == books.Hours {
+			t.Errorf("after %q both books say %+v", change, books.Hours)
+		}
+	}
+	if _, err := conn.Exec(ctx, "UPDATE usage_periods SET billable = billable + 1"); err == nil {
+		t.Error("a period whose requests do not balance was accepted")
+	}
+	// What is drawn from neither plan nor pack is recorded, and shows.
+	commit(ctx, t, s, bucketOf(id, slot, "b", lineOf(key, "ok", "elsewhere", 1, 1)))
+	got := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, store.UsagePeriod{Account: id, Period: november}))
+	if got.Units != unitsOf(4) || got.PlanUnits+got.PackUnits != unitsOf(3) {
+		t.Errorf("with units of an unknown source the totals are %+v", got)
+	}
+}
+
+func TestRefundThatLandsBeforeItsChargeIsTaken(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, key := account.NewID(), account.NewKeyID()
+	commit(ctx, t, s, bucketOf(id, slot, "refund", lineOf(key, "refund", "plan", -1, -2), lineOf(key, "upstream_timeout", "", 1, 0)))
+	of := store.UsagePeriod{Account: id, Period: november}
+	want := store.PeriodTotals{Billable: -1, Refused: 1, Refunded: 1, Units: unitsOf(-2), PlanUnits: unitsOf(-2)}
+	if got := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, of)); got != want {
+		t.Errorf("after the refund %+v, want %+v", got, want)
+	}
+	commit(ctx, t, s, bucketOf(id, slot.Add(10*time.Second), "charge", lineOf(key, "ok", "plan", 1, 2)))
+	want = store.PeriodTotals{Requests: 1, Refused: 1, Refunded: 1}
+	if books := must[store.UsageBooks](t)(s.UsageBooks(ctx, of)); books.Totals != want || books.Hours != want {
+		t.Errorf("after the charge %+v and %+v, want %+v", books.Totals, books.Hours, want)
+	}
+}
+
+func TestFiguresThatDoNotFitAreRefusedAndChangeNothing(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, key := account.NewID(), account.NewKeyID()
+	large := lineOf(key, "ok", "plan", 1, 0)
+	large.Units = math.MaxInt64
+	more := lineOf(account.NewKeyID(), "ok", "plan", 1, 1)
+	if err := s.CommitUsage(ctx, []account.UsageBucket{bucketOf(id, slot, "a", large, more)}); !errors.Is(err, store.ErrRejected) {
+		t.Errorf("units beyond 63 bits gave %v, want them refused", err)
+	}
+	commit(ctx, t, s, bucketOf(id, slot, "b", large))
+	if err := s.CommitUsage(ctx, []account.UsageBucket{bucketOf(id, slot, "c", more)}); !errors.Is(err, store.ErrRejected) {
+		t.Errorf("a period's units beyond 63 bits gave %v, want them refused", err)
+	}
+	of := store.UsagePeriod{Account: id, Period: november}
+	books := must[store.UsageBooks](t)(s.UsageBooks(ctx, of))
+	if books.Totals.Units != math.MaxInt64 || books.Totals != books.Hours {
+		t.Errorf("the books say %+v and %+v, want what was accepted", books.Totals, books.Hours)
+	}
+}
+
+func TestPeriodsOfEitherBookAreListedInPages(t *testing.T) {
+	t.Parallel()
+	ctx, s, conn := setupDatabase(t)
+	var want []store.UsagePeriod
+	for range 4 {
+		id, key := account.NewID(), account.NewKeyID()
+		for _, period := range []string{"2026-10-01", november, "2026-12-31"} {
+			var lines []account.UsageLine
+			for _, outcome := range []string{"ok", "hit", "rate_window"} {
+				l := lineOf(key, outcome, "", 1, 0)
+				l.Period = period
+				lines = append(lines, l)
+			}
+			commit(ctx, t, s, bucketOf(id, slot, period, lines...))
+			want = append(want, store.UsagePeriod{Account: id, Period: period})
+		}
+	}
+	for _, lost := range []struct {
+		book string
+		of   store.UsagePeriod
+	}{{"usage_hours", want[0]}, {"usage_periods", want[1]}, {"usage_periods", want[11]}, {"usage_hours", want[10]}} {
+		if _, err := conn.Exec(ctx, "DELETE FROM "+lost.book+" WHERE account_id = $1 AND period = $2::date", lost.of.Account.UUID, lost.of.Period); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for most := 1; most <= len(want)+1; most += 4 {
+		var got []store.UsagePeriod
+		for after := (store.UsagePeriod{}); ; after = got[len(got)-1] {
+			page := must[[]store.UsagePeriod](t)(s.ListUsagePeriods(ctx, after, most))
+			if len(page) > most {
+				t.Fatalf("a page of %d has %d", most, len(page))
+			}
+			got = append(got, page...)
+			if len(page) < most {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("pages of %d list\n%v, want\n%v", most, got, want)
+		}
+	}
+}

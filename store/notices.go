@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// quotaRefusal is the outcome of calls that were refused because the period's allowance is used up.
+const quotaRefusal = "plan_quota"
+
+// noticed are the shares of an allowance whose use is noticed, in percent.
+var noticed = [...]int{80, 100}
+
+// NoticeID names a notice: a share of an account's period that was used, once for ever.
+type NoticeID struct {
+	UsagePeriod
+	Percent int
+}
+
+// UsageNotice says that a share of a period's allowance was used.
+type UsageNotice struct {
+	NoticeID
+	Units     plan.Units // drawn from the plan when it was noticed
+	Allowance plan.Units // what the period included then
+	NoticedAt time.Time
+	StartedAt time.Time // when its delivery was begun; zero before
+	// Result says how the delivery ended, empty before. DeliveredAt is zero when it reached nobody.
+	Result      string
+	DeliveredAt time.Time
+}
+
+// notice enters those of the periods that reached a share of their allowance, in the transaction that added their usage. It compares with
+// what the account's plan includes now and not with what was used before, so that a smaller plan is noticed with the next call.
+func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, drawn []db.AddPeriodsRow) error {
+	ids := make([]uuid.UUID, len(drawn))
+	for i := range drawn {
+		ids[i] = drawn[i].AccountID
+	}
+	rows, err := q.ListAllowances(ctx, ids)
+	if err != nil {
+		return err
+	}
+	allowances := make(map[uuid.UUID]plan.Units, len(rows))
+	for _, row := range rows {
+		allowances[row.ID] = allowanceOf(row)
+	}
+	var p db.InsertNoticesParams
+	for _, row := range drawn {
+		allowance, known := allowances[row.AccountID]
+		if !known || allowance <= 0 {
+			continue
+		}
+		exhausted := all[periodKey{row.AccountID, row.Period.Format(periodLayout)}].exhausted
+		for _, percent := range noticed {
+			if plan.Units(row.PlanUnits) < share(allowance, percent) && !exhausted {
+				continue
+			}
+			p.Accounts, p.Periods = append(p.Accounts, row.AccountID), append(p.Periods, row.Period)
+			p.Percents = append(p.Percents, int16(percent)) //nolint:gosec // at most 100
+			p.Units, p.Allowances = append(p.Units, row.PlanUnits), append(p.Allowances, int64(allowance))
+		}
+	}
+	if len(p.Accounts) == 0 {
+		return nil
+	}
+	return q.InsertNotices(ctx, p)
+}
+
+// allowanceOf is what a period of the account includes, whether its end refuses or only slows; Unlimited, which is negative, for none.
+func allowanceOf(row db.ListAllowancesRow) plan.Units {
+	p, known := plan.Lookup(row.Plan)
+	if !known {
+		return plan.Unlimited
+	}
+	if ceiling := p.SoftCeiling(); ceiling != plan.Unlimited {
+		return ceiling
+	}
+	return p.MonthlyQuota()
+}
+
+// share is so many percent of an allowance, rounded up to a thousandth of a unit.
+func share(allowance plan.Units, percent int) plan.Units {
+	const whole = 100
+	p := plan.Units(percent)
+	return allowance/whole*p + (allowance%whole*p+whole-1)/whole
+}
+
+// OpenNotices lists up to most notices that nothing delivers yet, and those whose delivery began longer than stale ago and has not ended.
+// The oldest come first.
+func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, most int) ([]UsageNotice, error) {
+	rows, err := s.queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{StaleSeconds: stale.Seconds(), Most: int32(most)}) //nolint:gosec // a page
+	if err != nil {
+		return nil, fmt.Errorf("list open notices: %w", err)
+	}
+	notices := make([]UsageNotice, len(rows))
+	for i, row := range rows {
+		notices[i] = noticeOf(row)
+	}
+	return notices, nil
+}
+
+// FindNotice reads a notice, or ErrNotFound.
+func (s *Store) FindNotice(ctx context.Context, id NoticeID) (UsageNotice, error) {
+	start, err := time.Parse(periodLayout, id.Period)
+	if err != nil {
+		return UsageNotice{}, fmt.Errorf("find a notice of account %s: period must be a date like 2026-11-01: %w", id.Account, err)
+	}
+	row, err := s.queries().GetNotice(ctx, db.GetNoticeParams{Account: id.Account.UUID, Period: start, Percent: int16(id.Percent)}) //nolint:gosec // a percentage
+	if err != nil {
+		return UsageNotice{}, fmt.Errorf("find the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account, id.Period, found(err))
+	}
+	return noticeOf(row), nil
+}
+
+// StartNotice records that the delivery of a notice has begun.
+func (s *Store) StartNotice(ctx context.Context, id NoticeID) error {
+	start, err := time.Parse(periodLayout, id.Period)
+	if err == nil {
+		err = s.queries().StartNotice(ctx, db.StartNoticeParams{Account: id.Account.UUID, Period: start, Percent: int16(id.Percent)}) //nolint:gosec // a percentage
+	}
+	if err != nil {
+		return fmt.Errorf("start the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account, id.Period, err)
+	}
+	return nil
+}
+
+// EndNotice records how the delivery of a notice ended, and returns the result that stands: the first one. ErrNotFound when there is no
+// such notice.
+func (s *Store) EndNotice(ctx context.Context, id NoticeID, result string, delivered bool) (string, error) {
+	start, err := time.Parse(periodLayout, id.Period)
+	if err == nil {
+		result, err = s.queries().EndNotice(ctx, db.EndNoticeParams{
+			Account: id.Account.UUID, Period: start, Percent: int16(id.Percent), Result: result, Delivered: delivered, //nolint:gosec // a percentage
+		})
+	}
+	if err != nil {
+		return "", fmt.Errorf("end the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account, id.Period, found(err))
+	}
+	return result, nil
+}
+
+func noticeOf(row db.UsageNotice) UsageNotice {
+	n := UsageNotice{
+		NoticeID: NoticeID{
+			UsagePeriod: UsagePeriod{Account: account.ID{UUID: row.AccountID}, Period: row.Period.Format(periodLayout)},
+			Percent:     int(row.Percent),
+		},
+		Units: plan.Units(row.Units), Allowance: plan.Units(row.Allowance), NoticedAt: row.NoticedAt.UTC(),
+	}
+	if row.StartedAt != nil {
+		n.StartedAt = row.StartedAt.UTC()
+	}
+	if row.DeliveredAt != nil {
+		n.DeliveredAt = row.DeliveredAt.UTC()
+	}
+	if row.Result != nil {
+		n.Result = *row.Result
+	}
+	return n
+}

@@ -1,0 +1,193 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// owner makes an account on a plan.
+func owner(ctx context.Context, t *testing.T, s *store.Store, planKey string) account.ID {
+	t.Helper()
+	return must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: planKey})).ID
+}
+
+// spent is a bucket that draws units from the plan, each time another one.
+func spent(id account.ID, generation int, units plan.Units) account.UsageBucket {
+	line := lineOf(account.NewKeyID(), "ok", "plan", 1, 0)
+	line.Units = units
+	return bucketOf(id, slot, strconv.Itoa(generation), line)
+}
+
+func noticesOf(ctx context.Context, t *testing.T, s *store.Store, id account.ID) (percents []int) {
+	t.Helper()
+	for _, percent := range []int{80, 100} {
+		_, err := s.FindNotice(ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: id, Period: november}, Percent: percent})
+		switch {
+		case err == nil:
+			percents = append(percents, percent)
+		case !errors.Is(err, store.ErrNotFound):
+			t.Fatal(err)
+		}
+	}
+	return percents
+}
+
+func TestSharesOfAnAllowanceAreNoticedWhenTheyAreReached(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	free := plan.Must(plan.Free).Included
+	for name, test := range map[string]struct {
+		plan string
+		used plan.Units
+		want int // how many of 80 and 100
+	}{
+		"nothing":                     {plan.Free, 0, 0},
+		"just below 80 percent":       {plan.Free, free*4/5 - 1, 0},
+		"80 percent":                  {plan.Free, free * 4 / 5, 1},
+		"just below all":              {plan.Free, free - 1, 1},
+		"all":                         {plan.Free, free, 2},
+		"a soft ceiling":              {plan.Builder, plan.Must(plan.Builder).Included + 1, 2},
+		"a plan that counts by day":   {plan.Door1, plan.Must(plan.Door1).Included * 31, 0},
+		"a contract without a figure": {plan.Enterprise, free * 1000, 0},
+	} {
+		id := owner(ctx, t, s, test.plan)
+		commit(ctx, t, s, spent(id, 1, test.used))
+		if got := noticesOf(ctx, t, s, id); len(got) != test.want || test.want == 1 && got[0] != 80 {
+			t.Errorf("%s: noticed %v percent, want %d of 80 and 100", name, got, test.want)
+		}
+	}
+	unknown := account.NewID()
+	commit(ctx, t, s, spent(unknown, 1, free))
+	if got := noticesOf(ctx, t, s, unknown); len(got) != 0 {
+		t.Errorf("noticed %v of an account that is not there", got)
+	}
+}
+
+func TestUnitsOfPacksAndOtherPeriodsDoNotCountTowardsAnAllowance(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := owner(ctx, t, s, plan.Free)
+	free := plan.Must(plan.Free).Included
+	fromPack, october := spent(id, 1, free), spent(id, 2, free*4/5)
+	fromPack.Lines[0].Source = "pack:" + account.NewKeyID().String()
+	october.Lines[0].Period = "2026-10-01"
+	commit(ctx, t, s, fromPack, october, spent(id, 3, free/2))
+	if got := noticesOf(ctx, t, s, id); len(got) != 0 {
+		t.Errorf("noticed %v percent, want nothing of November", got)
+	}
+}
+
+// A call may weigh more than what is left, so units alone need not reach the allowance when calls are refused for it.
+func TestACallRefusedForTheQuotaIsNoticedAsAllOfIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := owner(ctx, t, s, plan.Free)
+	used := spent(id, 1, plan.Must(plan.Free).Included-1)
+	used.Lines = append(used.Lines, lineOf(account.NewKeyID(), "plan_quota", "", 1, 0))
+	commit(ctx, t, s, used)
+	if got := noticesOf(ctx, t, s, id); len(got) != 2 {
+		t.Errorf("noticed %v percent, want 80 and 100", got)
+	}
+}
+
+func TestAShareIsNoticedOnceHoweverOftenItIsReached(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := owner(ctx, t, s, plan.Free)
+	free := plan.Must(plan.Free).Included
+	var writers sync.WaitGroup
+	for n := range 4 {
+		writers.Go(func() {
+			for again := range 5 {
+				if err := s.CommitUsage(ctx, []account.UsageBucket{spent(id, 10*n+again, free/20)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	eighty := store.NoticeID{UsagePeriod: store.UsagePeriod{Account: id, Period: november}, Percent: 80}
+	first := must[store.UsageNotice](t)(s.FindNotice(ctx, eighty))
+	if first.Units != free*4/5 || first.Allowance != free || !first.StartedAt.IsZero() || first.Result != "" {
+		t.Errorf("the notice is %+v, want the figures of when it was reached", first)
+	}
+	if open := must[[]store.UsageNotice](t)(s.OpenNotices(ctx, time.Hour, 10)); len(open) != 2 || open[0].NoticeID != eighty {
+		t.Errorf("open are %+v, want 80 and then 100 percent", open)
+	}
+	// A refund and further calls reach it again.
+	refund := lineOf(account.NewKeyID(), "refund", "plan", -1, 0)
+	refund.Units = -free / 2
+	commit(ctx, t, s, bucketOf(id, slot, "refund", refund))
+	commit(ctx, t, s, spent(id, 100, free))
+	if again := must[store.UsageNotice](t)(s.FindNotice(ctx, eighty)); again != first {
+		t.Errorf("the notice became %+v, was %+v", again, first)
+	}
+}
+
+func TestASmallerPlanIsNoticedWithTheNextCall(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := owner(ctx, t, s, plan.Pro)
+	commit(ctx, t, s, spent(id, 1, plan.Must(plan.Free).Included))
+	if got := noticesOf(ctx, t, s, id); len(got) != 0 {
+		t.Fatalf("noticed %v percent of the larger plan", got)
+	}
+	must[store.Account](t)(s.SetAccountPlan(ctx, id, plan.Free))
+	commit(ctx, t, s, spent(id, 2, 0))
+	if got := noticesOf(ctx, t, s, id); len(got) != 2 {
+		t.Errorf("noticed %v percent, want 80 and 100", got)
+	}
+}
+
+func TestNoticesStayOpenUntilTheyHaveAResult(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := owner(ctx, t, s, plan.Free)
+	commit(ctx, t, s, spent(id, 1, plan.Must(plan.Free).Included))
+	of := store.UsagePeriod{Account: id, Period: november}
+	eighty, all := store.NoticeID{UsagePeriod: of, Percent: 80}, store.NoticeID{UsagePeriod: of, Percent: 100}
+	open := func(stale time.Duration) int {
+		t.Helper()
+		return len(must[[]store.UsageNotice](t)(s.OpenNotices(ctx, stale, 10)))
+	}
+	if got := len(must[[]store.UsageNotice](t)(s.OpenNotices(ctx, time.Hour, 1))); got != 1 {
+		t.Errorf("a page of one has %d", got)
+	}
+	for _, id := range []store.NoticeID{eighty, all} {
+		if err := s.StartNotice(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fresh, stale := open(time.Hour), open(0); fresh != 0 || stale != 2 {
+		t.Errorf("%d notices that were started are open at once and %d when they are overdue, want 0 and 2", fresh, stale)
+	}
+	if got := must[string](t)(s.EndNotice(ctx, eighty, "delivered", true)); got != "delivered" {
+		t.Errorf("ended with %q, want delivered", got)
+	}
+	if got := must[string](t)(s.EndNotice(ctx, eighty, "failed", false)); got != "delivered" {
+		t.Errorf("ended again with %q, want the first result", got)
+	}
+	if got := must[string](t)(s.EndNotice(ctx, all, "no_recipient", false)); got != "no_recipient" {
+		t.Errorf("ended with %q, want no_recipient", got)
+	}
+	if got := open(0); got != 0 {
+		t.Errorf("%d notices with a result are open", got)
+	}
+	if n := must[store.UsageNotice](t)(s.FindNotice(ctx, eighty)); n.DeliveredAt.IsZero() || n.StartedAt.IsZero() {
+		t.Errorf("the delivered notice is %+v", n)
+	}
+	if n := must[store.UsageNotice](t)(s.FindNotice(ctx, all)); !n.DeliveredAt.IsZero() {
+		t.Errorf("a notice that reached nobody says it was delivered at %s", n.DeliveredAt)
+	}
+	if _, err := s.EndNotice(ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: account.NewID(), Period: november}, Percent: 80}, "failed", false); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("ending what is not there gave %v", err)
+	}
+}
