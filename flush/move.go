@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -123,6 +124,7 @@ func (f *Flusher) move(ctx context.Context, pages []page) error {
 	}
 	committed, err := f.commit(ctx, buckets)
 	if len(committed) > 0 {
+		faultpoint.Hit(faultpoint.FlushCommitted)
 		if f.o.OnFlush != nil {
 			f.o.OnFlush(len(committed))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -154,6 +155,7 @@ func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, erro
 		cmd = redis.NewCmd(ctx, args...)
 		err = m.lanes.do(ctx, cmd)
 	}
+	faultpoint.Hit(faultpoint.AdmitReplied)
 	if err != nil {
 		return Admission{}, fmt.Errorf("admit: %w", err)
 	}
@@ -229,6 +231,7 @@ func (m *Meter) Refund(ctx context.Context, s *Subject, c *Call, r Receipt, requ
 	keys := []string{accountTag(s.Account) + "rf:" + request}
 	err := m.run(ctx, m.settle, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Source, r.Day,
 		s.line(c), reason, nonce()).Err()
+	faultpoint.Hit(faultpoint.RefundReplied)
 	if err != nil {
 		return fmt.Errorf("refund: %w", err)
 	}

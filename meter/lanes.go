@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/telemetry"
 )
 
@@ -92,6 +93,7 @@ func (l *lanes) do(ctx context.Context, cmd *redis.Cmd) error {
 	case <-ctx.Done():
 		return fmt.Errorf("not sent: %w", ctx.Err())
 	}
+	faultpoint.Hit(faultpoint.AdmitSent)
 	select {
 	case <-j.done:
 	case <-ctx.Done():

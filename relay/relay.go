@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/jsonrpc"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
@@ -201,6 +202,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	reply.Timing.Upstream = r.Now().Sub(asked)
 	reply.Timing.Route = asked.Sub(c.started) - reply.Timing.Gate
 	c.asked = ask.Asked
+	faultpoint.Hit(faultpoint.SettleDue)
 	if failure != nil {
 		if c.method.Write || !errors.Is(client.Err(), context.Canceled) || errors.Is(context.Cause(client), ErrStopping) {
 			failure = r.refund(client, c, failure)

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 
 // Groups of packages that rules speak of.
 var (
-	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "config", "telemetry"}
+	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
 	flows   = []string{"fences", "flush", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
@@ -78,6 +78,7 @@ var layers = []rule{
 	{"bench", join(serving, []string{"sandbox", "internal/devstack"})},
 	{"internal/devstack", []string{"config"}},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
+	{"internal/faultpoint", nil},
 	{"internal/house", nil},
 	{"deploy", nil},
 }

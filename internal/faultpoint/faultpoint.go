@@ -1,0 +1,21 @@
+// Package faultpoint names the instants at which a process of the gateway may die and its books must balance all the same. In a program
+// built with the tag faultpoints, which only the fault harness in faults/ builds, the environment chooses one of them to kill the process
+// at. In every other build a point is an empty function, which the compiler leaves out.
+package faultpoint
+
+// Point is an instant on the way of a call or of usage.
+type Point string
+
+// The points.
+const (
+	// AdmitSent: the caller waits for the reply of the admission script, which Redis may have run or not.
+	AdmitSent Point = "admit.sent"
+	// AdmitReplied: the verdict is there, and nothing was asked of an upstream yet.
+	AdmitReplied Point = "admit.replied"
+	// SettleDue: the upstream's answer or failure is there. Nothing was given back, and the client was told nothing.
+	SettleDue Point = "settle.due"
+	// RefundReplied: Redis has given the charge back, and nobody knows yet.
+	RefundReplied Point = "refund.replied"
+	// FlushCommitted: buckets are in PostgreSQL, and still in Redis.
+	FlushCommitted Point = "flush.committed"
+)

@@ -1,0 +1,6 @@
+//go:build !faultpoints
+
+package faultpoint
+
+// Hit does nothing.
+func Hit(Point) {}
