@@ -15,12 +15,18 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/chainaccess/gateway/redisconn"
 )
 
 // Config is what the roles of the gateway are told by the environment. README lists the variables.
 type Config struct {
 	DatabaseURL       string        `env:"DATABASE_URL"`
 	RedisURL          string        `env:"REDIS_URL"`
+	RedisTLSCAFile    string        `env:"REDIS_TLS_CA_FILE"`
+	RedisTLSCertFile  string        `env:"REDIS_TLS_CERT_FILE"`
+	RedisTLSKeyFile   string        `env:"REDIS_TLS_KEY_FILE"`
+	RedisTLSName      string        `env:"REDIS_TLS_SERVER_NAME"`
 	CacheRedisURL     string        `env:"CACHE_REDIS_URL"`
 	CacheBytes        int64         `env:"CACHE_BYTES"        envDefault:"67108864"`
 	TemporalAddress   string        `env:"TEMPORAL_ADDRESS"`
@@ -121,10 +127,38 @@ func (c *Config) validate(role Role) error {
 	return errors.Join(f...)
 }
 
+// RedisCertificates are those for the connection to REDIS_URL.
+func (c *Config) RedisCertificates() redisconn.Certificates {
+	return redisconn.Certificates{
+		CAFile: c.RedisTLSCAFile, CertFile: c.RedisTLSCertFile, KeyFile: c.RedisTLSKeyFile, ServerName: c.RedisTLSName,
+	}
+}
+
+// firstTLS names a variable of RedisCertificates that is set.
+func (c *Config) firstTLS() string {
+	switch {
+	case c.RedisTLSCAFile != "":
+		return "REDIS_TLS_CA_FILE"
+	case c.RedisTLSCertFile != "":
+		return "REDIS_TLS_CERT_FILE"
+	case c.RedisTLSKeyFile != "":
+		return "REDIS_TLS_KEY_FILE"
+	}
+	return "REDIS_TLS_SERVER_NAME"
+}
+
 // checkBoard checks what leads to the board and says what stands there.
 func (c *Config) checkBoard(f *faults) {
 	f.need("REDIS_URL", c.RedisURL, "give Redis as redis://host:6379/0")
-	f.check(c.RedisURL == "" || hasScheme(c.RedisURL, "redis", "rediss", "unix"), "REDIS_URL", "must start with redis://, rediss:// or unix://")
+	if c.RedisURL != "" {
+		where, err := redisconn.Parse(c.RedisURL)
+		if err != nil {
+			*f = append(*f, fmt.Errorf("REDIS_URL %w", err))
+		} else {
+			f.check(where.TLS() || !c.RedisCertificates().Any(), c.firstTLS(), "must be left out: the connection to REDIS_URL is encrypted only with rediss")
+		}
+	}
+	f.check((c.RedisTLSCertFile == "") == (c.RedisTLSKeyFile == ""), "REDIS_TLS_CERT_FILE", "must come together with REDIS_TLS_KEY_FILE")
 	f.need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
 }
 
@@ -146,40 +180,31 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
 	f.check(c.CacheBytes == 0 || (c.CacheBytes >= 1<<20 && c.CacheBytes <= 1<<40), "CACHE_BYTES", "must be 0 or between 1048576 and 1099511627776")
-	f.check(c.CacheRedisURL == "" || hasScheme(c.CacheRedisURL, "redis", "rediss", "unix"), "CACHE_REDIS_URL", "must start with redis://, rediss:// or unix://")
-	f.check(c.CacheRedisURL == "" || !sameServer(c.CacheRedisURL, c.RedisURL), "CACHE_REDIS_URL", "must be another server than REDIS_URL: the meter's evicts nothing, so stored answers would fill it")
+	c.checkCache(f)
 	f.check(c.MaxConnections >= 0 && c.MaxConnections <= 1<<20, "MAX_CONNECTIONS", "must be between 0, for no bound, and 1048576")
 	f.check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
 	f.check(c.DrainDelay >= 0 && c.DrainDelay <= time.Minute, "DRAIN_DELAY", "must be between 0s and 1m")
 	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
 }
 
+// checkCache checks the address of the cache's Redis: one server, and not one of the meter's.
+func (c *Config) checkCache(f *faults) {
+	if c.CacheRedisURL == "" {
+		return
+	}
+	stored, err := redisconn.Parse(c.CacheRedisURL)
+	if err != nil || !stored.Single() {
+		f.check(false, "CACHE_REDIS_URL", "must be one server, which starts with redis://, rediss:// or unix://")
+		return
+	}
+	metered, err := redisconn.Parse(c.RedisURL)
+	f.check(err != nil || !stored.Shares(metered), "CACHE_REDIS_URL",
+		"must be another server than REDIS_URL: the meter's evicts nothing, so stored answers would fill it")
+}
+
 func hasScheme(address string, schemes ...string) bool {
 	u, err := url.Parse(address)
 	return err == nil && slices.Contains(schemes, u.Scheme) // Parse lowers the scheme
-}
-
-// sameServer is whether two addresses of Redis name one server, be it with different databases or users.
-func sameServer(a, b string) bool {
-	x, err := url.Parse(a)
-	if err != nil {
-		return false
-	}
-	y, err := url.Parse(b)
-	if err != nil {
-		return false
-	}
-	if x.Scheme == "unix" || y.Scheme == "unix" {
-		return x.Scheme == y.Scheme && x.Path == y.Path
-	}
-	return strings.EqualFold(x.Hostname(), y.Hostname()) && redisPort(x) == redisPort(y)
-}
-
-func redisPort(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	return "6379"
 }
 
 // validBase is whether paths can be appended to the address.

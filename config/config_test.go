@@ -106,7 +106,15 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Migrate, "DATABASE_URL", "postgres://canary:%zz@host/db", "postgres://"},
 		{Serve, "REDIS_URL", "http://canary:6379", "redis://"},
 		{Serve, "REDIS_URL", "canary:6379", "redis://"},
+		{Ops, "REDIS_URL", "redis+sentinel://:canary@sentinel.internal", "?master_name=NAME"},
+		{Worker, "REDIS_URL", "redis+cluster://:canary@a.internal/1", "no path"},
+		{Serve, "REDIS_TLS_CA_FILE", "/canary.pem", "rediss"},
+		{Worker, "REDIS_TLS_CERT_FILE", "/canary.pem", "rediss"},
+		{Ops, "REDIS_TLS_KEY_FILE", "/canary.pem", "rediss"},
+		{Serve, "REDIS_TLS_SERVER_NAME", "canary.internal", "rediss"},
 		{Serve, "CACHE_REDIS_URL", "http://canary:6379", "redis://"},
+		{Serve, "CACHE_REDIS_URL", "redis+cluster://canary:6379", "one server"},
+		{Serve, "CACHE_REDIS_URL", "redis+sentinel://canary?master_name=m", "one server"},
 		{Serve, "CACHE_REDIS_URL", "redis://canary@REDIS.internal/3", "another server than REDIS_URL"},
 		{Serve, "CACHE_BYTES", "1048575", "between 1048576 and"},
 		{Serve, "CACHE_BYTES", "-1", "must be 0 or between"},
@@ -167,12 +175,54 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 			t.Errorf("%s=%s gives a configuration beside the error", tc.variable, tc.value)
 		}
 		sentence := err.Error()
+		if strings.Contains(tc.variable, "_TLS_") { // a certificate without its key is told as well
+			sentence, _, _ = strings.Cut(sentence, "\n")
+		}
 		if !strings.HasPrefix(sentence, tc.variable+" must ") || !strings.Contains(sentence, tc.rule) || strings.Contains(sentence, "\n") {
 			t.Errorf("%s=%s: %q, want one sentence with the variable and %q", tc.variable, tc.value, sentence, tc.rule)
 		}
 		if strings.Contains(sentence, "canary") {
 			t.Errorf("%s=%s: %q shows a value", tc.variable, tc.value, sentence)
 		}
+	}
+}
+
+func TestCacheIsNotPutOntoAServerOfTheMeter(t *testing.T) {
+	t.Parallel()
+	for metered, stored := range map[string]string{
+		"redis://redis.internal/0":                                "rediss://:pw@REDIS.internal:6379/1",
+		"rediss://redis.internal:6380":                            "rediss://redis.internal:6380",
+		"unix:///run/redis.sock":                                  "unix:///run/redis.sock?db=3",
+		"redis+cluster://a.internal:7000?addr=b.internal:7001":    "redis://B.internal:7001",
+		"rediss+cluster://u:pw@a.internal?addr=b.internal:7001":   "rediss://a.internal/0",
+		"redis+cluster://[2001:db8::1]:7000?addr=b.internal:7001": "redis://[2001:db8::1]:7000",
+	} {
+		_, err := fromMap(Serve, environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored}))
+		if err == nil || !strings.Contains(err.Error(), "CACHE_REDIS_URL must be another server") {
+			t.Errorf("%s beside %s: %v", stored, metered, err)
+		}
+	}
+	for metered, stored := range map[string]string{
+		"redis://redis.internal/0":                             "redis://redis.internal:6380/0",
+		"unix:///run/redis.sock":                               "unix:///run/cache.sock",
+		"redis+cluster://a.internal:7000?addr=b.internal:7001": "redis://c.internal:7000",
+		"redis+sentinel://a.internal?master_name=m":            "redis://c.internal:6379",
+	} {
+		if _, err := fromMap(Serve, environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored})); err != nil {
+			t.Errorf("%s beside %s: %v", stored, metered, err)
+		}
+	}
+}
+
+func TestCertificateComesWithItsKey(t *testing.T) {
+	t.Parallel()
+	e := map[string]string{"REDIS_URL": "rediss://redis.internal", "REDIS_TLS_CERT_FILE": "/tls/cert.pem"}
+	if _, err := fromMap(Ops, environment(e)); err == nil || !strings.Contains(err.Error(), "REDIS_TLS_CERT_FILE must come together with") {
+		t.Errorf("a certificate without its key gave %v", err)
+	}
+	e["REDIS_TLS_KEY_FILE"] = "/tls/key.pem"
+	if _, err := fromMap(Ops, environment(e)); err != nil {
+		t.Error(err)
 	}
 }
 

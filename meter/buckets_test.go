@@ -136,7 +136,7 @@ func TestSealedBucketsComeInPagesOldestFirst(t *testing.T) {
 
 func TestDirtyShardsAreThoseWithUsageNotDropped(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothAlone(t, func(t *testing.T, b *bundle) {
 		dirty := func(from, to int) []int {
 			shards, err := b.meter.DirtyShards(b.ctx, from, to)
 			if err != nil {

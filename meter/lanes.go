@@ -44,6 +44,15 @@ func newJob() *job { return &job{done: make(chan struct{}, 1)} }
 
 var jobs sync.Pool
 
+// carrier takes script calls to the Redis that they belong to.
+type carrier interface {
+	// do sends cmd with whatever else is waiting and gives it back answered, as lanes.do says.
+	do(ctx context.Context, cmd *redis.Cmd) error
+	// stop answers what is queued and refuses what comes later. It reports false when it was called before.
+	stop() (first bool)
+}
+
+// lanes carry to one server.
 type lanes struct {
 	rdb     redis.UniversalClient
 	queue   chan *job
@@ -52,12 +61,14 @@ type lanes struct {
 	wg      sync.WaitGroup
 	once    sync.Once
 
-	pipelines atomic.Pointer[telemetry.Pipelines]
+	pipelines *atomic.Pointer[telemetry.Pipelines]
 }
 
-func startLanes(rdb redis.UniversalClient) *lanes {
+var _ carrier = (*lanes)(nil)
+
+func startLanes(rdb redis.UniversalClient, pipelines *atomic.Pointer[telemetry.Pipelines]) *lanes {
 	l := &lanes{
-		rdb: rdb, queue: make(chan *job, laneQueue), quit: make(chan struct{}), stopped: make(chan struct{}),
+		rdb: rdb, queue: make(chan *job, laneQueue), quit: make(chan struct{}), stopped: make(chan struct{}), pipelines: pipelines,
 	}
 	for range laneCount {
 		l.wg.Go(l.work)

@@ -2,18 +2,21 @@
 // one round trip. It holds projections of accounts and keys but does not know PostgreSQL, which is the record; package fences
 // loads what is missing here, package flush carries usage there.
 //
-// No command is ever repeated by the client: a lost reply is an error, and at most one charge.
+// No command is ever repeated by the client: a lost reply is an error, and at most one charge. Only what a cluster refused without running
+// it is sent again, to the node that it named.
 package meter
 
 import (
 	"context"
 	_ "embed" // for the scripts
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/redisconn"
 	"github.com/chainaccess/gateway/telemetry"
 )
 
@@ -43,29 +46,32 @@ var giveSource string
 
 // Meter is the client of the meter. It is safe for concurrent use.
 type Meter struct {
-	rdb   redis.UniversalClient
-	lanes *lanes
+	rdb       redis.UniversalClient
+	lanes     carrier
+	pipelines atomic.Pointer[telemetry.Pipelines]
 
 	admit, settle, push, seed, seal, take, give *redis.Script
 }
 
-// Open connects to the Redis at url (redis://, rediss:// or unix://) and loads the scripts.
-func Open(ctx context.Context, url string) (*Meter, error) {
-	opts, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, fmt.Errorf("REDIS_URL is not a Redis address: expected redis://host:port/0: %w", redact(err))
-	}
-	opts.MaxRetries = -1 // a repeated admission would charge twice
-	opts.ReadTimeout = time.Second
-	opts.WriteTimeout = time.Second
-	opts.DialTimeout = 2 * time.Second
-	opts.DialerRetries = 1 // whoever waits for a lane waits for its connection too
-	opts.ContextTimeoutEnabled = true
-	opts.Protocol = 2 // the third looks for pushed messages, which nobody sends here, before every reply
-	return New(ctx, redis.NewClient(opts))
+// Open connects to the Redis at address, of which package redisconn says the forms, and loads the scripts.
+func Open(ctx context.Context, address string) (*Meter, error) {
+	return OpenTLS(ctx, address, redisconn.Certificates{})
 }
 
-// New makes a meter over a client that must not retry by itself (MaxRetries -1). The meter owns the client from then on.
+// OpenTLS is Open with certificates for a connection that is encrypted.
+func OpenTLS(ctx context.Context, address string, certificates redisconn.Certificates) (*Meter, error) {
+	where, err := redisconn.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("REDIS_URL %w", err)
+	}
+	rdb, err := redisconn.Open(where, certificates)
+	if err != nil {
+		return nil, err
+	}
+	return New(ctx, rdb)
+}
+
+// New makes a meter over a client of package redisconn, or another that sends nothing twice by itself. The meter owns it from then on.
 func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 	m := &Meter{
 		rdb:    rdb,
@@ -81,7 +87,11 @@ func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 		_ = rdb.Close()
 		return nil, err
 	}
-	m.lanes = startLanes(rdb)
+	if cluster, ok := rdb.(*redis.ClusterClient); ok {
+		m.lanes = newSpread(cluster, &m.pipelines)
+	} else {
+		m.lanes = startLanes(rdb, &m.pipelines)
+	}
 	return m, nil
 }
 
@@ -94,24 +104,110 @@ func (m *Meter) Close() error {
 }
 
 // Measure has round trips measured from now on.
-func (m *Meter) Measure(p *telemetry.Pipelines) { m.lanes.pipelines.Store(p) }
-
-// Ping tells whether Redis answers.
-func (m *Meter) Ping(ctx context.Context) error { return m.rdb.Ping(ctx).Err() }
+func (m *Meter) Measure(p *telemetry.Pipelines) { m.pipelines.Store(p) }
 
 // Client is the connection, for the board that other packages keep beside the meter.
 func (m *Meter) Client() redis.UniversalClient { return m.rdb }
 
-// Now is Redis' own time, by which slots and windows go.
-func (m *Meter) Now(ctx context.Context) (time.Time, error) { return m.rdb.Time(ctx).Result() }
-
-func (m *Meter) loadScripts(ctx context.Context) error {
-	for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.seed, m.seal, m.take, m.give} {
-		if err := s.Load(ctx, m.rdb).Err(); err != nil {
-			return fmt.Errorf("load the meter's scripts into Redis: %w", err)
+// Ping tells whether Redis answers. Of a cluster one master is enough: calls of the others are refused, but not all.
+func (m *Meter) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan error)
+	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
+		select {
+		case answers <- r.Ping(ctx).Err():
+		case <-ctx.Done():
+		}
+	})
+	for range n {
+		if err = <-answers; err == nil {
+			return nil
 		}
 	}
+	return err
+}
+
+// Now is Redis' own time, by which slots and windows go. Each master of a cluster has its own: of those that answer, it is the
+// earliest, so what is over then is over everywhere.
+func (m *Meter) Now(ctx context.Context) (time.Time, error) {
+	type answer struct {
+		now time.Time
+		err error
+	}
+	answers := make(chan answer, 1)
+	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
+		now, err := r.Time(ctx).Result()
+		answers <- answer{now, err}
+	})
+	var earliest time.Time
+	for range n {
+		a := <-answers
+		switch {
+		case a.err != nil:
+			err = a.err
+		case earliest.IsZero() || a.now.Before(earliest):
+			earliest = a.now
+		}
+	}
+	if earliest.IsZero() {
+		return time.Time{}, err
+	}
+	return earliest, nil
+}
+
+// NowOf is the time of the master that serves an account, by which its slots, days and windows go. It waits for no other master.
+func (m *Meter) NowOf(ctx context.Context, id account.ID) (time.Time, error) {
+	cluster, ok := m.rdb.(*redis.ClusterClient)
+	if !ok {
+		return m.rdb.Time(ctx).Result()
+	}
+	master, err := cluster.MasterForKey(ctx, accountTag(id))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return master.Time(ctx).Result()
+}
+
+// loadScripts spares the first calls from sending whole scripts. A master of a cluster that cannot be reached gets them with its first
+// call; when none can be, there is no meter.
+func (m *Meter) loadScripts(ctx context.Context) error {
+	answers := make(chan error, 1)
+	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
+		var err error
+		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.seed, m.seal, m.take, m.give} {
+			if err = s.Load(ctx, r).Err(); err != nil {
+				break
+			}
+		}
+		answers <- err
+	})
+	loaded := 0
+	for range n {
+		if failed := <-answers; failed != nil {
+			err = failed
+		} else {
+			loaded++
+		}
+	}
+	if loaded == 0 {
+		return fmt.Errorf("load the meter's scripts into Redis: %w", err)
+	}
 	return nil
+}
+
+// eachMaster starts do for each master of a cluster, or for the one server, and gives their number. It waits for none.
+func (m *Meter) eachMaster(ctx context.Context, do func(redis.Cmdable)) (int, error) {
+	cluster, ok := m.rdb.(*redis.ClusterClient)
+	if !ok {
+		go do(m.rdb)
+		return 1, nil
+	}
+	all, err := masters(ctx, cluster)
+	for master := range all {
+		go do(master)
+	}
+	return len(all), err
 }
 
 // run executes a script outside the shared pipelines, for work off the hot path. Scripts that Redis has forgotten are sent
@@ -127,8 +223,3 @@ func (m *Meter) run(ctx context.Context, s *redis.Script, keys []string, args ..
 func tag(shard int) string { return fmt.Sprintf("{u%04d}:", shard) }
 
 func accountTag(id account.ID) string { return tag(account.Shard(id)) }
-
-// redact keeps an address, which may hold a password, out of an error.
-func redact(error) error { return errBadAddress }
-
-var errBadAddress = fmt.Errorf("the address could not be parsed")

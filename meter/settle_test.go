@@ -128,7 +128,7 @@ func TestRefundBelongsToThePeriodOfItsCharge(t *testing.T) {
 
 func TestRefundNeverMakesAnAllowanceWider(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothAlone(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 5000, 5000))
 		r := b.mustAdmit(t, c, charge(2000))
 		// The server lost everything, the charge with it, and the counters were seeded from a record that never saw it.

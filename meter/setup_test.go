@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/redisconn"
 )
 
 const (
@@ -23,17 +26,42 @@ const (
 	everything  = 1 << 20
 )
 
-// bundle is a meter over a server of its own. mini is set when the server is the embedded one, whose clock stands still.
+// bundle is a meter over a server of its own, or over the cluster that tests share. mini is set when the server is the embedded one,
+// whose clock stands still.
 type bundle struct {
-	ctx   context.Context //nolint:containedctx // a test's own
-	url   string
-	meter *meter.Meter
-	rdb   *redis.Client // looks past the meter
-	mini  *miniredis.Miniredis
+	ctx    context.Context //nolint:containedctx // a test's own
+	url    string
+	meter  *meter.Meter
+	rdb    redis.UniversalClient // looks past the meter
+	mini   *miniredis.Miniredis
+	shared bool
 }
 
 // noon is what the embedded server's clock shows first.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
+
+// Tests share one cluster, each on shards that no other test touches.
+var (
+	shared        testkit.Shared
+	sharedCluster = sync.OnceValue(func() *testkit.RedisClusterServers { return testkit.RedisCluster(&shared) })
+
+	claimedMu sync.Mutex // guards claimed
+	claimed   = map[int]bool{}
+)
+
+func TestMain(m *testing.M) { os.Exit(shared.Run(m)) }
+
+// ownAccount is an account whose shard no other test has, as far as there are enough.
+func ownAccount() account.ID {
+	claimedMu.Lock()
+	defer claimedMu.Unlock()
+	for {
+		if id := account.NewID(); !claimed[account.Shard(id)] || len(claimed) > account.Shards*3/4 {
+			claimed[account.Shard(id)] = true
+			return id
+		}
+	}
+}
 
 func setupRedis(t testing.TB) (*bundle, *testkit.RedisServer) {
 	t.Helper()
@@ -50,13 +78,36 @@ func setupMini(t testing.TB) *bundle {
 	return b
 }
 
-// onBoth runs a test against a Redis process and against the embedded server that development falls back to.
+// setupCluster is a meter over the shared cluster.
+func setupCluster(t testing.TB) *bundle {
+	t.Helper()
+	b := connect(t, sharedCluster().URL)
+	b.shared = true
+	return b
+}
+
+// onBoth runs a test against a Redis process, against a cluster, and against the embedded server that development falls back to. The
+// cluster is shared: a test that looks at more than its own accounts takes onBothAlone.
 func onBoth(t *testing.T, test func(t *testing.T, b *bundle)) {
+	t.Helper()
+	onBothAlone(t, test, setupCluster)
+}
+
+// onBothAlone is onBoth with another set-up of the cluster; without one it is the test's own.
+func onBothAlone(t *testing.T, test func(t *testing.T, b *bundle), cluster ...func(testing.TB) *bundle) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		b, _ := setupRedis(t)
 		test(t, b)
+	})
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		if len(cluster) > 0 {
+			test(t, cluster[0](t))
+			return
+		}
+		test(t, connect(t, testkit.RedisCluster(t).URL))
 	})
 	t.Run("miniredis", func(t *testing.T) {
 		t.Parallel()
@@ -69,13 +120,42 @@ func connect(t testing.TB, url string) *bundle {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	t.Cleanup(cancel)
 	b := &bundle{ctx: ctx, url: url, meter: openMeter(ctx, t, url)}
-	opts, err := redis.ParseURL(url)
+	where, err := redisconn.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.rdb = redis.NewClient(opts)
+	if b.rdb, err = redisconn.Open(where, redisconn.Certificates{}); err != nil {
+		t.Fatal(err)
+	}
+	if cluster, ok := b.rdb.(*redis.ClusterClient); ok {
+		b.rdb = wholeCluster{cluster}
+	}
 	t.Cleanup(func() { _ = b.rdb.Close() })
 	return b
+}
+
+// wholeCluster asks every master where the client would ask one.
+type wholeCluster struct{ *redis.ClusterClient }
+
+func (c wholeCluster) Keys(ctx context.Context, pattern string) *redis.StringSliceCmd {
+	all := redis.NewStringSliceCmd(ctx)
+	var mu sync.Mutex // guards names
+	var names []string
+	all.SetErr(c.ForEachMaster(ctx, func(ctx context.Context, m *redis.Client) error {
+		some, err := m.Keys(ctx, pattern).Result()
+		mu.Lock()
+		defer mu.Unlock()
+		names = append(names, some...)
+		return err
+	}))
+	all.SetVal(names)
+	return all
+}
+
+func (c wholeCluster) FlushAll(ctx context.Context) *redis.StatusCmd {
+	all := redis.NewStatusCmd(ctx)
+	all.SetErr(c.ForEachMaster(ctx, func(ctx context.Context, m *redis.Client) error { return m.FlushAll(ctx).Err() }))
+	return all
 }
 
 func openMeter(ctx context.Context, t testing.TB, url string) *meter.Meter {
@@ -120,6 +200,9 @@ func (b *bundle) stranger(t testing.TB, change func(a *account.AccountFences, k 
 	t.Helper()
 	now := b.now(t)
 	id, key := account.NewID(), account.NewKeyID()
+	if b.shared {
+		id = ownAccount()
+	}
 	start := now.Add(-10 * 24 * time.Hour)
 	end := now.Add(20 * 24 * time.Hour)
 	c := &client{
@@ -315,10 +398,14 @@ func (b *bundle) wantUsage(t testing.TB, c *client, want usage) {
 	}
 }
 
-// snapshot is everything in the server except the keys with these prefixes after the hash tag.
+// snapshot is everything in the server, of a shared one all of the client's shard, except the keys with these prefixes after the hash tag.
 func (b *bundle) snapshot(t testing.TB, c *client, except ...string) map[string]string {
 	t.Helper()
-	names, err := b.rdb.Keys(b.ctx, "*").Result()
+	pattern := "*"
+	if b.shared {
+		pattern = tagOf(c) + "*"
+	}
+	names, err := b.rdb.Keys(b.ctx, pattern).Result()
 	if err != nil {
 		t.Fatal(err)
 	}

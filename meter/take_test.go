@@ -11,7 +11,7 @@ import (
 
 func TestDailyCountGivesExactlyItsLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothAlone(t, func(t *testing.T, b *bundle) {
 		other := openMeter(b.ctx, t, b.url)
 		var taken, left atomic.Int64
 		var wg sync.WaitGroup
@@ -43,7 +43,7 @@ func TestDailyCountGivesExactlyItsLimit(t *testing.T) {
 
 func TestGivenBackCountsCanBeTakenAgainAndNoMore(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, b *bundle) {
+	onBothAlone(t, func(t *testing.T, b *bundle) {
 		take := func() meter.Taken {
 			got, err := b.meter.TakeDaily(b.ctx, "name", 2)
 			if err != nil {

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 
 // Groups of packages that rules speak of.
 var (
-	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "config", "telemetry", "internal/faultpoint"}
+	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
 	flows   = []string{"fences", "flush", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
@@ -42,7 +42,8 @@ var layers = []rule{
 	{"account", []string{"fault", "plan"}},
 	{"wallet", []string{"fault"}},
 	{"jsonrpc", []string{"fault"}},
-	{"config", nil},
+	{"redisconn", nil},
+	{"config", []string{"redisconn"}},
 	{"telemetry", []string{"fault", "chain", "plan"}},
 	// The outside; these never import each other.
 	{"store", join(words, []string{"migrations"})},

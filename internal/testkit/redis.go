@@ -26,6 +26,7 @@ type RedisServer struct {
 	program string
 	dir     string
 	port    int
+	busPort int // of a cluster's node; 0 when it is none
 	args    []string
 	process *process.Process
 }
@@ -39,7 +40,7 @@ func WithAppendOnly() RedisOption {
 	return func(r *RedisServer) { r.args = append(r.args, "--appendonly", "yes", "--appendfsync", "always") }
 }
 
-// WithRedisArgs adds options to the server's command line, for instance "--cluster-enabled", "yes".
+// WithRedisArgs adds options to the server's command line, for instance "--requirepass", "secret".
 func WithRedisArgs(args ...string) RedisOption {
 	return func(r *RedisServer) { r.args = append(r.args, args...) }
 }
@@ -64,6 +65,9 @@ func Redis(t testing.TB, options ...RedisOption) *RedisServer {
 	// Another program may take the port between the choice and the start.
 	for range 5 {
 		r.port = freePort(t)
+		if r.busPort != 0 {
+			r.busPort = freePort(t)
+		}
 		r.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port))
 		r.URL = "redis://" + r.Addr + "/0"
 		if r.start(t) {
@@ -131,6 +135,9 @@ func (r *RedisServer) start(t testing.TB) bool {
 		"--bind", "127.0.0.1", "--port", strconv.Itoa(r.port), "--dir", r.dir, "--daemonize", "no",
 		"--save", "", "--maxmemory-policy", "noeviction",
 	}, r.args...)
+	if r.busPort != 0 {
+		args = append(args, "--cluster-port", strconv.Itoa(r.busPort))
+	}
 	p, err := process.Start(process.Spec{
 		Name: "redis-server", Path: r.program, Args: args, Dir: r.dir, LogFile: filepath.Join(r.dir, "redis.log"),
 		Stop: []syscall.Signal{syscall.SIGTERM}, Grace: redisDeadline,

@@ -159,3 +159,33 @@ func TestEachTestHasATemporalNamespaceOfItsOwn(t *testing.T) {
 		})
 	}
 }
+
+func TestClusterServesEverySlotAndOutlivesANode(t *testing.T) {
+	t.Parallel()
+	c := testkit.RedisCluster(t, testkit.WithAppendOnly())
+	clients := make([]*redis.Client, len(c.Nodes))
+	for i, n := range c.Nodes {
+		clients[i] = redisClient(t, n)
+	}
+	for _, key := range []string{"{u0001}:a", "{u0002}:a", "{u0003}:a", "{u0004}:a", "{u0005}:a", "{u0006}:a"} {
+		node := c.NodeOf(t, key)
+		for i, n := range c.Nodes {
+			err := clients[i].Set(t.Context(), key, "v", 0).Err()
+			if _, moved := redis.IsMovedError(err); moved == (n == node) || (n == node && err != nil) {
+				t.Errorf("%s said %v to %s, which %s serves", n.Addr, err, key, node.Addr)
+			}
+		}
+	}
+	node := c.NodeOf(t, "{u0001}:a")
+	node.Kill(t)
+	for i, n := range c.Nodes {
+		if err := clients[i].Ping(t.Context()).Err(); n != node && err != nil {
+			t.Errorf("%s said %v when another was killed", n.Addr, err)
+		}
+	}
+	node.Start(t)
+	c.AwaitWhole(t)
+	if got, err := redisClient(t, node).Get(t.Context(), "{u0001}:a").Result(); err != nil || got != "v" {
+		t.Errorf("got %q (%v) after the restart, want v", got, err)
+	}
+}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/redisconn"
 	"github.com/chainaccess/gateway/upstream"
 )
 
@@ -25,12 +24,14 @@ const boardTimeout = 10 * time.Second
 
 // withBoard lends a board for one command. An error of the board says what to check.
 func withBoard(ctx context.Context, cfg config.Config, use func(context.Context, *upstream.Board) error) error {
-	opts, err := redis.ParseURL(cfg.RedisURL)
+	where, err := redisconn.Parse(cfg.RedisURL)
 	if err != nil {
 		return unreachable("REDIS_URL", "Redis", err)
 	}
-	opts.DialTimeout, opts.DialerRetries, opts.MaxRetries = 2*time.Second, 1, -1
-	rdb := redis.NewClient(opts)
+	rdb, err := redisconn.Open(where, cfg.RedisCertificates())
+	if err != nil {
+		return unreachable("REDIS_URL", "Redis", err)
+	}
 	defer func() { _ = rdb.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()

@@ -47,7 +47,7 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 	if err != nil {
 		return nil, unreachable("DATABASE_URL", "PostgreSQL", err)
 	}
-	m, err := meter.Open(ctx, cfg.RedisURL)
+	m, err := meter.OpenTLS(ctx, cfg.RedisURL, cfg.RedisCertificates())
 	if err != nil {
 		s.Close()
 		return nil, unreachable("REDIS_URL", "Redis", err)
