@@ -45,6 +45,9 @@ type Options struct {
 	// Temporary makes a stack for tests: its data lives in a fresh directory, is written without waiting for the disk and is
 	// removed with the stack, also when the process is killed. DataDir is ignored.
 	Temporary bool
+	// Restartable is for a temporary stack whose PostgreSQL is stopped and started again by StopPostgres and StartPostgres: it keeps
+	// what was committed.
+	Restartable bool
 
 	// DatabaseURL, RedisURL and TemporalAddress name servers that run already. They are checked, used and never stopped.
 	DatabaseURL     string
@@ -67,6 +70,7 @@ type Stack struct {
 	// RedisEmbedded holds when Redis runs inside this process and forgets everything at the stop.
 	RedisEmbedded bool
 
+	postgres  *restartable // nil unless Options.Restartable
 	mu        sync.Mutex
 	started   []component
 	closing   chan struct{}

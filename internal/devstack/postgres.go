@@ -133,10 +133,13 @@ func (s *starter) runPostgres(ctx context.Context, c cluster, password string) e
 	if err := endOrphan(ctx, c.data()); err != nil {
 		return err
 	}
-	var adminURL string
+	var (
+		adminURL string
+		port     int
+	)
 	p, err := s.launch(ctx, func() (attempt, error) {
-		port, err := freePort(ctx)
-		if err != nil {
+		var err error
+		if port, err = freePort(ctx); err != nil {
 			return attempt{}, err
 		}
 		adminURL = postgresURL(password, port, "postgres")
@@ -147,6 +150,11 @@ func (s *starter) runPostgres(ctx context.Context, c cluster, password string) e
 	})
 	if err != nil {
 		return err
+	}
+	if s.opts.Restartable {
+		s.stack.postgres = &restartable{starter: s, cluster: c, process: p, port: port, adminURL: adminURL}
+		s.own(component{name: p.Name(), order: stopPostgreSQL, stop: s.stack.postgres.stop})
+		return nil
 	}
 	s.ownProcess(p, stopPostgreSQL)
 	return nil
@@ -162,7 +170,10 @@ func (s *starter) postgresSpec(c cluster, port int) process.Spec {
 		"timezone=UTC",
 		"log_timezone=UTC",
 	}
-	if s.opts.Temporary {
+	switch {
+	case s.opts.Restartable: // what was committed outlives the server, though not the machine
+		settings = append(settings, "fsync=off")
+	case s.opts.Temporary:
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
 	args := []string{"-D", c.data()}

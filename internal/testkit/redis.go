@@ -29,6 +29,8 @@ type RedisServer struct {
 	busPort int // of a cluster's node; 0 when it is none
 	args    []string
 	process *process.Process
+
+	ownClock bool
 }
 
 // RedisOption changes how a Redis of a test runs.
@@ -139,7 +141,7 @@ func (r *RedisServer) start(t testing.TB) bool {
 		args = append(args, "--cluster-port", strconv.Itoa(r.busPort))
 	}
 	p, err := process.Start(process.Spec{
-		Name: "redis-server", Path: r.program, Args: args, Dir: r.dir, LogFile: filepath.Join(r.dir, "redis.log"),
+		Name: "redis-server", Path: r.program, Args: args, Dir: r.dir, LogFile: filepath.Join(r.dir, "redis.log"), Env: r.environment(t),
 		Stop: []syscall.Signal{syscall.SIGTERM}, Grace: redisDeadline,
 	})
 	if err != nil {

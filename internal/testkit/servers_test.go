@@ -46,6 +46,30 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
+func TestOwnPostgresKeepsWhatWasCommittedOverAnImmediateStop(t *testing.T) {
+	t.Parallel()
+	server := testkit.OwnPostgres(t)
+	conn := connect(t, server.URL)
+	if _, err := conn.Exec(t.Context(), `CREATE TABLE kept (n int)`); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if _, err := conn.Exec(t.Context(), `INSERT INTO kept VALUES ($1)`, n); err != nil {
+			t.Fatal(err)
+		}
+		server.Stop(t)
+		if err := conn.Ping(t.Context()); err == nil {
+			t.Error("a session outlived the server")
+		}
+		server.Start(t)
+		conn = connect(t, server.URL)
+	}
+	var kept int
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM kept`).Scan(&kept); err != nil || kept != 3 {
+		t.Errorf("%d rows are there (%v), want 3", kept, err)
+	}
+}
+
 func TestDatabaseIsDroppedWithItsTest(t *testing.T) { //nolint:tparallel // it looks at what the inner test left
 	t.Parallel()
 	var url string
