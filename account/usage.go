@@ -24,11 +24,12 @@ type UsageLine struct {
 	Units    plan.Units
 }
 
-// UsageBucket is all usage of one account in one ten-second slot and generation. It is sealed: its lines no longer change.
+// UsageBucket is all usage of one account in one ten-second slot and generation. It is sealed: its content no longer changes.
 type UsageBucket struct {
 	Shard      int
 	Slot       time.Time
 	Account    ID
 	Generation string // random, given by the bucket's first writer; the same slot may come back under another one
 	Lines      []UsageLine
+	Latencies  []LatencyLine // how long answered calls took; statistics, which no charge rests on
 }

@@ -10,6 +10,7 @@ type PartitionStore interface {
 	EnsurePartitions(ctx context.Context, from time.Time, days int) (int, error)
 	DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error)
 	DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error)
+	DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error)
 }
 
 // Partitions keeps the tables that grow by the day.
@@ -23,6 +24,8 @@ type PartitionUpkeep struct {
 	DaysAhead      int `json:"days_ahead"`
 	KeepCallDays   int `json:"keep_call_days"`
 	KeepLedgerDays int `json:"keep_ledger_days"` // ledger of flushed usage buckets, not the usage itself
+	// KeepLatencyDays is of how long calls took, by the hour. A schedule that an older program made does not say it: 0 keeps all.
+	KeepLatencyDays int `json:"keep_latency_days"`
 }
 
 // PartitionReport is what an upkeep did.
@@ -30,6 +33,7 @@ type PartitionReport struct {
 	Made            int   `json:"partitions_made"`
 	Dropped         int   `json:"partitions_dropped"`
 	LedgerForgotten int64 `json:"ledger_entries_forgotten"`
+	LatencyDeleted  int64 `json:"latency_rows_deleted"`
 }
 
 // KeepPartitions makes the partitions of the coming days and drops those past their keeping. Repeating it does no harm.
@@ -45,6 +49,11 @@ func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (Pa
 	if report.Dropped, err = p.Store.DropPartitionsBefore(ctx, today.AddDate(0, 0, -in.KeepCallDays)); err != nil {
 		return report, err
 	}
-	report.LedgerForgotten, err = p.Store.DeleteFlushesBefore(ctx, today.AddDate(0, 0, -in.KeepLedgerDays))
+	if report.LedgerForgotten, err = p.Store.DeleteFlushesBefore(ctx, today.AddDate(0, 0, -in.KeepLedgerDays)); err != nil {
+		return report, err
+	}
+	if in.KeepLatencyDays > 0 {
+		report.LatencyDeleted, err = p.Store.DeleteLatencyBefore(ctx, today.AddDate(0, 0, -in.KeepLatencyDays))
+	}
 	return report, err
 }

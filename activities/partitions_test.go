@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
@@ -25,9 +26,11 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 	partitions := &activities.Partitions{Store: s, Now: clock.Now}
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.RegisterActivity(partitions)
-	keep := func() activities.PartitionReport {
+	keepFor := func(latencyDays int) activities.PartitionReport {
 		t.Helper()
-		value, err := env.ExecuteActivity(partitions.KeepPartitions, activities.PartitionUpkeep{DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35})
+		value, err := env.ExecuteActivity(partitions.KeepPartitions, activities.PartitionUpkeep{
+			DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: latencyDays,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,6 +40,15 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 		}
 		return report
 	}
+	keep := func() activities.PartitionReport { t.Helper(); return keepFor(35) }
+	took := account.LatencyLine{Key: account.NewKeyID(), Chain: "eth_mainnet", Service: "rpc", Class: "standard", Outcome: "ok", Calls: 1}
+	for _, at := range []time.Time{clock.Now(), clock.Now().Add(-4 * 24 * time.Hour)} {
+		if err := s.CommitUsage(ctx, []account.UsageBucket{
+			{Slot: at.Truncate(10 * time.Second), Account: account.NewID(), Generation: "a", Latencies: []account.LatencyLine{took}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if got := keep(); got != (activities.PartitionReport{Made: 16}) {
 		t.Errorf("first upkeep did %+v, want today and seven days made of call records and of the ledger", got)
 	}
@@ -44,7 +56,11 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 		t.Errorf("repeated upkeep did %+v, want nothing", got)
 	}
 	clock.Advance(32 * 24 * time.Hour)
-	if got := keep(); got != (activities.PartitionReport{Made: 16, Dropped: 2}) {
-		t.Errorf("upkeep a month later did %+v, want sixteen made and the two days of records past their keeping dropped", got)
+	// The ledger and the latencies of the earlier day are past their keeping, too; a schedule of before latencies deletes none.
+	if got := keepFor(0); got != (activities.PartitionReport{Made: 16, Dropped: 2, LedgerForgotten: 1}) {
+		t.Errorf("upkeep a month later did %+v, want sixteen made and the days past their keeping dropped", got)
+	}
+	if got := keep(); got != (activities.PartitionReport{LatencyDeleted: 1}) {
+		t.Errorf("upkeep deleted %+v, want the latencies of the day past their keeping", got)
 	}
 }

@@ -112,6 +112,7 @@ func parseBucket(shard int, member string, fields map[string]string) (account.Us
 	b := account.UsageBucket{
 		Shard: shard, Slot: time.Unix(slot, 0).UTC(), Account: account.ID{UUID: owner}, Generation: parts[2],
 	}
+	b.Latencies = takeLatencies(fields)
 	b.Lines = parseLines(fields)
 	return b, nil
 }

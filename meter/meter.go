@@ -175,7 +175,7 @@ func (m *Meter) loadScripts(ctx context.Context) error {
 	answers := make(chan error, 1)
 	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
 		var err error
-		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.seed, m.seal, m.take, m.give} {
+		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.seed, m.seal, m.take, m.give, latencyScript} {
 			if err = s.Load(ctx, r).Err(); err != nil {
 				break
 			}

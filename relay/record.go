@@ -47,6 +47,9 @@ func (reply *Reply) record(httpStatus int, written int64) {
 	rec.Upstream, rec.Attempts = c.asked.Upstream, c.asked.Attempts
 	reply.relay.Recorder.Record(rec)
 	reply.count(&rec, outcome)
+	if outcome == telemetry.OK || outcome == telemetry.UpstreamError || outcome == telemetry.Hit {
+		reply.relay.Latencies.Observe(c.subject, &c.metered, rec.Duration)
+	}
 	reply.relay.log.write(&rec, reply.Fault, outcome)
 	if c.span != nil {
 		reply.mark(&rec, outcome)

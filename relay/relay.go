@@ -30,7 +30,8 @@ type Options struct {
 	Fences    *fences.Fences
 	Meter     *meter.Meter
 	Recorder  *store.Recorder
-	Cache     *cache.Cache // of answers that do not change any more; nil keeps none
+	Latencies *meter.Latencies // of answered calls, for statistics; nil counts none
+	Cache     *cache.Cache     // of answers that do not change any more; nil keeps none
 	Links     chain.Links
 	Timeout   time.Duration // of a call, all attempts together
 	MaxAnswer int64         // bytes of one answer

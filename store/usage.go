@@ -15,8 +15,8 @@ import (
 // periodLayout is how usage lines write the start date of their period.
 const periodLayout = time.DateOnly
 
-// CommitUsage adds sealed buckets to the usage hours and, added up apart from them, to the totals of their periods, all of them or none. A
-// bucket that was committed before, by whom ever, is not added again: the ledger of flushes and both books are written in one transaction.
+// CommitUsage adds sealed buckets to the usage and latency hours and, added up apart from them, to the totals of their periods, all of them
+// or none. A bucket that was committed before, by whom ever, is not added again: the ledger of flushes and both books are written in one transaction.
 // A share of an allowance that is reached with it is noticed there too. ErrRejected when the content of a bucket is at fault; any other
 // error may pass.
 func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
@@ -29,6 +29,9 @@ func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) 
 			return err
 		}
 		fresh := freshOf(buckets, entered)
+		if err := addLatency(ctx, q, fresh); err != nil {
+			return err
+		}
 		lines, err := linesOf(fresh)
 		if err != nil || len(lines.Accounts) == 0 {
 			return err

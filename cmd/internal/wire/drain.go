@@ -19,9 +19,10 @@ import (
 
 // What is left over when DRAIN_TIMEOUT has run out has these bounds, one after another.
 const (
-	tellWithin   = 2 * time.Second // calls that were ended are told so
-	endWithin    = 5 * time.Second // what their connections' end did not stop, a submission that has left above all, is settled
-	recordWithin = 5 * time.Second // call records and stored answers are written
+	tellWithin      = 2 * time.Second // calls that were ended are told so
+	endWithin       = 5 * time.Second // what their connections' end did not stop, a submission that has left above all, is settled
+	recordWithin    = 5 * time.Second // latencies, call records and stored answers are written
+	latenciesWithin = 2 * time.Second // of these
 )
 
 // apiServer is an HTTP server whose requests can be ended by the service and waited for.
@@ -40,7 +41,7 @@ func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, 
 	return s
 }
 
-// drain finishes what is under way, calls first, then what they left behind: records, stored answers. What is not over within the time given is ended: it fails by the
+// drain finishes what is under way, calls first, then what they left behind: latencies, records, stored answers. What is not over within the time given is ended: it fails by the
 // service's doing. When drain returns no request is being handled, or its error says that one would not end.
 func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
@@ -59,6 +60,18 @@ func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...f
 		err = errors.Join(err, finish(ctx))
 	}
 	return err
+}
+
+// tolerate finishes within its time what may be lost without harm: statistics, and answers that can be asked for again.
+func tolerate(log *slog.Logger, within time.Duration, finish func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, within)
+		defer cancel()
+		if err := finish(ctx); err != nil {
+			log.Warn("not everything was written before the end; no charge is affected", "error", err)
+		}
+		return nil
+	}
 }
 
 func (s *apiServer) shutdown(ctx context.Context, within time.Duration) error {

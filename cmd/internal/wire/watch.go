@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 )
 
 // watchAPI has the figures of the API role read at each scrape. What it gives listens in the listener's place.
-func watchAPI(b *base, server *apiServer, recorder *store.Recorder, calls *relay.Relay, listener net.Listener) net.Listener {
+func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *meter.Latencies, calls *relay.Relay, listener net.Listener,
+) net.Listener {
 	b.metrics.WatchCache(calls.CacheFigures)
 	counted := &countedListener{Listener: listener}
 	b.metrics.Calls.Expect(b.pool.Chains()...)
@@ -25,6 +27,10 @@ func watchAPI(b *base, server *apiServer, recorder *store.Recorder, calls *relay
 		func() float64 { held, _ := recorder.Buffered(); return float64(held) })
 	b.metrics.Gauge("gateway_call_records_buffer_limit", "Call records that are held at most; more are dropped.",
 		func() float64 { _, most := recorder.Buffered(); return float64(most) })
+	b.metrics.Counter("gateway_latencies_written_total", "Answered calls whose duration reached the meter, for the statistics of their accounts.",
+		func() float64 { return float64(latencies.Written()) })
+	b.metrics.Counter("gateway_latencies_dropped_total", "Answered calls whose duration was left out because the book was full, or lost on its way.",
+		func() float64 { return float64(latencies.Dropped()) })
 	return counted
 }
 

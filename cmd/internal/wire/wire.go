@@ -81,7 +81,7 @@ func ChainNames() []string {
 const boardInterval = 500 * time.Millisecond
 
 // Serve runs the API on listener until ctx ends, then drains: /readyz says so while calls are still taken for cfg.DrainDelay, requests
-// under way are finished within cfg.DrainTimeout, call records are written.
+// under way are finished within cfg.DrainTimeout, latencies and call records are written.
 func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger, reloads Reloads,
 ) error {
 	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
@@ -114,9 +114,11 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	draining := make(chan struct{})
+	//nolint:contextcheck // as the recorder
+	latencies := meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
 	//nolint:contextcheck // it asks the logger for its level, once
 	calls := relay.New(relay.Options{
-		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Cache: answers, Links: links,
+		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Latencies: latencies, Cache: answers, Links: links,
 		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	handler := api.Handler(api.Options{
@@ -125,7 +127,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		Draining: draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	server := newAPIServer(ctx, handler, cfg, log)
-	listener = watchAPI(b, server, recorder, calls, listener)
+	listener = watchAPI(b, server, recorder, latencies, calls, listener)
 
 	// The board is read until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -145,12 +147,8 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	case err = <-failed:
 		close(draining)
 	}
-	err = errors.Join(ignoreClosed(err), server.drain(ctx, cfg.DrainTimeout, recorder.Close, func(ctx context.Context) error {
-		if err := answers.Close(ctx); err != nil {
-			log.Warn("stored answers were not all shared before the end", "error", err) // they will be asked for again
-		}
-		return nil
-	}))
+	err = errors.Join(ignoreClosed(err), server.drain(ctx, cfg.DrainTimeout,
+		tolerate(log, latenciesWithin, latencies.Close), recorder.Close, tolerate(log, recordWithin, answers.Close)))
 	closeTracer(ctx, tracer, log)
 	stopWatching()
 	background.Wait()

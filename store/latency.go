@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// LatencyQuery says whose durations are asked for. What is recorded are hours: the window begins with the hour of Since and ends with
+// that of Until.
+type LatencyQuery struct {
+	Account      account.ID
+	Since, Until time.Time
+	Key          account.KeyID // of this key alone; zero for all
+	Chain        string        // of this chain alone; empty for all
+
+	ByKey, ByChain bool          // told apart
+	Step           time.Duration // in steps of so many hours; zero for the window as a whole
+}
+
+// LatencyFigures are the histograms of one group of calls. A group without calls is not given.
+type LatencyFigures struct {
+	Key   account.KeyID // zero unless told apart
+	Chain string        // empty unless told apart
+	Start time.Time     // of the step or the window
+
+	Relayed account.Latency // answered by an upstream
+	Hits    account.Latency // answered by the cache or the service itself
+}
+
+// Answered is how long all answered calls took, which is what clients see.
+func (f *LatencyFigures) Answered() account.Latency {
+	all := f.Relayed
+	all.Add(&f.Hits)
+	return all
+}
+
+// Latency reads how long an account's answered calls took, in order of time, chain and key. It reads no raw calls: some rows an hour.
+func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, error) {
+	if q.Step < 0 || q.Step%time.Hour != 0 {
+		return nil, fmt.Errorf("read latencies of account %s: a step of %s: ask for whole hours", q.Account, q.Step)
+	}
+	params := db.SumLatencyParams{
+		Account: q.Account.UUID, Since: q.Since.UTC().Truncate(time.Hour), Until: q.Until, OnlyChain: q.Chain,
+		ByKey: q.ByKey, ByChain: q.ByChain, StepSeconds: int64(q.Step / time.Second),
+	}
+	if !q.Key.IsZero() {
+		params.Key = &q.Key.UUID
+	}
+	rows, err := s.queries().SumLatency(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("read latencies of account %s: %w", q.Account, err)
+	}
+	var all []LatencyFigures
+	for _, row := range rows {
+		if row.Bucket >= account.LatencyBuckets {
+			return nil, fmt.Errorf("read latencies of account %s: bucket %d: the record is newer than this program", q.Account, row.Bucket)
+		}
+		key, start := account.KeyID{UUID: row.KeyID}, row.Start.UTC()
+		if n := len(all); n == 0 || all[n-1].Key != key || all[n-1].Chain != row.Chain || !all[n-1].Start.Equal(start) {
+			all = append(all, LatencyFigures{Key: key, Chain: row.Chain, Start: start})
+		}
+		figures := &all[len(all)-1]
+		if row.Outcome == outcomeHit {
+			figures.Hits[row.Bucket] += row.Calls
+		} else {
+			figures.Relayed[row.Bucket] += row.Calls
+		}
+	}
+	return all, nil
+}
+
+// addLatency adds the durations of buckets that are new to the ledger to their hours, within the transaction that enters them there.
+func addLatency(ctx context.Context, q *db.Queries, fresh []*account.UsageBucket) error {
+	total := 0
+	for _, b := range fresh {
+		total += len(b.Latencies)
+	}
+	if total == 0 {
+		return nil
+	}
+	p := newLatencyColumns(total)
+	for _, b := range fresh {
+		for j := range b.Latencies {
+			appendLatency(&p, b, &b.Latencies[j])
+		}
+	}
+	return q.AddLatency(ctx, p)
+}
+
+func newLatencyColumns(n int) db.AddLatencyParams {
+	text := func() []string { return make([]string, 0, n) }
+	return db.AddLatencyParams{
+		Accounts: make([]uuid.UUID, 0, n), Hours: make([]time.Time, 0, n), Keys: make([]uuid.UUID, 0, n), Chains: text(), Services: text(),
+		Classes: text(), Outcomes: text(), Buckets: make([]int16, 0, n), Calls: make([]int64, 0, n),
+	}
+}
+
+func appendLatency(p *db.AddLatencyParams, b *account.UsageBucket, l *account.LatencyLine) {
+	p.Accounts = append(p.Accounts, b.Account.UUID)
+	p.Hours = append(p.Hours, b.Slot.UTC().Truncate(time.Hour))
+	p.Keys = append(p.Keys, l.Key.UUID)
+	p.Chains = append(p.Chains, l.Chain)
+	p.Services = append(p.Services, l.Service)
+	p.Classes = append(p.Classes, l.Class)
+	p.Outcomes = append(p.Outcomes, l.Outcome)
+	p.Buckets = append(p.Buckets, int16(l.Bucket)) //nolint:gosec // a hundred buckets
+	p.Calls = append(p.Calls, l.Calls)
+}
+
+// latencyBatch is how many rows one statement deletes.
+const latencyBatch = 10_000
+
+// DeleteLatencyBefore forgets how long calls took in the hours before the instant, in batches, and returns how many rows went.
+func (s *Store) DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error) {
+	params := db.DeleteLatencyBeforeParams{Before: before.UTC().Truncate(time.Hour), Most: latencyBatch}
+	var total int64
+	for {
+		n, err := s.queries().DeleteLatencyBefore(ctx, params)
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("delete latencies: %w", err)
+		}
+		if n < latencyBatch {
+			return total, nil
+		}
+	}
+}
