@@ -55,6 +55,11 @@ type AccountFences struct {
 	// above 0.
 	SoftCeiling plan.Units
 	SoftRate    RateWindow
+	// Data is whether the data service comes with the plan.
+	Data     bool
+	Services ServiceFences
+	// Packs are drawn after the quota, in this order. None where no quota refuses.
+	Packs []Pack
 }
 
 // KeyFences is the projection of a key into the meter. Only a higher Version replaces another.
@@ -66,6 +71,9 @@ type KeyFences struct {
 	Door    Door
 	// Daily is the allowance of a UTC day; Unlimited for none.
 	Daily plan.Units
+	// MonthlyCap is what the key may use of each period of its account; 0 for no cap.
+	MonthlyCap plan.Units
+	Services   ServiceFences
 }
 
 // Identity is what a key's digest stands for. It holds nothing that changes without a new load, save the account: an
@@ -76,31 +84,4 @@ type Identity struct {
 	Door    Door
 	Plan    string
 	Supply  plan.Supply
-}
-
-// PlanFences is the projection of an account whose periods are calendar months in UTC, at that time: the month that holds it
-// and the next one, both with the plan's quota.
-func PlanFences(id ID, version int64, status Status, p plan.Plan, at time.Time) AccountFences {
-	f := AccountFences{
-		Account: id,
-		Version: version,
-		Status:  status,
-		Rate:    p.Rate,
-		Current: month(p, at),
-	}
-	f.Next = month(p, f.Current.End)
-	if ceiling := p.SoftCeiling(); ceiling != Unlimited {
-		f.SoftCeiling, f.SoftRate = ceiling, p.SoftRate
-	}
-	return f
-}
-
-func month(p plan.Plan, at time.Time) Period {
-	start, end := plan.CalendarMonth(at)
-	return Period{Start: start, End: end, Quota: p.MonthlyQuota()}
-}
-
-// PlanKeyFences is the projection of a key under a plan: a plan that counts by the day fences its key's day.
-func PlanKeyFences(key KeyID, id ID, version int64, status Status, door Door, p plan.Plan) KeyFences {
-	return KeyFences{Key: key, Account: id, Version: version, Status: status, Door: door, Daily: p.DailyQuota()}
 }

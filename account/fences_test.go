@@ -25,7 +25,7 @@ func TestPlanFencesCoverThisMonthAndTheNext(t *testing.T) {
 		{time.Date(2026, 12, 31, 22, 0, 0, 0, time.FixedZone("west", -5*3600)), "2027-01-01", "2027-02-01", "2027-03-01"},
 		{time.Date(2027, 1, 1, 3, 0, 0, 0, time.FixedZone("east", 9*3600)), "2026-12-01", "2027-01-01", "2027-02-01"},
 	} {
-		f := account.PlanFences(id, 7, account.Active, plan.Must(plan.Pro), tc.at)
+		f := account.Terms{Plan: plan.Must(plan.Pro)}.Fences(id, 7, account.Active, account.ServiceFences{}, nil, tc.at)
 		if f.Current.Key() != tc.current || f.Next.Key() != tc.next || f.Next.End.Format(time.DateOnly) != tc.last {
 			t.Errorf("%s: %+v then %+v", tc.at, f.Current, f.Next)
 		}
@@ -42,8 +42,7 @@ func TestPlanFencesProjectTheQuotaOfEachPlan(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	for _, p := range plan.All() {
-		f := account.PlanFences(account.NewID(), 1, account.Suspended, p, at)
-		k := account.PlanKeyFences(account.NewKeyID(), f.Account, 1, account.Active, account.DoorPublic, p)
+		f := account.Terms{Plan: p}.Fences(account.NewID(), 1, account.Suspended, account.ServiceFences{}, nil, at)
 		var quota, daily, ceiling plan.Units
 		switch p.Key {
 		case plan.Door1:
@@ -53,10 +52,10 @@ func TestPlanFencesProjectTheQuotaOfEachPlan(t *testing.T) {
 		default:
 			quota, daily = p.Included, account.Unlimited
 		}
-		if f.Current.Quota != quota || k.Daily != daily || f.SoftCeiling != ceiling || (f.SoftRate.Limit > 0) != (ceiling > 0) {
-			t.Errorf("%s: quota %d, daily %d, ceiling %d", p.Key, f.Current.Quota, k.Daily, f.SoftCeiling)
+		if f.Current.Quota != quota || p.DailyQuota() != daily || f.SoftCeiling != ceiling || (f.SoftRate.Limit > 0) != (ceiling > 0) {
+			t.Errorf("%s: quota %d, daily %d, ceiling %d", p.Key, f.Current.Quota, p.DailyQuota(), f.SoftCeiling)
 		}
-		if f.Rate != p.Rate || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended || k.Account != f.Account {
+		if f.Rate != p.Rate || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended || f.Data != p.Data {
 			t.Errorf("%s: %+v", p.Key, f)
 		}
 	}

@@ -292,17 +292,15 @@ func (g *gateway) identity(key string) account.Identity {
 // suspend suspends the key's account and puts that in force.
 func (g *gateway) suspend(key string) {
 	g.t.Helper()
-	a, err := g.store.SetAccountStatus(g.t.Context(), g.identity(key).Account, account.Suspended)
+	_, err := g.fences.SetStatus(g.t.Context(), g.identity(key).Account, account.Suspended, store.Author{Actor: "test", Origin: "test"})
 	g.must(err)
-	g.must(g.fences.PushAccount(g.t.Context(), a))
 }
 
 // revoke revokes the key and puts that in force.
 func (g *gateway) revoke(key string) {
 	g.t.Helper()
-	k, err := g.store.RevokeKey(g.t.Context(), g.identity(key).Key)
+	_, err := g.fences.RevokeKey(g.t.Context(), g.identity(key).Key, store.Author{Actor: "test", Origin: "test"})
 	g.must(err)
-	g.must(g.fences.PushKey(g.t.Context(), k))
 }
 
 // figures is requests and units of usage lines.
@@ -311,21 +309,28 @@ type figures struct {
 	units    plan.Units
 }
 
-// usage sums the usage lines of the key's account by outcome.
-func (g *gateway) usage(key string) map[string]figures {
+// lines are the usage lines of the key's account.
+func (g *gateway) lines(key string) []account.UsageLine {
 	g.t.Helper()
 	id := g.identity(key).Account
 	buckets, _, err := g.meter.SealedBuckets(g.t.Context(), account.Shard(id), true, 10_000)
 	g.must(err)
-	sums := make(map[string]figures)
+	var lines []account.UsageLine
 	for _, b := range buckets {
-		if b.Account != id {
-			continue
+		if b.Account == id {
+			lines = append(lines, b.Lines...)
 		}
-		for _, line := range b.Lines {
-			f := sums[line.Outcome]
-			sums[line.Outcome] = figures{f.requests + line.Requests, f.units + line.Units}
-		}
+	}
+	return lines
+}
+
+// usage sums the usage lines of the key's account by outcome.
+func (g *gateway) usage(key string) map[string]figures {
+	g.t.Helper()
+	sums := make(map[string]figures)
+	for _, line := range g.lines(key) {
+		f := sums[line.Outcome]
+		sums[line.Outcome] = figures{f.requests + line.Requests, f.units + line.Units}
 	}
 	return sums
 }
@@ -340,6 +345,9 @@ func (g *gateway) counted(key string) (day, period plan.Units) {
 		var sum plan.Units
 		for _, name := range names {
 			n, err := g.meter.Client().Get(g.t.Context(), name).Int64()
+			if err != nil { // a hash
+				n, err = g.meter.Client().HGet(g.t.Context(), name, "u").Int64()
+			}
 			g.must(err)
 			sum += plan.Units(n)
 		}

@@ -115,8 +115,8 @@ var table = [...]Entry{
 	PlanLacksService: {
 		Name: "plan_lacks_service", Code: -32010, HTTP: http.StatusForbidden,
 		Title:   "The plan lacks this service",
-		Meaning: "The data service comes with paid plans and packs. Choose one, or read balances through the relay.",
-		Steps:   []string{"Choose a paid plan or buy a pack.", "Or read balances with eth_getBalance and eth_call through the relay."},
+		Meaning: "The data service comes with paid plans. Choose one, or read balances through the relay.",
+		Steps:   []string{"Choose a paid plan.", "Or read balances with eth_getBalance and eth_call through the relay."},
 	},
 	ServiceOff: {
 		Name: "service_off", Code: -32012, HTTP: http.StatusForbidden,

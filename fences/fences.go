@@ -7,39 +7,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 
 	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
+// Record is what fences read from and write to PostgreSQL.
+type Record interface {
+	FindIdentity(ctx context.Context, digest []byte) (account.Identity, error)
+	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
+	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
+	SumCounters(ctx context.Context, id account.ID, counters []account.Counter) ([]plan.Units, []store.FlushEntry, error)
+	CreateDoorKey(ctx context.Context, a store.NewAccount, k store.NewKey) (store.Account, store.Key, error)
+	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error)
+	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
+	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)
+	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]store.Push, error)
+	DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error
+}
+
+var _ Record = (*store.Store)(nil)
+
 // Fences is safe for concurrent use.
 type Fences struct {
-	store  *store.Store
+	store  Record
 	meter  *meter.Meter
 	now    func() time.Time
 	ids    *identities
 	flight singleflight.Group
 }
 
-// New makes the fences over a store and a meter that it does not own. hasher turns keys into their digests.
-func New(s *store.Store, m *meter.Meter, hasher *account.Hasher, now func() time.Time) *Fences {
+// New makes the fences over a record and a meter that it does not own. hasher turns keys into their digests.
+func New(s Record, m *meter.Meter, hasher *account.Hasher, now func() time.Time) *Fences {
 	return &Fences{store: s, meter: m, now: now, ids: newIdentities(s, hasher, now)}
 }
 
-// maxLoads bounds how often one call may find something missing. Each load mends one thing, and a roll-over of day or period in
-// between may need one more.
-const maxLoads = 5
+// maxLoads bounds how often one call may find something missing, and one load may find that something changed under it. Each load mends one
+// thing, and a roll-over of day or period in between may need one more.
+const maxLoads = 6
 
 var (
 	errStillMissing = errors.New("projections are still missing after loading them")
 	errMoved        = errors.New("the key belongs to another account")
+	errChanging     = errors.New("fences change faster than they are loaded")
 )
 
 // Admit asks the meter, loads what it lacks, and follows a key that moved to another account. It gives the subject that was
@@ -47,7 +63,7 @@ var (
 func (f *Fences) Admit(ctx context.Context, s *meter.Subject, c *meter.Call) (*meter.Subject, meter.Admission, error) {
 	for range maxLoads {
 		a, err := f.meter.Admit(ctx, s, c)
-		if err != nil || (a.Missing == 0 && !a.Moved) {
+		if err != nil || (len(a.Missing) == 0 && !a.Moved) {
 			return s, a, err
 		}
 		if a.Moved {
@@ -56,7 +72,7 @@ func (f *Fences) Admit(ctx context.Context, s *meter.Subject, c *meter.Call) (*m
 			}
 			continue
 		}
-		err = f.load(ctx, s, a.Missing)
+		err = f.load(ctx, s, c.Service, a.Missing)
 		if errors.Is(err, errMoved) {
 			s, err = f.ids.reload(ctx, s)
 		}
@@ -68,13 +84,13 @@ func (f *Fences) Admit(ctx context.Context, s *meter.Subject, c *meter.Call) (*m
 }
 
 // load brings what is missing into the meter, once for all calls that wait for the same.
-func (f *Fences) load(ctx context.Context, s *meter.Subject, missing meter.Missing) error {
-	name := s.Account.String() + s.Key.String() + strconv.Itoa(int(missing))
+func (f *Fences) load(ctx context.Context, s *meter.Subject, service string, missing []string) error {
+	name := s.Account.String() + s.Key.String() + service + strings.Join(missing, ",")
 	result := f.flight.DoChan(name, func() (any, error) {
 		// Not ended with the first caller: others wait for it too.
 		loadCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
-		return nil, f.loadMissing(loadCtx, s, missing)
+		return nil, f.loadMissing(loadCtx, s, service, missing)
 	})
 	select {
 	case r := <-result:
@@ -86,13 +102,56 @@ func (f *Fences) load(ctx context.Context, s *meter.Subject, missing meter.Missi
 
 const loadTimeout = 5 * time.Second
 
-func (f *Fences) loadMissing(ctx context.Context, s *meter.Subject, missing meter.Missing) error {
-	if missing&meter.MissingAccount != 0 {
-		if err := f.loadAccount(ctx, s.Account); err != nil {
+func (f *Fences) loadMissing(ctx context.Context, s *meter.Subject, service string, missing []string) error {
+	var counters []string
+	for _, what := range missing {
+		var err error
+		switch what {
+		case meter.MissingAccount:
+			err = f.loadAccount(ctx, s.Account)
+		case meter.MissingKey:
+			err = f.loadKey(ctx, s)
+		default:
+			counters = append(counters, what)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if missing&meter.MissingKey != 0 {
+	if len(counters) > 0 {
+		return f.seed(ctx, s, service, counters)
+	}
+	return nil
+}
+
+// loadAccount puts an account's fences in force as the record has them. A change that came in between makes it read them again.
+func (f *Fences) loadAccount(ctx context.Context, id account.ID) error {
+	for range maxLoads {
+		load, err := f.meter.BeginLoadAccount(ctx, id)
+		if err != nil {
+			return err
+		}
+		a, err := f.store.LoadAccount(ctx, id)
+		if err != nil {
+			return err
+		}
+		projection, err := f.project(ctx, &a)
+		if err != nil {
+			return err
+		}
+		if done, err := f.meter.PushLoadedAccount(ctx, projection, load); err != nil || done {
+			return err
+		}
+	}
+	return errChanging
+}
+
+func (f *Fences) loadKey(ctx context.Context, s *meter.Subject) error {
+	for range maxLoads {
+		load, err := f.meter.BeginLoadKey(ctx, s.Account, s.Key)
+		if err != nil {
+			return err
+		}
 		k, err := f.store.LoadKey(ctx, s.Key)
 		if err != nil {
 			return err
@@ -100,129 +159,124 @@ func (f *Fences) loadMissing(ctx context.Context, s *meter.Subject, missing mete
 		if k.Account != s.Account {
 			return errMoved // and the meter lost what would have said so
 		}
-		if err := f.meter.PushKey(ctx, keyFences(k)); err != nil {
+		a, err := f.store.LoadAccount(ctx, k.Account)
+		if err != nil {
 			return err
 		}
-	}
-	if missing&(meter.MissingDay|meter.MissingPeriod) != 0 {
-		return f.seed(ctx, s, missing)
-	}
-	return nil
-}
-
-func (f *Fences) loadAccount(ctx context.Context, id account.ID) error {
-	a, err := f.store.LoadAccount(ctx, id)
-	if err != nil {
-		return err
-	}
-	return f.pushAccount(ctx, a)
-}
-
-// PushAccount puts an account's fences in force as they are recorded. Call it after every change and before the change is answered;
-// when it fails, the change is saved but not in force, which is fault.NotYetInForce.
-func (f *Fences) PushAccount(ctx context.Context, a store.Account) error {
-	if err := f.pushAccount(ctx, a); err != nil {
-		return fault.New(fault.NotYetInForce, "").Wrap(err)
-	}
-	return nil
-}
-
-func (f *Fences) pushAccount(ctx context.Context, a store.Account) error {
-	p, ok := plan.Lookup(a.Plan)
-	if !ok {
-		return fmt.Errorf("account %s: unknown plan %q", a.ID, a.Plan)
-	}
-	at, err := f.meter.Now(ctx)
-	if err != nil {
-		return fmt.Errorf("read the meter's time: %w", err)
-	}
-	return f.meter.PushAccount(ctx, account.PlanFences(a.ID, a.Version, a.Status, p, at))
-}
-
-// PushKey puts a key's fences in force as they are recorded. Call it after every change and before the change is answered; when it
-// fails, the change is saved but not in force, which is fault.NotYetInForce.
-func (f *Fences) PushKey(ctx context.Context, k store.Key) error {
-	if err := f.meter.PushKey(ctx, keyFences(k)); err != nil {
-		return fault.New(fault.NotYetInForce, "").Wrap(err)
-	}
-	return nil
-}
-
-func keyFences(k store.Key) account.KeyFences {
-	return account.KeyFences{Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily}
-}
-
-// seed gives lost counters the value they had: what PostgreSQL knows, plus what was not flushed. A flush in between makes both
-// wrong together, so it is tried again.
-func (f *Fences) seed(ctx context.Context, s *meter.Subject, missing meter.Missing) error {
-	for range maxLoads {
-		done, err := f.trySeed(ctx, s, missing)
+		projection, err := f.project(ctx, &a)
+		if err != nil {
+			return err
+		}
+		done, err := f.meter.PushLoadedKey(ctx, k.Fences(), load, projection.Current.Key(), projection.Next.Key())
 		if err != nil || done {
 			return err
 		}
 	}
-	return fmt.Errorf("seed the counters of account %s: a flush came in between %d times", s.Account, maxLoads)
+	return errChanging
 }
 
-func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, missing meter.Missing) (done bool, err error) {
-	now, err := f.meter.Now(ctx)
+// project is the account's projection at the meter's time.
+func (f *Fences) project(ctx context.Context, a *store.Account) (account.AccountFences, error) {
+	at, err := f.meter.NowOf(ctx, a.ID)
+	if err != nil {
+		return account.AccountFences{}, fmt.Errorf("read the meter's time: %w", err)
+	}
+	return a.Fences(at)
+}
+
+// maxSeeds bounds how often counters are seeded before the call asks the meter again, which may lack more by then.
+const maxSeeds = 3
+
+// seed gives lost counters the value they had: what PostgreSQL knows, plus what was not flushed. A flush or a change in between makes both
+// wrong together, so it is tried again.
+func (f *Fences) seed(ctx context.Context, s *meter.Subject, service string, missing []string) error {
+	for range maxSeeds {
+		done, err := f.trySeed(ctx, s, service, missing)
+		if err != nil || done {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, service string, missing []string) (bool, error) {
+	a, err := f.store.LoadAccount(ctx, s.Account)
+	if err != nil {
+		return false, err
+	}
+	k, err := f.store.LoadKey(ctx, s.Key)
+	if err != nil {
+		return false, err
+	}
+	now, err := f.meter.NowOf(ctx, s.Account)
 	if err != nil {
 		return false, fmt.Errorf("read the meter's time: %w", err)
 	}
-	period, keep, err := f.period(ctx, s.Account, now)
+	terms, err := a.Terms()
 	if err != nil {
 		return false, err
 	}
-	epoch, err := f.meter.Epoch(ctx, s.Account)
-	if err != nil {
-		return false, err
-	}
-	figures, err := f.store.Seed(ctx, s.Account, s.Key, period, now)
-	if err != nil {
-		return false, err
-	}
-	held := make([]string, len(figures.Flushed))
-	for i, b := range figures.Flushed {
-		held[i] = meter.BucketName(b.Slot, s.Account, b.Generation)
-	}
-	done = true
-	if missing&meter.MissingDay != 0 {
-		ok, err := f.meter.SeedDay(ctx, s.Account, s.Key, now, epoch, meter.Figure{Units: sum(figures.Day), Buckets: held})
-		if err != nil {
-			return false, err
+	period := terms.Period(now)
+	var counters []account.Counter
+	for _, what := range missing {
+		c, ok := meter.CounterOf(what, s.Key, service, period.Key(), now)
+		if !ok {
+			return false, fmt.Errorf("the meter lacks %q, which this version does not know", what)
 		}
-		done = done && ok
+		counters = append(counters, c)
 	}
-	if missing&meter.MissingPeriod != 0 {
-		ok, err := f.meter.SeedPeriod(ctx, s.Account, period, keep, epoch, meter.Figure{Units: sum(figures.Period), Buckets: held})
-		if err != nil {
-			return false, err
-		}
-		done = done && ok
+	figures, snapshot, err := f.figures(ctx, s.Account, counters, period.End.Sub(now))
+	if err != nil {
+		return false, err
 	}
-	return done, nil
+	snapshot.AccountVersion, snapshot.KeyVersion = a.Version, k.Version
+	done, err := f.meter.Seed(ctx, s.Account, s.Key, figures, snapshot)
+	if err != nil || done {
+		return done, err
+	}
+	// A projection in force that is older than the record belongs to a change that is not pushed yet: push it, or the seed waits for it.
+	return false, f.catchUp(ctx, &a, &k)
 }
 
-const keepAfterPeriod = 40 * 24 * time.Hour
-
-// period is the one that the account's fences put now into, and how long its counter is to be kept.
-func (f *Fences) period(ctx context.Context, id account.ID, now time.Time) (start string, keep time.Duration, err error) {
-	a, err := f.store.LoadAccount(ctx, id)
-	if err != nil {
-		return "", 0, err
+// catchUp puts the recorded fences of an account and a key in force.
+func (f *Fences) catchUp(ctx context.Context, a *store.Account, k *store.Key) error {
+	if err := f.pushAccount(ctx, a); err != nil {
+		return err
 	}
-	p, ok := plan.Lookup(a.Plan)
-	if !ok {
-		return "", 0, fmt.Errorf("account %s: unknown plan %q", id, a.Plan)
-	}
-	current := account.PlanFences(id, a.Version, a.Status, p, now).Current
-	return current.Start.Format(time.DateOnly), current.End.Sub(now) + keepAfterPeriod, nil
+	return f.pushKey(ctx, k, a)
 }
 
-func sum(bySource map[string]store.Figures) plan.Units {
-	var total plan.Units
-	for _, f := range bySource {
-		total += f.Units
+// How long counters are kept: beyond their period or day for late refunds and audits, and packs for as long as they may be drawn.
+const (
+	keepAfterPeriod = 40 * 24 * time.Hour
+	keepDay         = 48 * time.Hour
+	keepPacks       = 400 * 24 * time.Hour
+)
+
+// figures reads what the record knows of counters. left is how long the present period goes on.
+func (f *Fences) figures(ctx context.Context, id account.ID, counters []account.Counter, left time.Duration,
+) ([]meter.Figure, meter.Snapshot, error) {
+	epoch, err := f.meter.Epoch(ctx, id)
+	if err != nil {
+		return nil, meter.Snapshot{}, err
 	}
-	return total
+	sums, flushed, err := f.store.SumCounters(ctx, id, counters)
+	if err != nil {
+		return nil, meter.Snapshot{}, err
+	}
+	snapshot := meter.Snapshot{Epoch: epoch}
+	for _, b := range flushed {
+		snapshot.Flushed = append(snapshot.Flushed, meter.BucketName(b.Slot, id, b.Generation))
+	}
+	figures := make([]meter.Figure, len(counters))
+	for i, c := range counters {
+		keep := left + keepAfterPeriod
+		if !c.Day.IsZero() {
+			keep = keepDay
+		} else if _, ok := account.PackOf(c.Source); ok {
+			keep = keepPacks
+		}
+		figures[i] = meter.Figure{Counter: c, Units: sums[i], Keep: keep}
+	}
+	return figures, snapshot, nil
 }

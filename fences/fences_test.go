@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
@@ -122,18 +121,14 @@ func TestRevokedKeyIsRefusedByEveryProcessFromThePushOn(t *testing.T) {
 		}
 	}
 	testkit.Eventually(t, testTimeout, func() bool { return before.Load() > 200 }, "calls are admitted")
-	k, err := b.store.RevokeKey(b.ctx, h.key.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.fences.PushKey(b.ctx, k); err != nil {
+	if _, err := b.fences.RevokeKey(b.ctx, h.key.ID, author); err != nil {
 		t.Fatal(err)
 	}
 	revoked.Store(true)
 	seen := after.Load()
 	testkit.Eventually(t, testTimeout, func() bool { return after.Load() > seen+200 }, "calls are refused")
-	// A load that read the key before it was revoked, and comes late.
-	if err := b.fences.PushKey(b.ctx, h.key); err != nil {
+	// A change from before the revocation that comes late.
+	if err := b.meter.PushKey(b.ctx, h.key.Fences()); err != nil {
 		t.Fatal(err)
 	}
 	seen = after.Load()
@@ -160,35 +155,12 @@ func TestSuspendedAccountIsRefusedFromThePushOn(t *testing.T) {
 		status account.Status
 		want   string
 	}{{account.Suspended, "account_suspended"}, {account.Active, ""}} {
-		a, err := b.store.SetAccountStatus(b.ctx, h.account.ID, step.status)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.fences.PushAccount(b.ctx, a); err != nil {
+		if _, err := b.fences.SetStatus(b.ctx, h.account.ID, step.status, author); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.admit(t, s, charge(1)); got.Refused != step.want {
 			t.Errorf("%s: %+v, want refusal %q", step.status, got, step.want)
 		}
-	}
-}
-
-func TestChangeThatCannotBePushedIsNotYetInForce(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	h := b.holder(t, plan.Door1, account.Unlimited)
-	k, err := b.store.RevokeKey(b.ctx, h.key.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.redis.Stop(t)
-	for name, err := range map[string]error{"key": b.fences.PushKey(b.ctx, k), "account": b.fences.PushAccount(b.ctx, h.account)} {
-		if refused, ok := errors.AsType[*fault.Error](err); !ok || refused.Reason != fault.NotYetInForce || refused.Cause == nil {
-			t.Errorf("pushing the %s without Redis gave %v, want %s with its cause", name, err, fault.NotYetInForce)
-		}
-	}
-	if _, _, err := b.fences.Admit(b.ctx, b.identify(t, h), charge(1)); err == nil {
-		t.Error("a call was answered without Redis")
 	}
 }
 
@@ -282,7 +254,7 @@ func TestCallerWhoLeavesDoesNotEndTheLoadOfOthers(t *testing.T) {
 		})
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
-		return strings.Contains(b.rdb.Info(b.ctx, "commandstats").Val(), fmt.Sprintf("cmdstat_evalsha:calls=%d,", 1+others))
+		return strings.Contains(b.rdb.Info(b.ctx, "commandstats").Val(), fmt.Sprintf("cmdstat_evalsha:calls=%d,", 2+others)) // the load began with one
 	}, "all have asked the meter")
 	leave()
 	first.Wait()

@@ -34,7 +34,7 @@ const (
 )
 
 type identities struct {
-	store   *store.Store
+	store   Record
 	hasher  *account.Hasher
 	now     func() time.Time
 	known   *lru.Cache[account.Digest, *known]
@@ -49,7 +49,7 @@ type known struct {
 	stale   atomic.Int64 // unix nanoseconds
 }
 
-func newIdentities(s *store.Store, hasher *account.Hasher, now func() time.Time) *identities {
+func newIdentities(s Record, hasher *account.Hasher, now func() time.Time) *identities {
 	return &identities{
 		store: s, hasher: hasher, now: now,
 		known:   newLRU[account.Digest, *known](knownIdentities),

@@ -184,7 +184,7 @@ func TestKnownKeyOutlivesTheRecordAndFollowsItsChanges(t *testing.T) {
 		}
 	}
 	identify(plan.Pro)
-	if _, err := b.store.SetAccountPlan(b.ctx, h.account.ID, plan.Scale); err != nil {
+	if _, err := b.fences.SetPlan(b.ctx, h.account.ID, plan.Must(plan.Scale), author); err != nil {
 		t.Fatal(err)
 	}
 	identify(plan.Pro) // for a minute

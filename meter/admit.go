@@ -81,8 +81,8 @@ func (s *Subject) line(c *Call) string {
 // by bars.
 func (c *Call) check(line string) error {
 	switch {
-	case c.Units < 0:
-		return fmt.Errorf("admit: %d thousandths of units: a call never weighs less than nothing", c.Units)
+	case c.Units < 0 || c.Units > maxUnits:
+		return fmt.Errorf("admit: %d thousandths of units: a call weighs from nothing to %d", c.Units, maxUnits)
 	case c.Mode == WindowOnly && (c.Reason == "" || strings.Contains(c.Reason, "|")):
 		return fmt.Errorf("admit: a request that is wrong in itself needs the name of its fault, not %q", c.Reason)
 	case strings.Count(line, "|") != lineBars:
@@ -90,6 +90,10 @@ func (c *Call) check(line string) error {
 	}
 	return nil
 }
+
+// maxUnits bounds what one call may weigh, far above any weight there is: a mistake in a weight must not run a counter over 2^53, up to
+// which the scripts' numbers are exact.
+const maxUnits = 1_000_000 * plan.Unit
 
 // lineBars is how many bars part the words of Subject.line.
 const lineBars = 6
@@ -99,35 +103,70 @@ type Admission struct {
 	Admitted bool
 	Receipt  Receipt
 
-	// Refused is the name of the reason; Limit, Remaining and Reset describe the fence, Also other fences that would refuse.
+	// Refused is the name of the reason and Scope whose fence it is; Limit, Remaining and Reset describe the fence, Also other fences that
+	// would refuse.
 	Refused          string
+	Scope            Scope
 	Limit, Remaining int64
 	Reset            time.Duration
-	Also             []string
+	Also             []Refusal
 
-	// Missing names projections and counters that must be loaded before the call is admitted once more.
-	Missing Missing
+	// Missing is what must be loaded before the call is admitted once more, as admit.lua names it; empty when nothing is.
+	Missing []string
 	// Moved is set when the key belongs to another account now.
 	Moved bool
 }
 
-// Receipt is what a refund has to know of a charge.
-type Receipt struct {
-	Period string // start date
-	Source string
-	Day    string // days since 1970; empty when no daily allowance was drawn
+// Scope says whose fence refused, where both an account and its key may have one.
+type Scope string
+
+// The scopes.
+const (
+	ScopeAccount Scope = "account"
+	ScopeKey     Scope = "key"
+)
+
+// Refusal names a fence that refuses.
+type Refusal struct {
+	Reason string
+	Scope  Scope // empty where it goes without saying
 }
 
-// Missing is a set of what the meter lacks.
-type Missing uint8
+// Receipt is what a refund has to know of a charge.
+type Receipt struct {
+	Period  string // start date
+	Sources string // account.SourcePlan for all from the plan, or source=thousandths,…
+	Day     string // days since 1970; empty when no daily allowance was drawn
+}
 
-// What may be missing: projections, and counters that are seeded.
+// FromPack says whether any unit was drawn from a pack.
+func (r Receipt) FromPack() bool { return r.Sources != account.SourcePlan && r.Sources != "" }
+
+// What may be missing of projections; everything else is a counter, which CounterOf knows.
 const (
-	MissingAccount Missing = 1 << iota
-	MissingKey
-	MissingDay
-	MissingPeriod
+	MissingAccount = "cfg"
+	MissingKey     = "key"
 )
+
+// CounterOf is the counter that Admission.Missing names, for a call of a key in the period at that time.
+func CounterOf(missing string, key account.KeyID, service, period string, at time.Time) (account.Counter, bool) {
+	switch missing {
+	case "plan":
+		return account.Counter{Period: period, Source: account.SourcePlan}, true
+	case "service":
+		return account.Counter{Period: period, Service: service}, true
+	case "key_units":
+		return account.Counter{Period: period, Key: key}, true
+	case "key_service":
+		return account.Counter{Period: period, Key: key, Service: service}, true
+	case "day":
+		return account.Counter{Day: at, Key: key}, true
+	}
+	if _, ok := account.PackOf(missing); ok {
+		return account.Counter{Source: missing}, true
+	}
+	return account.Counter{}, false
+}
 
 var (
 	modeArgs = [...]any{Charge: "charge", Hit: "hit", WindowOnly: "window"}
@@ -145,7 +184,7 @@ func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, erro
 	}
 	args := []any{
 		evalSHA, m.admit.Hash(), three, s.cfgKey, s.keyKey, s.windowKey,
-		modeArgs[c.Mode], s.accountArg, s.keyArg, int64(c.Units), c.Reason, line, nonce(),
+		modeArgs[c.Mode], s.accountArg, s.keyArg, int64(c.Units), c.Reason, line, nonce(), serviceArg(c.Service),
 	}
 	cmd := redis.NewCmd(ctx, args...)
 	err := m.lanes.do(ctx, cmd)
@@ -172,12 +211,12 @@ func parseAdmission(reply string) (Admission, error) {
 	case "0":
 		var r Receipt
 		r.Period, rest, _ = strings.Cut(rest, "|")
-		r.Source, r.Day, _ = strings.Cut(rest, "|")
+		r.Sources, r.Day, _ = strings.Cut(rest, "|")
 		return Admission{Admitted: true, Receipt: r}, nil
 	case "1":
 		return parseRefusal(rest)
 	case "2":
-		return Admission{Missing: parseMissing(rest)}, nil
+		return Admission{Missing: strings.Split(strings.TrimSuffix(rest, ","), ",")}, nil
 	case "3":
 		return Admission{Moved: true}, nil
 	}
@@ -185,11 +224,11 @@ func parseAdmission(reply string) (Admission, error) {
 }
 
 func parseRefusal(rest string) (Admission, error) {
-	parts := strings.SplitN(rest, "|", 5)
-	if len(parts) != 5 {
+	parts := strings.SplitN(rest, "|", 6)
+	if len(parts) != 6 {
 		return Admission{}, fmt.Errorf("admit: unexpected refusal %q", rest)
 	}
-	a := Admission{Refused: parts[0]}
+	a := Admission{Refused: parts[0], Scope: Scope(parts[5])}
 	var numbers [3]int64
 	for i := range numbers {
 		n, err := strconv.ParseInt(parts[i+1], 10, 64)
@@ -200,26 +239,12 @@ func parseRefusal(rest string) (Admission, error) {
 	}
 	a.Limit, a.Remaining, a.Reset = numbers[0], numbers[1], time.Duration(numbers[2])*time.Millisecond
 	if parts[4] != "" {
-		a.Also = strings.Split(parts[4], ",")
-	}
-	return a, nil
-}
-
-func parseMissing(rest string) Missing {
-	var m Missing
-	for what := range strings.SplitSeq(rest, ",") {
-		switch what {
-		case "cfg":
-			m |= MissingAccount
-		case "key":
-			m |= MissingKey
-		case "day":
-			m |= MissingDay
-		case "period":
-			m |= MissingPeriod
+		for other := range strings.SplitSeq(parts[4], ",") {
+			reason, scope, _ := strings.Cut(other, ":")
+			a.Also = append(a.Also, Refusal{reason, Scope(scope)})
 		}
 	}
-	return m
+	return a, nil
 }
 
 // Refund gives back a charge whose answer the service failed to give, to the counters it came from, once per request id and
@@ -229,13 +254,34 @@ func (m *Meter) Refund(ctx context.Context, s *Subject, c *Call, r Receipt, requ
 		return fmt.Errorf("refund: %d thousandths of units: a charge is never negative", c.Units)
 	}
 	keys := []string{accountTag(s.Account) + "rf:" + request}
-	err := m.run(ctx, m.settle, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Source, r.Day,
-		s.line(c), reason, nonce()).Err()
+	err := m.run(ctx, m.settle, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Sources, r.Day,
+		s.line(c), reason, nonce(), serviceArg(c.Service)).Err()
 	faultpoint.Hit(faultpoint.RefundReplied)
 	if err != nil {
 		return fmt.Errorf("refund: %w", err)
 	}
 	return nil
+}
+
+// serviceArgs are the services as scripts name them, made once.
+var serviceArgs = func() map[string]any {
+	all := make(map[string]any)
+	for _, s := range account.Services() {
+		all[string(s)] = serviceField(string(s))
+	}
+	return all
+}()
+
+func serviceArg(service string) any {
+	if arg, ok := serviceArgs[service]; ok {
+		return arg
+	}
+	return serviceField(service)
+}
+
+// firstEpoch is where the epoch of a shard begins, far from where any other began.
+func firstEpoch() int64 {
+	return int64(rand.Uint64() >> 12) //nolint:gosec // uniqueness, not secrecy; 52 bits stay exact in scripts
 }
 
 // nonce is random, not secret: two buckets of one slot and account must differ even when Redis lost everything in between.

@@ -1,10 +1,10 @@
--- Admits one call, or refuses it, in one round trip. Everything is evaluated first and mutated last; a charge and its usage line
+-- Admits one call, or refuses it, in one round trip. Everything is evaluated first and mutated last; a charge and its usage lines
 -- are written together, so no crash can separate them. Time is the server's.
 --
 -- KEYS  1 {u}:cfg:<account>   projection of the account
 --       2 {u}:key:<key>       projection of the key
 --       3 {u}:win:<account>   rate window: bucket number, count in it, count in the one before, length
---       (day, period and bucket keys carry the same hash tag; their names depend on the server's time)
+--       (counters and buckets carry the same hash tag; their names depend on the server's time)
 -- ARGV  1 mode      charge  a call that will be relayed
 --                   hit     a call answered from the cache: 0 units, counts in the rate window
 --                   window  a request that is wrong in itself: counts in the rate window only
@@ -13,14 +13,23 @@
 --       5 outcome         window mode: the reason's name; otherwise unused
 --       6 line            <key>|<agent>|<chain>|<service>|<method>|<class>|<tier>
 --       7 nonce           random; becomes the generation of a bucket that this call opens
+--       8 service         as projections and counters name it, c:rpc
 --
 -- Returns one string
---       0|<period>|<source>|<day>                        admitted; what a refund needs to know
---       1|<reason>|<limit>|<remaining>|<reset ms>|<also> refused; also = other fences that would refuse, comma-separated
---       2|<what>,…                                       a projection or counter is missing (cfg, key, day, period): load, repeat
+--       0|<period>|<sources>|<day>                       admitted; what a refund needs to know. sources is "plan", or source=units,…
+--       1|<reason>|<limit>|<remaining>|<reset ms>|<also>|<scope>
+--                                                        refused; also = other fences that would refuse, as reason or
+--                                                        reason:scope, comma-separated; scope = account or key, whose the fence is, where both may have one
+--       2|<what>,…                                       a projection (cfg, key) or counter (see below) is missing: load, repeat
 --       3                                                the key moved to another account: load the identity, repeat
 -- A missing or moved call has changed nothing. A refused one has written its usage line; it counts in the window too, unless the key,
 -- the account or the window itself refused.
+--
+-- Counters, each a sum over usage lines; one that no fence of the projections in force asks for is not kept (push.lua):
+--       {u}:per:<account>:<period>  u  units drawn from the plan (plan)      c:<service>  units of a capped service (service)
+--       {u}:kp:<key>:<period>       u  units of a capped key (key_units)     c:<service>  units of a capped service (key_service)
+--       {u}:day:<key>:<day>         units of the UTC day (day)
+--       {u}:pk:<account>            <pack> units drawn from it (pack:<pack>)
 --
 -- Numbers are doubles, exact up to 2^53. They become text through %d alone: Lua's own conversion keeps 14 digits.
 
@@ -34,68 +43,121 @@ local seconds = tonumber(time[1])
 local now_ms = seconds * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- Evaluate: what is known of the account and the key.
--- cfg: status, window limit, window ms, period, period end ms, quota
-local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q')
-local key = call('HMGET', KEYS[2], 'st', 'dy')
+-- cfg: status, window limit, window ms, period, period end ms, quota, soft ceiling, soft limit, soft ms, data, services off,
+-- cap of the service, packs; key: status, day's allowance, cap, services off, cap of the service
+local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q', 'sc', 'sl', 'sw', 'da', 'off', ARGV[8], 'pk')
+local key = call('HMGET', KEYS[2], 'st', 'dy', 'cap', 'off', ARGV[8])
 if key[1] == 'moved' then return '3' end
 if not cfg[1] or not key[1] then
   return '2|' .. (cfg[1] and '' or 'cfg,') .. (key[1] and '' or 'key,')
 end
 
 local tag = string.sub(KEYS[1], 1, 8)
-local period, period_end, quota = cfg[4], tonumber(cfg[5]), tonumber(cfg[6])
+local period, period_end, quota, ceiling = cfg[4], tonumber(cfg[5]), tonumber(cfg[6]), tonumber(cfg[7])
 if now_ms >= period_end then
   local following = call('HMGET', KEYS[1], 'np', 'ne', 'nq')
   period, period_end, quota = following[1], tonumber(following[2]), tonumber(following[3])
   if now_ms >= period_end then return '2|cfg,' end
 end
 
--- The fences, in the order in which they refuse; a further fence joins as one more entry: reason, what is missing without its
--- counter, limit, ms until it opens again. Their counters are read in one command.
-local day, fences, names = '', nil, nil
-local daily = tonumber(key[2])
-if mode == 'charge' and (daily >= 0 or quota >= 0) then
-  fences, names = {}, {}
-  if daily >= 0 then
-    day = format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
-    fences[1] = { 'door_key_day', 'day', daily, DAY_MS - now_ms % DAY_MS }
-    names[1] = tag .. 'day:' .. key_id .. ':' .. day
-  end
-  if quota >= 0 then
-    fences[#fences + 1] = { 'plan_quota', 'period', quota, period_end - now_ms }
-    names[#names + 1] = tag .. 'per:' .. account .. ':' .. period
-  end
-end
+-- refused is the verdict: reason, limit, remaining, ms until it opens again, scope; also are the other fences that would refuse.
+local refused, missing, fences = nil, '', nil
+local charge = mode == 'charge'
+local account_cap, key_cap, key_service_cap, daily
+local per_name, kp_name, day_name, day = nil, nil, nil, ''
+local plan_part, draws = units, nil
 
--- refused is the verdict: reason, limit, remaining, ms until it opens again, other fences that would refuse.
-local refused, missing, blocking = nil, '', ''
 if key[1] ~= 'active' then
   refused = { 'key_invalid', 0, 0, 0, '' }
 elseif cfg[1] ~= 'active' then
   refused = { 'account_suspended', 0, 0, 0, '' }
-elseif fences then
-  -- What each fence says: the first that refuses speaks, and names the others.
-  local values = call('MGET', unpack(names))
-  for i, f in ipairs(fences) do
-    local used = tonumber(values[i])
-    if not used then
-      missing = missing .. f[2] .. ','
-    elseif used + units > f[3] then
-      if refused then
-        refused[5] = refused[5] .. (refused[5] == '' and '' or ',') .. f[1]
-      else
-        refused = { f[1], f[3], math.max(0, f[3] - used), f[4], '' }
+else
+  -- The fences, in the order in which they speak (docs/decisions.md, section 3): each that refuses is an entry.
+  fences = {}
+  if mode ~= 'window' then
+    if cfg[11] and string.find(cfg[11], ARGV[8] .. ',', 1, true) then fences[1] = { 'service_off', 0, 0, 0, 'account' } end
+    if key[4] and string.find(key[4], ARGV[8] .. ',', 1, true) then fences[#fences + 1] = { 'service_off', 0, 0, 0, 'key' } end
+    if ARGV[8] == 'c:data' and not cfg[10] then fences[#fences + 1] = { 'plan_lacks_service', 0, 0, 0, '' } end
+  end
+  local plan_used
+  if charge then account_cap, key_cap, key_service_cap, daily = tonumber(cfg[12]), tonumber(key[3]), tonumber(key[5]), tonumber(key[2]) end
+  if key_cap or key_service_cap then
+    kp_name = tag .. 'kp:' .. key_id .. ':' .. period
+    local used = call('HMGET', kp_name, 'u', ARGV[8])
+    if key_cap then
+      local n = tonumber(used[1])
+      if not n then
+        missing = 'key_units,'
+      elseif n + units > key_cap then
+        fences[#fences + 1] = { 'key_budget', key_cap, math.max(0, key_cap - n), period_end - now_ms, 'key' }
       end
-      blocking = blocking .. (blocking == '' and '' or ',') .. f[1]
     end
+    if key_service_cap then
+      local n = tonumber(used[2])
+      if not n then
+        missing = missing .. 'key_service,'
+      elseif n + units > key_service_cap then
+        fences[#fences + 1] = { 'service_cap', key_service_cap, math.max(0, key_service_cap - n), period_end - now_ms, 'key' }
+      end
+    end
+  end
+  if ceiling or (charge and (quota or account_cap)) then
+    per_name = tag .. 'per:' .. account .. ':' .. period
+    local used = call('HMGET', per_name, 'u', ARGV[8])
+    plan_used = tonumber(used[1])
+    if account_cap then
+      local n = tonumber(used[2])
+      if not n then
+        missing = missing .. 'service,'
+      elseif n + units > account_cap then
+        fences[#fences + 1] = { 'service_cap', account_cap, math.max(0, account_cap - n), period_end - now_ms, 'account' }
+      end
+    end
+    if (quota or ceiling) and not plan_used then missing = missing .. 'plan,' end
+  end
+  if daily then
+    day = format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
+    day_name = tag .. 'day:' .. key_id .. ':' .. day
+    local n = tonumber(call('GET', day_name))
+    if not n then
+      missing = missing .. 'day,'
+    elseif n + units > daily then
+      fences[#fences + 1] = { 'door_key_day', daily, math.max(0, daily - n), DAY_MS - now_ms % DAY_MS, '' }
+    end
+  end
+  if ceiling and plan_used and plan_used >= ceiling then
+    cfg[2], cfg[3] = cfg[8], cfg[9] -- the soft ceiling is passed: for the rest of the period its window is the account's
+  end
+  if charge and quota and plan_used and plan_used + units > quota then
+    -- What the plan has left, then the packs in order of expiry: <id>:<units>:<expires ms>,…
+    plan_part = math.max(0, quota - plan_used)
+    local rest, left = units - plan_part, plan_part
+    if cfg[13] then
+      draws = {}
+      for id, size, expires in string.gmatch(cfg[13], '([^:,]+):(%d+):(%d+)') do
+        if tonumber(expires) > now_ms then
+          local n = tonumber(call('HGET', tag .. 'pk:' .. account, id))
+          if not n then
+            missing = missing .. 'pack:' .. id .. ','
+          else
+            local holds = math.max(0, tonumber(size) - n)
+            local take = math.min(holds, rest)
+            left, rest = left + holds, rest - take
+            if take > 0 then draws[#draws + 1] = { id, take } end
+          end
+        end
+      end
+    end
+    if rest > 0 then fences[#fences + 1] = { 'plan_quota', quota, left, period_end - now_ms, '' } end
   end
 end
 
 -- The sliding window, estimated from two buckets: the share of the previous one that still lies inside it, and the current one.
 -- State of another length, from before a change of plan, does not count.
+local also, first = '', 2
 local limit, per = tonumber(cfg[2]), tonumber(cfg[3])
 local window, current, previous, same, counted, saved = 0, 0, 0, false, false, false
-if limit >= 0 and key[1] == 'active' and cfg[1] == 'active' then
+if limit and fences and not (ceiling and missing ~= '') then
   local offset, stepped = now_ms % per, false
   window = (now_ms - offset) / per
   local state = call('HMGET', KEYS[3], 'w', 'c', 'p', 'l')
@@ -120,12 +182,19 @@ if limit >= 0 and key[1] == 'active' and cfg[1] == 'active' then
     else
       wait = per * (1 - (limit - 1 - current) / previous) - offset
     end
-    refused, missing = { 'rate_window', limit, 0, math.max(1, wait), blocking }, ''
+    refused, missing, first = { 'rate_window', limit, 0, math.max(1, wait), '' }, '', 1
   end
 end
 if missing ~= '' then return '2|' .. missing end
+if fences then
+  refused = refused or fences[1]
+  for i = first, #fences do
+    local f = fences[i]
+    also = also .. (also == '' and '' or ',') .. f[1] .. (f[5] == '' and '' or ':' .. f[5])
+  end
+end
 
--- Mutate: the window, the counters of what is charged, the usage line.
+-- Mutate: the window, the counters of what is charged, the usage lines.
 if counted and same then
   call('HINCRBY', KEYS[3], 'c', 1)
 elseif counted or saved then
@@ -133,26 +202,52 @@ elseif counted or saved then
   call('PEXPIRE', KEYS[3], 2 * per)
 end
 
-local outcome, source = mode, ''
+local outcome, source, each = mode, '', '0'
 if refused then
   outcome = refused[1]
 elseif mode == 'window' then
   outcome = ARGV[5]
-elseif mode == 'charge' then
-  outcome, source = 'ok', 'plan'
-  if names then
-    for _, name in ipairs(names) do call('INCRBY', name, ARGV[4]) end
+elseif charge then
+  outcome, source, each = 'ok', 'plan', ARGV[4]
+  if kp_name then
+    if key_cap then call('HINCRBY', kp_name, 'u', each) end
+    if key_service_cap then call('HINCRBY', kp_name, ARGV[8], each) end
   end
+  if per_name then
+    if plan_part > 0 and (quota or ceiling) then call('HINCRBY', per_name, 'u', format('%d', plan_part)) end
+    if account_cap then call('HINCRBY', per_name, ARGV[8], each) end
+  end
+  if day_name then call('INCRBY', day_name, each) end
 end
 
 -- Usage lines live in the bucket of the current slot; each counts its calls, and ends in what one of them weighs. The first write gives
--- the bucket its generation and lists it as dirty.
+-- the bucket its generation and lists it as dirty. What a call draws from a second source and on is a line that counts units only.
 local slot = format('%d', seconds - seconds % SLOT_SECONDS)
 local bucket = tag .. 'b:' .. slot .. ':' .. account
-local field = period .. '|' .. outcome .. '|' .. source .. '|' .. ARGV[6] .. '|' .. (outcome == 'ok' and ARGV[4] or '0')
+local further
+if draws and draws[1] and not refused then
+  each, further = nil, ''
+  if plan_part > 0 then
+    each = format('%d', plan_part)
+    further = 'plan=' .. each
+  end
+  for _, draw in ipairs(draws) do
+    local from, part = 'pack:' .. draw[1], format('%d', draw[2])
+    call('HINCRBY', tag .. 'pk:' .. account, draw[1], part)
+    further = further .. (further == '' and '' or ',') .. from .. '=' .. part
+    if each then
+      call('HINCRBY', bucket, period .. '|ok|' .. from .. '|' .. ARGV[6] .. '|+' .. part, 1)
+    else
+      source, each = from, part
+    end
+  end
+end
+local field = period .. '|' .. outcome .. '|' .. source .. '|' .. ARGV[6] .. '|' .. each
 if call('HINCRBY', bucket, field, 1) == 1 and call('HSETNX', bucket, 'g', ARGV[7]) == 1 then
   call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
 end
 
-if refused then return format('1|%s|%d|%d|%d|%s', refused[1], refused[2], refused[3], math.ceil(refused[4]), refused[5]) end
-return '0|' .. period .. '|' .. source .. '|' .. day
+if refused then
+  return format('1|%s|%d|%d|%d|%s|%s', refused[1], refused[2], refused[3], math.ceil(refused[4]), also, refused[5])
+end
+return '0|' .. period .. '|' .. (further or source) .. '|' .. day

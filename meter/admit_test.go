@@ -29,7 +29,7 @@ func TestChargeMovesCountersAndUsageTogether(t *testing.T) {
 		c := b.client(t, limits(wideWindow, 10_000, 100_000))
 		r := b.mustAdmit(t, c, charge(1500))
 		b.mustAdmit(t, c, charge(500))
-		want := meter.Receipt{Period: c.account.Current.Key(), Source: "plan", Day: dayKey(c, b.now(t))[len(dayKey(c, b.now(t)))-5:]}
+		want := meter.Receipt{Period: c.account.Current.Key(), Sources: "plan", Day: dayKey(c, b.now(t))[len(dayKey(c, b.now(t)))-5:]}
 		if r != want {
 			t.Errorf("receipt is %+v, want %+v", r, want)
 		}
@@ -79,12 +79,12 @@ func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Rate.Limit = 1000 })
 		b.mustAdmit(t, c, windowOnly("method_unknown"))
 		b.mustAdmit(t, c, hit())
-		if a := b.mustRefuse(t, c, charge(1000), "door_key_day"); !slices.Equal(a.Also, []string{"plan_quota"}) {
-			t.Errorf("also names %q, want plan_quota", a.Also)
+		if a := b.mustRefuse(t, c, charge(1000), "door_key_day"); !slices.Equal(a.Also, []meter.Refusal{{Reason: "plan_quota"}}) {
+			t.Errorf("also names %v, want plan_quota", a.Also)
 		}
 		b.change(t, c, func(_ *account.AccountFences, k *account.KeyFences) { k.Daily = 5000 })
 		if a := b.mustRefuse(t, c, charge(1000), "plan_quota"); len(a.Also) != 0 {
-			t.Errorf("also names %q, want nothing", a.Also)
+			t.Errorf("also names %v, want nothing", a.Also)
 		}
 		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Current.Quota = 5000 })
 		b.mustAdmit(t, c, charge(1000))
@@ -183,27 +183,30 @@ func TestWhatIsMissingIsToldAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, limits(wideWindow, 1000, 1000))
-		want := func(call *meter.Call, missing meter.Missing) {
+		want := func(call *meter.Call, missing ...string) {
 			t.Helper()
 			before := b.snapshot(t, c)
 			a := b.admit(t, c, call)
-			if a.Missing != missing || a.Admitted || a.Refused != "" {
-				t.Errorf("the meter said %+v, want missing %b", a, missing)
+			if !slices.Equal(a.Missing, missing) || a.Admitted || a.Refused != "" {
+				t.Errorf("the meter said %+v, want missing %v", a, missing)
 			}
 			if after := b.snapshot(t, c); !maps.Equal(before, after) {
 				t.Errorf("a missing call changed the meter from\n%v to\n%v", before, after)
 			}
 		}
-		want(charge(1), meter.MissingAccount|meter.MissingKey)
+		want(charge(1), meter.MissingAccount, meter.MissingKey)
 		if err := b.meter.PushAccount(b.ctx, c.account); err != nil {
 			t.Fatal(err)
 		}
+		want(charge(1), meter.MissingAccount, meter.MissingKey) // a change puts nothing where nothing was
+		b.push(t, c)
+		b.rdb.Del(b.ctx, tagOf(c)+"key:"+c.Key.String())
 		want(windowOnly("method_unknown"), meter.MissingKey)
 		b.push(t, c)
-		want(charge(1), meter.MissingDay|meter.MissingPeriod)
-		b.seedPeriod(t, c, c.account.Current.Key(), meter.Figure{})
-		want(charge(1), meter.MissingDay)
-		b.seedDay(t, c, b.now(t), meter.Figure{})
+		want(charge(1), "plan", "day")
+		b.seedPeriod(t, c, c.account.Current.Key(), figure{})
+		want(charge(1), "day")
+		b.seedDay(t, c, b.now(t))
 		b.rdb.Del(b.ctx, tagOf(c)+"cfg:"+c.Account.String())
 		want(hit(), meter.MissingAccount)
 		b.push(t, c)
@@ -218,7 +221,7 @@ func TestMovedKeyIsToldAndChangesNothing(t *testing.T) {
 		b.rdb.HSet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "st", "moved")
 		before := b.snapshot(t, c)
 		for _, call := range []*meter.Call{charge(1), hit(), windowOnly("method_unknown")} {
-			if a := b.admit(t, c, call); !a.Moved || a.Admitted || a.Missing != 0 {
+			if a := b.admit(t, c, call); !a.Moved || a.Admitted || len(a.Missing) != 0 {
 				t.Errorf("the meter said %+v, want moved", a)
 			}
 		}
@@ -255,7 +258,7 @@ func TestLargeFiguresStayExact(t *testing.T) {
 		const quota = 1<<53 - 1
 		c := b.client(t, limits(noWindow, unlimited, quota))
 		b.rdb.Del(b.ctx, periodKey(c, c.account.Current.Key()))
-		b.seedPeriod(t, c, c.account.Current.Key(), meter.Figure{Units: quota - 7})
+		b.seedPeriod(t, c, c.account.Current.Key(), figure{units: quota - 7})
 		a := b.mustRefuse(t, c, charge(8), "plan_quota")
 		if a.Limit != quota || a.Remaining != 7 {
 			t.Errorf("refused with %+v, want limit %d and 7 left", a, int64(quota))
@@ -274,9 +277,10 @@ func TestLargeFiguresStayExact(t *testing.T) {
 		if got := b.usedPeriod(t, c); got != quota-7 {
 			t.Errorf("the counter stands at %d after the refund, want %d", got, int64(quota-7))
 		}
+		const heaviest = 1_000_000 * plan.Unit // what one call may weigh at most
 		whole := b.client(t, limits(noWindow, unlimited, quota))
-		b.mustAdmit(t, whole, charge(quota))
-		b.wantUsage(t, whole, usage{"ok": {1, quota}})
+		b.mustAdmit(t, whole, charge(heaviest))
+		b.wantUsage(t, whole, usage{"ok": {1, int64(heaviest)}})
 	})
 }
 
@@ -288,7 +292,7 @@ func TestCallsThatWouldSpoilTheBooksAreRefusedBeforeRedis(t *testing.T) {
 	withBar := charge(1000)
 	withBar.Method = "eth_call|x"
 	for name, call := range map[string]*meter.Call{
-		"negative units": charge(-1), "no reason": windowOnly(""), "bar in reason": windowOnly("a|b"), "bar in method": withBar,
+		"negative units": charge(-1), "more units than any call": charge(1_000_000*plan.Unit + 1), "overflow": charge(1 << 62), "no reason": windowOnly(""), "bar in reason": windowOnly("a|b"), "bar in method": withBar,
 	} {
 		if a, err := b.meter.Admit(b.ctx, c.Subject, call); err == nil {
 			t.Errorf("%s: the meter said %+v", name, a)
@@ -320,10 +324,10 @@ func TestPeriodRollsOverToTheNextByTheServersClock(t *testing.T) {
 			t.Errorf("the period is said to end in %s", a.Reset)
 		}
 		b.passes(t, end)
-		if a := b.admit(t, c, charge(7000)); a.Missing != meter.MissingPeriod {
+		if a := b.admit(t, c, charge(7000)); !slices.Equal(a.Missing, []string{"plan"}) {
 			t.Fatalf("the meter said %+v after the period's end, want its next counter missing", a)
 		}
-		b.seedPeriod(t, c, c.account.Next.Key(), meter.Figure{})
+		b.seedPeriod(t, c, c.account.Next.Key(), figure{})
 		if got := b.mustAdmit(t, c, charge(7000)).Period; got != c.account.Next.Key() {
 			t.Errorf("charged to %s after the end, want %s", got, c.account.Next.Key())
 		}
@@ -331,7 +335,7 @@ func TestPeriodRollsOverToTheNextByTheServersClock(t *testing.T) {
 			t.Errorf("the period that is over stands at %d, want 5000", got)
 		}
 		b.passes(t, c.account.Next.End)
-		if a := b.admit(t, c, charge(1)); a.Missing != meter.MissingAccount {
+		if a := b.admit(t, c, charge(1)); !slices.Equal(a.Missing, []string{meter.MissingAccount}) {
 			t.Fatalf("the meter said %+v when both periods are over, want the account missing", a)
 		}
 		// Nothing changed but time, so the version is the same.
@@ -339,7 +343,7 @@ func TestPeriodRollsOverToTheNextByTheServersClock(t *testing.T) {
 		c.account.Current.Start, c.account.Current.End = end, end.Add(time.Hour)
 		c.account.Next.End = end.Add(2 * time.Hour)
 		b.push(t, c)
-		b.seed(t, c, meter.Figure{})
+		b.seed(t, c, figure{})
 		b.mustAdmit(t, c, charge(1))
 	})
 }
@@ -365,11 +369,11 @@ func TestDayBeginsAnewAtMidnightUTC(t *testing.T) {
 		t.Errorf("the day is said to end in %s, want 1ms", a.Reset)
 	}
 	b.mini.SetTime(midnight)
-	if a := b.admit(t, c, charge(1000)); a.Missing != meter.MissingDay {
+	if a := b.admit(t, c, charge(1000)); !slices.Equal(a.Missing, []string{"day"}) {
 		t.Fatalf("the meter said %+v at midnight, want the new day's counter missing", a)
 	}
 	// Unflushed usage of the day before is not counted in the new one.
-	b.seedDay(t, c, midnight, meter.Figure{})
+	b.seedDay(t, c, midnight)
 	first := b.mustAdmit(t, c, charge(1000))
 	if first.Day == last.Day {
 		t.Errorf("charged to day %s before and after midnight", first.Day)

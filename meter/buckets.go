@@ -132,14 +132,17 @@ func parseLines(fields map[string]string) []account.UsageLine {
 			line, known = parseLine(words)
 		}
 		requests, err1 := strconv.ParseInt(value, 10, 64)
-		each, err2 := strconv.ParseUint(field[min(bar+1, len(field)):], 10, 63)
+		weight, unitsOnly := strings.CutPrefix(field[min(bar+1, len(field)):], "+")
+		each, err2 := strconv.ParseUint(weight, 10, 63)
 		units, fits := product(requests, int64(each)) //nolint:gosec // 63 bits
 		if err1 != nil || err2 != nil || !known || !fits {
 			lines[field] = &account.UsageLine{Period: fmt.Sprintf("foreign field %q with value %q", field, value)}
 			continue
 		}
 		lines[words] = line
-		line.Requests += requests
+		if !unitsOnly { // what a call drew from a second source and on counts no call
+			line.Requests += requests
+		}
 		line.Units += plan.Units(units)
 	}
 	all := make([]account.UsageLine, 0, len(lines))

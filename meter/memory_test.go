@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/meter"
 )
 
 // An outage refunds every call, and keys are made by anybody: neither may fill the memory for good.
@@ -36,7 +37,7 @@ func TestWindowNamesTheOtherFencesThatWouldRefuse(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 1, Per: 24 * time.Hour}, 1000, 1000))
 		b.mustAdmit(t, c, charge(1000))
-		if a := b.mustRefuse(t, c, charge(1000), "rate_window"); !slices.Equal(a.Also, []string{"door_key_day", "plan_quota"}) {
+		if a := b.mustRefuse(t, c, charge(1000), "rate_window"); !slices.Equal(a.Also, []meter.Refusal{{Reason: "door_key_day"}, {Reason: "plan_quota"}}) {
 			t.Errorf("the window refused beside %v", a.Also)
 		}
 	})

@@ -32,6 +32,9 @@ var settleSource string
 //go:embed push.lua
 var pushSource string
 
+//go:embed load.lua
+var loadSource string
+
 //go:embed seed.lua
 var seedSource string
 
@@ -50,7 +53,7 @@ type Meter struct {
 	lanes     carrier
 	pipelines atomic.Pointer[telemetry.Pipelines]
 
-	admit, settle, push, seed, seal, take, give *redis.Script
+	admit, settle, push, load, seed, seal, take, give *redis.Script
 }
 
 // Open connects to the Redis at address, of which package redisconn says the forms, and loads the scripts.
@@ -78,6 +81,7 @@ func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 		admit:  redis.NewScript(admitSource),
 		settle: redis.NewScript(settleSource),
 		push:   redis.NewScript(pushSource),
+		load:   redis.NewScript(loadSource),
 		seed:   redis.NewScript(seedSource),
 		seal:   redis.NewScript(sealSource),
 		take:   redis.NewScript(takeSource),
@@ -175,7 +179,7 @@ func (m *Meter) loadScripts(ctx context.Context) error {
 	answers := make(chan error, 1)
 	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
 		var err error
-		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.seed, m.seal, m.take, m.give, latencyScript} {
+		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.load, m.seed, m.seal, m.take, m.give, latencyScript} {
 			if err = s.Load(ctx, r).Err(); err != nil {
 				break
 			}

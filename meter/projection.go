@@ -2,91 +2,165 @@ package meter
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
+	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
 )
 
-// PushAccount puts an account's fences in force for every process, unless a higher version is there already, or the same one
+// PushAccount puts an account's fences in force for every process after a change, unless a higher version is there already, or the same one
 // with periods that end as late. A negative rate limit means that there is none.
 func (m *Meter) PushAccount(ctx context.Context, f account.AccountFences) error {
+	_, err := m.pushAccount(ctx, f, "")
+	return err
+}
+
+// PushLoadedAccount is PushAccount for fences that were read because they were missing. It reports false when they may be old by now: begin
+// the load again.
+func (m *Meter) PushLoadedAccount(ctx context.Context, f account.AccountFences, l Load) (bool, error) {
+	return m.pushAccount(ctx, f, string(l))
+}
+
+func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token string) (bool, error) {
 	if f.Rate.Limit >= 0 && f.Rate.Per < time.Millisecond {
-		return fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, f.Rate.Per)
+		return false, fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, f.Rate.Per)
 	}
-	end := f.Current.End.UnixMilli()
-	err := m.run(ctx, m.push, []string{accountTag(f.Account) + "cfg:" + f.Account.String()}, f.Version, end,
-		"st", string(f.Status), "rl", f.Rate.Limit, "rw", f.Rate.Per.Milliseconds(),
-		"p", f.Current.Start.Format(time.DateOnly), "pe", end, "q", int64(f.Current.Quota),
-		"np", f.Next.Start.Format(time.DateOnly), "ne", f.Next.End.UnixMilli(), "nq", int64(f.Next.Quota),
-	).Err()
+	var p projection
+	p.set("st", string(f.Status))
+	if f.Rate.Limit >= 0 {
+		p.set("rl", f.Rate.Limit)
+		p.set("rw", f.Rate.Per.Milliseconds())
+	}
+	p.period("p", "pe", "q", f.Current)
+	p.period("np", "ne", "nq", f.Next)
+	if f.SoftRate.Limit > 0 {
+		p.set("sc", int64(f.SoftCeiling))
+		p.set("sl", f.SoftRate.Limit)
+		p.set("sw", f.SoftRate.Per.Milliseconds())
+		p.asks("u")
+	}
+	if f.Data {
+		p.set("da", 1)
+	}
+	p.services(f.Services)
+	if len(f.Packs) > 0 {
+		p.set("pk", packList(f.Packs))
+	}
+	t, id := accountTag(f.Account), f.Account.String()
+	return m.put(ctx, t, "cfg:"+id, id, &p, f.Version, f.Current.End.UnixMilli(), token,
+		perName(f.Account, f.Current.Key()), perName(f.Account, f.Next.Key()))
+}
+
+// PushKey puts a key's fences in force for every process after a change, unless a higher version is there already. periods are the account's
+// present and next one, by their start dates.
+func (m *Meter) PushKey(ctx context.Context, f account.KeyFences, periods ...string) error {
+	_, err := m.pushKey(ctx, f, "", periods)
+	return err
+}
+
+// PushLoadedKey is PushKey for fences that were read because they were missing. It reports false when they may be old by now: begin the load
+// again.
+func (m *Meter) PushLoadedKey(ctx context.Context, f account.KeyFences, l Load, periods ...string) (bool, error) {
+	return m.pushKey(ctx, f, string(l), periods)
+}
+
+func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, periods []string) (bool, error) {
+	now, err := m.NowOf(ctx, f.Account)
 	if err != nil {
-		return fmt.Errorf("push the fences of account %s: %w", f.Account, err)
+		return false, fmt.Errorf("push the fences of key %s: %w", f.Key, err)
 	}
-	return nil
+	var p projection
+	p.set("st", string(f.Status))
+	if f.Daily >= 0 {
+		p.set("dy", int64(f.Daily))
+		p.asks("day")
+	}
+	if f.MonthlyCap > 0 {
+		p.set("cap", int64(f.MonthlyCap))
+		p.asks("u")
+	}
+	p.services(f.Services)
+	counters := []string{dayName(f.Account, f.Key, now)}
+	for _, period := range periods {
+		counters = append(counters, kpName(f.Account, f.Key, period))
+	}
+	return m.put(ctx, accountTag(f.Account), "key:"+f.Key.String(), f.Key.String(), &p, f.Version, 0, token, counters...)
 }
 
-// PushKey puts a key's fences in force for every process, unless a higher version is there already.
-func (m *Meter) PushKey(ctx context.Context, f account.KeyFences) error {
-	err := m.run(ctx, m.push, []string{accountTag(f.Account) + "key:" + f.Key.String()}, f.Version, 0,
-		"st", string(f.Status), "dy", int64(f.Daily),
-	).Err()
+// projection gathers the fields of a projection, and the counters that they ask for.
+type projection struct {
+	fields []any
+	asked  strings.Builder
+}
+
+func (p *projection) set(field string, value any) { p.fields = append(p.fields, field, value) }
+
+func (p *projection) asks(counter string) { p.asked.WriteString("," + counter) }
+
+func (p *projection) period(start, end, quota string, of account.Period) {
+	p.set(start, of.Key())
+	p.set(end, of.End.UnixMilli())
+	if of.Quota >= 0 {
+		p.set(quota, int64(of.Quota))
+		p.asks("u")
+	}
+}
+
+func (p *projection) services(f account.ServiceFences) {
+	if len(f.Off) > 0 {
+		var off strings.Builder
+		for _, s := range f.Off {
+			off.WriteString(serviceField(string(s)) + ",")
+		}
+		p.set("off", off.String())
+	}
+	for s, limit := range f.Caps {
+		p.set(serviceField(string(s)), int64(limit))
+		p.asks(serviceField(string(s)))
+	}
+}
+
+// serviceField is how projections and counters name a service.
+func serviceField(service string) string { return "c:" + service }
+
+// packList writes packs as <id>:<units>:<expires ms>,…
+func packList(packs []account.Pack) string {
+	var list strings.Builder
+	for _, p := range packs {
+		fmt.Fprintf(&list, "%s:%d:%d,", p.ID, int64(p.Units), p.Expires.UnixMilli())
+	}
+	return list.String()
+}
+
+// put runs push.lua. It reports false when the token of a load has ended.
+func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, version, end int64, token string, counters ...string) (bool, error) {
+	keys := append([]string{tag + name, tag + "ld:" + id}, counters...)
+	args := append([]any{version, end, token, p.asked.String() + ","}, p.fields...)
+	n, err := m.run(ctx, m.push, keys, args...).Int()
 	if err != nil {
-		return fmt.Errorf("push the fences of key %s: %w", f.Key, err)
-	}
-	return nil
-}
-
-// Epoch counts the flushes that dropped buckets of the account's shard. Read it before the figures for Seed are.
-func (m *Meter) Epoch(ctx context.Context, id account.ID) (int64, error) {
-	n, err := m.rdb.Get(ctx, accountTag(id)+"epoch").Int64()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return 0, fmt.Errorf("read the flush epoch: %w", err)
-	}
-	return n, nil
-}
-
-// Figure is what PostgreSQL knows of a counter: a sum, and the flushed buckets which the sum holds already.
-type Figure struct {
-	Units   plan.Units
-	Buckets []string // <slot>:<account>:<generation>
-}
-
-// BucketName is how Figure.Buckets names a bucket.
-func BucketName(slot time.Time, id account.ID, generation string) string {
-	return strconv.FormatInt(slot.Unix(), 10) + ":" + id.String() + ":" + generation
-}
-
-// SeedDay gives a key's counter of the UTC day its value when it is missing. It reports false when a flush came in between: read
-// the epoch and the figure again.
-func (m *Meter) SeedDay(ctx context.Context, id account.ID, key account.KeyID, day time.Time, epoch int64, f Figure) (bool, error) {
-	days := strconv.FormatInt(day.Unix()/86400, 10)
-	counter := accountTag(id) + "day:" + key.String() + ":" + days
-	return m.seedCounter(ctx, counter, id, epoch, f, "day", key.String(), days, 48*time.Hour)
-}
-
-// SeedPeriod gives an account's counter of a period its value when it is missing. It reports false as SeedDay does.
-func (m *Meter) SeedPeriod(ctx context.Context, id account.ID, period string, keep time.Duration, epoch int64, f Figure) (bool, error) {
-	counter := accountTag(id) + "per:" + id.String() + ":" + period
-	return m.seedCounter(ctx, counter, id, epoch, f, "period", "", period, keep)
-}
-
-func (m *Meter) seedCounter(ctx context.Context, counter string, id account.ID, epoch int64, f Figure,
-	kind, key, match string, keep time.Duration,
-) (bool, error) {
-	t := accountTag(id)
-	args := []any{epoch, int64(f.Units), id.String(), kind, key, match, keep.Milliseconds()}
-	for _, b := range f.Buckets {
-		args = append(args, b)
-	}
-	n, err := m.run(ctx, m.seed, []string{counter, t + "dirty", t + "sealed", t + "epoch"}, args...).Int()
-	if err != nil {
-		return false, fmt.Errorf("seed the counter of account %s: %w", id, err)
+		return false, fmt.Errorf("push the fences %s: %w", name, err)
 	}
 	return n >= 0, nil
+}
+
+// Load is a load of projections under way: what it read is put in force only while nothing changed since it began.
+type Load string
+
+// BeginLoadAccount begins the load of an account's fences. Read them from the record after it.
+func (m *Meter) BeginLoadAccount(ctx context.Context, id account.ID) (Load, error) {
+	return m.beginLoad(ctx, accountTag(id)+"ld:"+id.String())
+}
+
+// BeginLoadKey begins the load of a key's fences. Read them from the record after it.
+func (m *Meter) BeginLoadKey(ctx context.Context, id account.ID, key account.KeyID) (Load, error) {
+	return m.beginLoad(ctx, accountTag(id)+"ld:"+key.String())
+}
+
+func (m *Meter) beginLoad(ctx context.Context, name string) (Load, error) {
+	token, err := m.run(ctx, m.load, []string{name}, nonce()).Text()
+	if err != nil {
+		return "", fmt.Errorf("begin to load fences: %w", err)
+	}
+	return Load(token), nil
 }

@@ -1,44 +1,78 @@
--- Seeds a counter that is missing from what PostgreSQL knows plus what is not flushed yet, never from zero.
+-- Seeds counters that are missing from what PostgreSQL knows plus what is not flushed yet, never from zero; or, for an audit, says what they
+-- should be and changes nothing.
 --
--- KEYS  1 the counter        {u}:day:<key>:<day> or {u}:per:<account>:<period>
---       2 {u}:dirty   3 {u}:sealed   4 {u}:epoch
+-- KEYS  1 {u}:cfg:<account>   2 {u}:key:<key>   3 {u}:dirty   4 {u}:sealed   5 {u}:epoch
+--       6… the counters, one for each of the descriptions in ARGV
 -- ARGV  1 epoch      of the shard, read before PostgreSQL was: a flush dropped buckets since when it differs
---       2 figure     thousandths of units that PostgreSQL knows
---       3 account id
---       4 kind       day or period
---       5 key id     kind day: only this key's lines
---       6 match      kind day: days since 1970; kind period: the period's start date
---       7 ttl ms
---       8… buckets of the account which the figure holds already, as <slot>:<account>:<generation>
+--       2 account id
+--       3 version of the account's projection, 4 of the key's, under which these counters were chosen; empty for any
+--       5 audit      1 says what the counters should be
+--       6 n          number of counters, then 8 words for each:
+--           field, empty for a plain string      figure, thousandths of units that PostgreSQL knows      ttl ms
+--           day since 1970      period      source      key      service      whose lines count; empty for all
+--       … buckets of the account which the figures hold already, as <slot>:<account>:<generation>
 --
--- Returns 1 when seeded, 0 when the counter was there, -1 when the epoch differs: read PostgreSQL again.
+-- Returns { 1 } when every counter is there now, { 0 } when the epoch or a version differs: read again. For an audit
+-- { 1, value or -1 when it is not kept, what it should be, … }
 
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-if (redis.call('GET', KEYS[4]) or '0') ~= ARGV[1] then return -1 end
+local call = redis.call
+local epoch = call('GET', KEYS[5])
+local versions = { call('HGET', KEYS[1], 'v') or '', call('HGET', KEYS[2], 'v') or '' }
+if epoch ~= ARGV[1] then return { 0 } end
+if (ARGV[3] ~= '' and versions[1] ~= ARGV[3]) or (ARGV[4] ~= '' and versions[2] ~= ARGV[4]) then return { 0 } end
 
-local tag, account, by_day = string.sub(KEYS[2], 1, 8), ARGV[3], ARGV[4] == 'day'
+local tag, account, audit, n = string.sub(KEYS[3], 1, 8), ARGV[2], ARGV[5] == '1', tonumber(ARGV[6])
+local counters = {}
+for i = 1, n do
+  local at = 6 + (i - 1) * 8
+  counters[i] = {
+    name = KEYS[5 + i], field = ARGV[at + 1], sum = tonumber(ARGV[at + 2]), ttl = ARGV[at + 3],
+    day = tonumber(ARGV[at + 4]), period = ARGV[at + 5], source = ARGV[at + 6], key = ARGV[at + 7], service = ARGV[at + 8],
+  }
+end
 local held = {}
-for i = 8, #ARGV do held[ARGV[i]] = true end
+for i = 6 + n * 8 + 1, #ARGV do held[ARGV[i]] = true end
 
-local sum = tonumber(ARGV[2])
+-- A line's words: period, outcome, source, key, agent, chain, service, method, class, tier, what one call weighs.
+local LINE = '^([^|]*)|[^|]*|([^|]*)|([^|]*)|[^|]*|[^|]*|([^|]*)|[^|]*|[^|]*|[^|]*|%+?(%d+)$'
 local function add(bucket, slot)
-  if by_day and math.floor(tonumber(slot) / 86400) ~= tonumber(ARGV[6]) then return end
-  local all = redis.call('HGETALL', bucket)
+  local day = math.floor(tonumber(slot) / 86400)
+  local all = call('HGETALL', bucket)
   for i = 1, #all, 2 do
-    local period, key, each = string.match(all[i], '^([^|]*)|[^|]*|[^|]*|([^|]*)|.*|(%d+)$')
-    if (by_day and key == ARGV[5]) or (not by_day and period == ARGV[6]) then sum = sum + tonumber(each) * tonumber(all[i + 1]) end
+    local period, source, key, service, each = string.match(all[i], LINE)
+    if each and each ~= '0' then
+      local units = tonumber(each) * tonumber(all[i + 1])
+      for _, c in ipairs(counters) do
+        if (not c.day or c.day == day) and (c.period == '' or c.period == period) and (c.source == '' or c.source == source)
+          and (c.key == '' or c.key == key) and (c.service == '' or c.service == service) then
+          c.sum = c.sum + units
+        end
+      end
+    end
   end
 end
 
-for _, member in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1)) do
+for _, member in ipairs(call('ZRANGE', KEYS[3], 0, -1)) do
   local slot, owner = string.match(member, '^(%d+):(.+)$')
   if owner == account then add(tag .. 'b:' .. member, slot) end
 end
-for _, member in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
+for _, member in ipairs(call('ZRANGE', KEYS[4], 0, -1)) do
   local slot, owner = string.match(member, '^(%d+):([^:]+):')
   if owner == account and not held[member] then add(tag .. 's:' .. member, slot) end
 end
 
--- Below zero only when a charge was lost with its bucket and its refund was not.
-redis.call('SET', KEYS[1], string.format('%d', math.max(0, sum)), 'PX', ARGV[7])
-return 1
+local reply = { 1 }
+for _, c in ipairs(counters) do
+  local value
+  if c.field == '' then value = call('GET', c.name) else value = call('HGET', c.name, c.field) end
+  -- Below zero only when a charge was lost with its bucket and its refund was not.
+  local should = string.format('%d', math.max(0, c.sum))
+  if audit then
+    reply[#reply + 1] = value and tonumber(value) or -1
+    reply[#reply + 1] = tonumber(should)
+  elseif not value then
+    if c.field == '' then call('SET', c.name, should) else call('HSET', c.name, c.field, should) end
+    if call('PTTL', c.name) < tonumber(c.ttl) then call('PEXPIRE', c.name, c.ttl) end
+  end
+end
+return reply

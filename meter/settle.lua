@@ -1,11 +1,12 @@
--- Settles a charged call whose answer the service itself failed to give: a refund line in the current slot, for the charge's own
--- period, and its counters restored. Once per call: repeating it changes nothing.
+-- Settles a charged call whose answer the service itself failed to give: refund lines in the current slot, for the charge's own
+-- period and sources, and its counters restored. Once per call: repeating it changes nothing.
 --
 -- KEYS  1 {u}:rf:<request>    guard
--- ARGV  1 account id   2 key id   3 units (thousandths, not negative)   4 period   5 source   6 day (days since 1970, or empty)
---       7 line         as in admit.lua
+-- ARGV  1 account id   2 key id   3 units (thousandths, not negative)   4 period   5 sources   6 day (days since 1970, or empty)
+--       7 line         as in admit.lua; sources, period and day as its reply gave them
 --       8 reason       name of the fault that the client was answered with
 --       9 nonce        as in admit.lua
+--      10 service      c:rpc
 --
 -- Returns 1 when refunded now, 0 when it was before.
 
@@ -13,15 +14,21 @@ local SLOT_SECONDS = 10
 local GUARD_SECONDS = 300 -- long after the last repeat, soon enough for an outage not to fill the memory
 if not redis.call('SET', KEYS[1], '1', 'NX', 'EX', GUARD_SECONDS) then return 0 end
 
-local account, units, period = ARGV[1], tonumber(ARGV[3]), ARGV[4]
+local account, key, units, period, service = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[10]
 local tag = string.sub(KEYS[1], 1, 8)
--- Never below zero: a counter that was lost and seeded anew may not know the charge, and then owes nothing.
-local function restore(counter)
-  local used = tonumber(redis.call('GET', counter))
-  if used then redis.call('DECRBY', counter, string.format('%d', math.max(0, math.min(units, used)))) end
+-- Never below zero: a counter that was lost and seeded anew may not know the charge, and then owes nothing. One that is not kept stays so.
+local function restore(counter, field, part)
+  local used = tonumber(redis.call('HGET', counter, field))
+  if used then redis.call('HINCRBY', counter, field, string.format('%d', -math.max(0, math.min(part, used)))) end
 end
-if ARGV[6] ~= '' then restore(tag .. 'day:' .. ARGV[2] .. ':' .. ARGV[6]) end
-restore(tag .. 'per:' .. account .. ':' .. period)
+if ARGV[6] ~= '' then
+  local day = tag .. 'day:' .. key .. ':' .. ARGV[6]
+  local used = tonumber(redis.call('GET', day))
+  if used then redis.call('DECRBY', day, string.format('%d', math.max(0, math.min(units, used)))) end
+end
+restore(tag .. 'per:' .. account .. ':' .. period, service, units)
+restore(tag .. 'kp:' .. key .. ':' .. period, 'u', units)
+restore(tag .. 'kp:' .. key .. ':' .. period, service, units)
 
 local seconds = tonumber(redis.call('TIME')[1])
 local slot = seconds - seconds % SLOT_SECONDS
@@ -32,6 +39,19 @@ local bucket = tag .. 'b:' .. slot .. ':' .. account
 if redis.call('HSETNX', bucket, 'g', ARGV[9]) == 1 then
   redis.call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
 end
-redis.call('HINCRBY', bucket, period .. '|refund|' .. ARGV[5] .. '|' .. ARGV[7] .. '|' .. ARGV[3], -1)
+
+-- Each source gets its own part back; the first line takes back the call as well.
+local sources = ARGV[5] == 'plan' and 'plan=' .. ARGV[3] or ARGV[5]
+local form = '|'
+for source, part in string.gmatch(sources, '([^=,]+)=(%d+)') do
+  local pack = string.match(source, '^pack:(.+)$')
+  if pack then
+    restore(tag .. 'pk:' .. account, pack, tonumber(part))
+  else
+    restore(tag .. 'per:' .. account .. ':' .. period, 'u', tonumber(part))
+  end
+  redis.call('HINCRBY', bucket, period .. '|refund|' .. source .. '|' .. ARGV[7] .. form .. part, -1)
+  form = '|+'
+end
 redis.call('HINCRBY', bucket, period .. '|' .. ARGV[8] .. '||' .. ARGV[7] .. '|0', 1)
 return 1

@@ -82,7 +82,7 @@ func TestRefundAfterMidnightGoesToTheDayOfItsCharge(t *testing.T) {
 	r := b.mustAdmit(t, c, charge(2000))
 	b.buckets(t, c) // flushed before the refund comes
 	b.mini.SetTime(midnight.Add(20 * time.Second))
-	b.seedDay(t, c, midnight, meter.Figure{})
+	b.seedDay(t, c, midnight)
 	b.refund(t, c, charge(2000), r, "request")
 	if got := b.counter(t, dayKey(c, midnight.Add(-time.Second))); got != 0 {
 		t.Errorf("the day of the charge stands at %d, want 0", got)
@@ -110,7 +110,7 @@ func TestRefundBelongsToThePeriodOfItsCharge(t *testing.T) {
 		})
 		r := b.mustAdmit(t, c, charge(2000))
 		b.passes(t, end)
-		b.seedPeriod(t, c, c.account.Next.Key(), meter.Figure{})
+		b.seedPeriod(t, c, c.account.Next.Key(), figure{})
 		b.mustAdmit(t, c, charge(3000))
 		b.refund(t, c, charge(2000), r, "request")
 		if old, current := b.usedPeriod(t, c), b.counter(t, periodKey(c, c.account.Next.Key())); old != 0 || current != 3000 {
@@ -138,7 +138,7 @@ func TestRefundNeverMakesAnAllowanceWider(t *testing.T) {
 		if day, period := b.usedDay(t, c), b.usedPeriod(t, c); day != -1 || period != -1 {
 			t.Errorf("a refund made counters, at %d and %d", day, period)
 		}
-		b.seed(t, c, meter.Figure{Units: 500})
+		b.seed(t, c, figure{units: 500})
 		b.refund(t, c, charge(2000), r, "after")
 		if day, period := b.usedDay(t, c), b.usedPeriod(t, c); day != 0 || period != 0 {
 			t.Errorf("the counters stand at %d and %d, want 0", day, period)

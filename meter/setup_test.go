@@ -191,7 +191,7 @@ func (b *bundle) client(t testing.TB, change func(a *account.AccountFences, k *a
 	t.Helper()
 	c := b.stranger(t, change)
 	b.push(t, c)
-	b.seed(t, c, meter.Figure{})
+	b.seed(t, c, figure{})
 	return c
 }
 
@@ -220,15 +220,26 @@ func (b *bundle) stranger(t testing.TB, change func(a *account.AccountFences, k 
 	return c
 }
 
+// push loads a client's fences, as package fences does when the meter lacks them.
 func (b *bundle) push(t testing.TB, c *client) {
 	t.Helper()
-	if err := b.meter.PushAccount(b.ctx, c.account); err != nil {
+	load, err := b.meter.BeginLoadAccount(b.ctx, c.Account)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.meter.PushKey(b.ctx, c.key); err != nil {
+	if ok, err := b.meter.PushLoadedAccount(b.ctx, c.account, load); err != nil || !ok {
+		t.Fatalf("load the account: %t, %v", ok, err)
+	}
+	if load, err = b.meter.BeginLoadKey(b.ctx, c.Account, c.Key); err != nil {
 		t.Fatal(err)
+	}
+	if ok, err := b.meter.PushLoadedKey(b.ctx, c.key, load, c.periods()...); err != nil || !ok {
+		t.Fatalf("load the key: %t, %v", ok, err)
 	}
 }
+
+// periods are the names of the client's present and next period.
+func (c *client) periods() []string { return []string{c.account.Current.Key(), c.account.Next.Key()} }
 
 // change puts a change of a client's fences in force.
 func (b *bundle) change(t testing.TB, c *client, change func(a *account.AccountFences, k *account.KeyFences)) {
@@ -236,30 +247,72 @@ func (b *bundle) change(t testing.TB, c *client, change func(a *account.AccountF
 	change(&c.account, &c.key)
 	c.account.Version++
 	c.key.Version++
-	b.push(t, c)
-}
-
-// seed gives the counters of the current day and period their values, if they are missing.
-func (b *bundle) seed(t testing.TB, c *client, f meter.Figure) {
-	t.Helper()
-	b.seedPeriod(t, c, c.account.Current.Key(), f)
-	b.seedDay(t, c, b.now(t), f)
-}
-
-func (b *bundle) seedPeriod(t testing.TB, c *client, period string, f meter.Figure) {
-	t.Helper()
-	ok, err := b.meter.SeedPeriod(b.ctx, c.Account, period, time.Hour, b.epoch(t, c), f)
-	if err != nil || !ok {
-		t.Fatalf("seed the period: %t, %v", ok, err)
+	if err := b.meter.PushAccount(b.ctx, c.account); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.meter.PushKey(b.ctx, c.key, c.periods()...); err != nil {
+		t.Fatal(err)
 	}
 }
 
-func (b *bundle) seedDay(t testing.TB, c *client, day time.Time, f meter.Figure) {
+// figure is what the record knows of a counter, in a test.
+type figure struct {
+	units   plan.Units
+	flushed []string
+}
+
+// seed gives every counter that the client's fences ask for its value, if it is missing.
+func (b *bundle) seed(t testing.TB, c *client, f figure) {
 	t.Helper()
-	ok, err := b.meter.SeedDay(b.ctx, c.Account, c.Key, day, b.epoch(t, c), f)
-	if err != nil || !ok {
-		t.Fatalf("seed the day: %t, %v", ok, err)
+	period := c.account.Current.Key()
+	var counters []account.Counter
+	if c.account.Current.Quota >= 0 || c.account.SoftRate.Limit > 0 {
+		counters = append(counters, account.Counter{Period: period, Source: account.SourcePlan})
 	}
+	for s := range c.account.Services.Caps {
+		counters = append(counters, account.Counter{Period: period, Service: string(s)})
+	}
+	if c.key.MonthlyCap > 0 {
+		counters = append(counters, account.Counter{Period: period, Key: c.Key})
+	}
+	for s := range c.key.Services.Caps {
+		counters = append(counters, account.Counter{Period: period, Key: c.Key, Service: string(s)})
+	}
+	for _, p := range c.account.Packs {
+		counters = append(counters, account.Counter{Source: p.ID.Source()})
+	}
+	if c.key.Daily >= 0 {
+		counters = append(counters, account.Counter{Day: b.now(t), Key: c.Key})
+	}
+	b.seedCounters(t, c, f, counters...)
+}
+
+func (b *bundle) seedPeriod(t testing.TB, c *client, period string, f figure) {
+	t.Helper()
+	b.seedCounters(t, c, f, account.Counter{Period: period, Source: account.SourcePlan})
+}
+
+func (b *bundle) seedDay(t testing.TB, c *client, day time.Time) {
+	t.Helper()
+	b.seedCounters(t, c, figure{}, account.Counter{Day: day, Key: c.Key})
+}
+
+func (b *bundle) seedCounters(t testing.TB, c *client, f figure, counters ...account.Counter) {
+	t.Helper()
+	ok, err := b.trySeed(t, c, b.epoch(t, c), f, counters...)
+	if err != nil || !ok {
+		t.Fatalf("seed %v: %t, %v", counters, ok, err)
+	}
+}
+
+// trySeed seeds as of an epoch.
+func (b *bundle) trySeed(t testing.TB, c *client, epoch int64, f figure, counters ...account.Counter) (bool, error) {
+	t.Helper()
+	figures := make([]meter.Figure, len(counters))
+	for i, counter := range counters {
+		figures[i] = meter.Figure{Counter: counter, Units: f.units, Keep: time.Hour}
+	}
+	return b.meter.Seed(b.ctx, c.Account, c.Key, figures, meter.Snapshot{Epoch: epoch, Flushed: f.flushed})
 }
 
 func (b *bundle) epoch(t testing.TB, c *client) int64 {
@@ -310,7 +363,7 @@ func (b *bundle) mustAdmit(t testing.TB, c *client, call *meter.Call) meter.Rece
 func (b *bundle) mustRefuse(t testing.TB, c *client, call *meter.Call, reason string) meter.Admission {
 	t.Helper()
 	a := b.admit(t, c, call)
-	if a.Refused != reason || a.Admitted || a.Missing != 0 || a.Moved {
+	if a.Refused != reason || a.Admitted || len(a.Missing) != 0 || a.Moved {
 		t.Fatalf("the meter said %+v, want a refusal for %s", a, reason)
 	}
 	return a
@@ -337,6 +390,9 @@ func (b *bundle) windowOf(c *client) string {
 func (b *bundle) counter(t testing.TB, name string) int64 {
 	t.Helper()
 	n, err := b.rdb.Get(b.ctx, name).Int64()
+	if b.rdb.Type(b.ctx, name).Val() == "hash" {
+		n, err = b.rdb.HGet(b.ctx, name, "u").Int64()
+	}
 	switch {
 	case err == redis.Nil: //nolint:errorlint // go-redis returns it bare
 		return -1

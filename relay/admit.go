@@ -28,9 +28,14 @@ func (r *Relay) admit(ctx context.Context, c *call) *fault.Error {
 		return f.Wrap(err)
 	}
 	if a.Refused != "" {
-		return refusal(a)
+		return refusal(c, a)
 	}
 	c.receipt, c.charged = a.Receipt, c.metered.Mode == meter.Charge
+	if c.charged && a.Receipt.FromPack() {
+		c.supply = plan.Premium // whatever the plan: packs buy premium supply
+	} else {
+		c.supply = subject.Supply
+	}
 	return nil
 }
 
@@ -43,7 +48,7 @@ func (r *Relay) refuse(ctx context.Context, c *call, own *fault.Error) *fault.Er
 	subject, a, err := r.Fences.Admit(ctx, c.subject, &c.metered)
 	c.subject = subject
 	if err == nil && a.Refused != "" {
-		return refusal(a)
+		return refusal(c, a)
 	}
 	return own
 }
@@ -57,7 +62,7 @@ func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, o
 }
 
 // refusal puts the meter's verdict into words.
-func refusal(a meter.Admission) *fault.Error {
+func refusal(c *call, a meter.Admission) *fault.Error {
 	reason, ok := fault.Named(a.Refused)
 	if !ok {
 		reason = fault.InternalFault
@@ -70,16 +75,43 @@ func refusal(a meter.Admission) *fault.Error {
 			f.Window.Limit, f.Window.Remaining = a.Limit/int64(plan.Unit), a.Remaining/int64(plan.Unit)
 		}
 	}
+	switch reason {
+	case fault.ServiceOff:
+		f = f.With("blocked_by", string(a.Scope)).With("service", c.metered.Service).With("enable", enablePath(a.Scope, c.subject))
+	case fault.ServiceCap:
+		f = f.With("scope", string(a.Scope)).With("service", c.metered.Service)
+	case fault.KeyBudget:
+		f = f.With("scope", string(meter.ScopeKey))
+	}
 	if len(a.Also) > 0 {
-		also := make([]map[string]any, 0, len(a.Also))
-		for _, name := range a.Also {
-			if other, ok := fault.Named(name); ok {
-				also = append(also, map[string]any{"code": other.Entry().Code, "reason": name})
-			}
-		}
-		f = f.With("also", also)
+		f = f.With("also", others(a.Also))
 	}
 	return f
+}
+
+// others lists the fences that would have refused as well.
+func others(also []meter.Refusal) []map[string]any {
+	list := make([]map[string]any, 0, len(also))
+	for _, o := range also {
+		reason, ok := fault.Named(o.Reason)
+		if !ok {
+			continue
+		}
+		other := map[string]any{"code": reason.Entry().Code, "reason": o.Reason}
+		if o.Scope != "" {
+			other["scope"] = string(o.Scope)
+		}
+		list = append(list, other)
+	}
+	return list
+}
+
+// enablePath is where a service is switched on again: for the key, or for the account.
+func enablePath(scope meter.Scope, s *meter.Subject) string {
+	if scope == meter.ScopeKey {
+		return "/keys/" + s.Key.String()
+	}
+	return "/settings"
 }
 
 // refund gives a charge back for a failure of the service's own, before the client is told. It gives the failure to tell: another

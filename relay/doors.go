@@ -24,6 +24,8 @@ func nextDoor(f *fault.Error) map[string]string {
 		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s, then keep to " + limit(f) + " requests per second with this key."}
 	case fault.DoorKeyDay:
 		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s until 00:00 UTC, when this key has " + limit(f) + " units again."}
+	case fault.PlanQuota:
+		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s until the month ends, when this key has " + limit(f) + " units again."}
 	case fault.KeyInvalid:
 		return map[string]string{"door": "new_key", "do": "Make a new key without sign-up.", "where": "POST /keys"}
 	default:

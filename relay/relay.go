@@ -94,6 +94,7 @@ type call struct {
 	metered   meter.Call
 	subject   *meter.Subject
 	receipt   meter.Receipt
+	supply    plan.Supply // the subject's, or that of the pack which the call draws from
 	charged   bool
 	asked     upstream.Asked
 	bytes     int64
@@ -187,7 +188,7 @@ const retryNoHead = 5 * time.Second
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
 	ask := &upstream.Request{
-		Method: req.Method, Params: req.Params, Supply: c.subject.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
+		Method: req.Method, Params: req.Params, Supply: c.supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
 		Head: look.short.head, Needs: c.method.NeedsFor(chain.Class(c.metered.Class)),
 		Heavy: c.metered.Class == string(chain.Heavy),
 	}

@@ -2,13 +2,14 @@ package store
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -34,9 +35,32 @@ type Account struct {
 	ID        account.ID
 	Kind      AccountKind
 	Plan      string
+	Custom    *account.Custom // figures of a contract; nil for the plan's
+	Cycle     plan.Cycle
 	Status    account.Status
+	Services  account.ServiceFences
 	Version   int64
 	CreatedAt time.Time
+	// Packs are those that were granted, expired ones too, in the order in which they are drawn. Only LoadAccount and changes fill it.
+	Packs []account.Pack
+}
+
+// Terms is what the account has bought. An error names a plan that this version does not know.
+func (a *Account) Terms() (account.Terms, error) {
+	held, ok := plan.Lookup(a.Plan)
+	if !ok {
+		return account.Terms{}, fmt.Errorf("account %s is on plan %q, which this version does not know", a.ID, a.Plan)
+	}
+	return account.Terms{Plan: held, Custom: a.Custom, Cycle: a.Cycle}, nil
+}
+
+// Fences is the account's projection at a time.
+func (a *Account) Fences(at time.Time) (account.AccountFences, error) {
+	terms, err := a.Terms()
+	if err != nil {
+		return account.AccountFences{}, err
+	}
+	return terms.Fences(a.ID, a.Version, a.Status, a.Services, a.Packs, at), nil
 }
 
 // CreateAccount records a new account, active, at version 1. ErrAccountExists when the id is taken.
@@ -45,7 +69,7 @@ func (s *Store) CreateAccount(ctx context.Context, a NewAccount) (Account, error
 	if err != nil {
 		return Account{}, fmt.Errorf("create account %s: %w", a.ID, conflict(err))
 	}
-	return accountOf(row), nil
+	return accountOf(row)
 }
 
 // CreateDoorKey records an anonymous account and its key together: both or neither. The key's account is a.
@@ -64,8 +88,11 @@ func (s *Store) CreateDoorKey(ctx context.Context, a NewAccount, k NewKey) (Acco
 		if err != nil {
 			return err
 		}
-		made, key = accountOf(accountRow), keyOf(keyRow)
-		return nil
+		if made, err = accountOf(accountRow); err != nil {
+			return err
+		}
+		key, err = keyOf(keyRow)
+		return err
 	})
 	if err != nil {
 		return Account{}, Key{}, fmt.Errorf("create door key %s: %w", k.ID, conflict(err))
@@ -73,46 +100,128 @@ func (s *Store) CreateDoorKey(ctx context.Context, a NewAccount, k NewKey) (Acco
 	return made, key, nil
 }
 
-// LoadAccount reads an account, or ErrNotFound.
+// LoadAccount reads an account with its packs, or ErrNotFound.
 func (s *Store) LoadAccount(ctx context.Context, id account.ID) (Account, error) {
-	row, err := s.queries().GetAccount(ctx, id.UUID)
+	a, err := loadAccount(ctx, s.queries(), id)
 	if err != nil {
-		return Account{}, fmt.Errorf("load account %s: %w", id, found(err))
+		return Account{}, fmt.Errorf("load account %s: %w", id, err)
 	}
-	return accountOf(row), nil
+	return a, nil
 }
 
-// SetAccountStatus makes an account active or suspended and returns it with its new version. Setting the status it has changes
-// nothing. The fence is in force once the meter has that version.
-func (s *Store) SetAccountStatus(ctx context.Context, id account.ID, status account.Status) (Account, error) {
-	row, err := s.queries().SetAccountStatus(ctx, db.SetAccountStatusParams{ID: id.UUID, Status: string(status)})
-	return s.changedAccount(ctx, id, row, err)
-}
-
-// SetAccountPlan moves an account to another plan and returns it with its new version. Setting the plan it has changes nothing.
-func (s *Store) SetAccountPlan(ctx context.Context, id account.ID, planKey string) (Account, error) {
-	row, err := s.queries().SetAccountPlan(ctx, db.SetAccountPlanParams{ID: id.UUID, Plan: planKey})
-	return s.changedAccount(ctx, id, row, err)
-}
-
-// changedAccount reads the account when an update found nothing to change in it.
-func (s *Store) changedAccount(ctx context.Context, id account.ID, row db.Account, err error) (Account, error) {
-	switch {
-	case err == nil:
-		return accountOf(row), nil
-	case errors.Is(err, pgx.ErrNoRows):
-		return s.LoadAccount(ctx, id)
+// loadAccount reads the account before its packs: a pack that is granted in between comes with the next version, and does no harm in this one.
+func loadAccount(ctx context.Context, q *db.Queries, id account.ID) (Account, error) {
+	row, err := q.GetAccount(ctx, id.UUID)
+	if err != nil {
+		return Account{}, found(err)
 	}
-	return Account{}, fmt.Errorf("change account %s: %w", id, err)
+	return withPacks(ctx, q, row)
 }
+
+func withPacks(ctx context.Context, q *db.Queries, row db.Account) (Account, error) {
+	a, err := accountOf(row)
+	if err != nil {
+		return Account{}, err
+	}
+	rows, err := q.ListPacks(ctx, row.ID)
+	if err != nil {
+		return Account{}, err
+	}
+	for _, p := range rows {
+		a.Packs = append(a.Packs, packOf(p).Pack)
+	}
+	return a, nil
+}
+
+// ListAccounts reads up to limit accounts whose id comes after the one given, in the order of their ids, without their packs.
+func (s *Store) ListAccounts(ctx context.Context, after account.ID, limit int) ([]Account, error) {
+	rows, err := s.queries().ListAccountsAfter(ctx, db.ListAccountsAfterParams{After: after.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list accounts: %w", err)
+	}
+	all := make([]Account, len(rows))
+	for i, row := range rows {
+		if all[i], err = accountOf(row); err != nil {
+			return nil, fmt.Errorf("list accounts: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// maxPage bounds what a list gives at once.
+const maxPage = 10_000
 
 func insertAccount(a NewAccount) db.InsertAccountParams {
 	return db.InsertAccountParams{ID: a.ID.UUID, Kind: string(a.Kind), Plan: a.Plan}
 }
 
-func accountOf(row db.Account) Account {
-	return Account{
+func accountOf(row db.Account) (Account, error) {
+	a := Account{
 		ID: account.ID{UUID: row.ID}, Kind: AccountKind(row.Kind), Plan: row.Plan,
 		Status: account.Status(row.Status), Version: row.Version, CreatedAt: row.CreatedAt.UTC(),
+		Cycle: plan.Cycle{Anchor: instant(row.CycleAnchor), Ends: instant(row.CycleEnds)},
 	}
+	if row.CustomQuota != nil && row.CustomRateLimit != nil && row.CustomRateMs != nil {
+		a.Custom = &account.Custom{
+			Quota: plan.Units(*row.CustomQuota),
+			Rate:  account.RateWindow{Limit: *row.CustomRateLimit, Per: time.Duration(*row.CustomRateMs) * time.Millisecond},
+		}
+	}
+	var err error
+	a.Services, err = servicesOf(row.ServicesOff, row.ServiceCaps)
+	return a, err
+}
+
+// servicesOf reads the service fences of a row.
+func servicesOf(off []string, caps []byte) (account.ServiceFences, error) {
+	var f account.ServiceFences
+	for _, name := range off {
+		f.Off = append(f.Off, account.Service(name))
+	}
+	var units map[account.Service]plan.Units
+	var numbers map[account.Service]int64
+	if err := json.Unmarshal(caps, &numbers); err != nil {
+		return f, fmt.Errorf("service_caps: %w", err)
+	}
+	if len(numbers) > 0 {
+		units = make(map[account.Service]plan.Units, len(numbers))
+		for s, n := range numbers {
+			units[s] = plan.Units(n)
+		}
+	}
+	f.Caps = units
+	return f, nil
+}
+
+// servicesRow is the opposite of servicesOf.
+func servicesRow(f account.ServiceFences) (off []string, caps []byte) {
+	off = []string{}
+	for _, s := range f.Off {
+		off = append(off, string(s))
+	}
+	numbers := make(map[account.Service]int64, len(f.Caps))
+	for s, n := range f.Caps {
+		numbers[s] = int64(n)
+	}
+	caps, err := json.Marshal(numbers)
+	if err != nil { // a map of numbers
+		panic(err)
+	}
+	return off, caps
+}
+
+// instant is a nullable time as a Go one, zero for null.
+func instant(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// nullable is the opposite of instant.
+func nullable(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }

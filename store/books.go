@@ -38,6 +38,12 @@ type UsagePeriod struct {
 	Period  string
 }
 
+// Figures is a count of requests and units.
+type Figures struct {
+	Requests int64
+	Units    plan.Units
+}
+
 // UsageBooks are both books of a period, read in one snapshot.
 type UsageBooks struct {
 	Totals   PeriodTotals       // as added up bucket by bucket

@@ -2,11 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/plan"
@@ -33,6 +30,8 @@ type Key struct {
 	Door       account.Door
 	Status     account.Status
 	Daily      plan.Units // allowance of a UTC day; account.Unlimited for none
+	MonthlyCap plan.Units // of each period of its account; 0 for no cap
+	Services   account.ServiceFences
 	Version    int64
 	CreatedAt  time.Time
 	RevokedAt  time.Time
@@ -46,7 +45,7 @@ func (s *Store) CreateKey(ctx context.Context, k NewKey) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("create key %s: %w", k.ID, conflict(err))
 	}
-	return keyOf(row), nil
+	return keyOf(row)
 }
 
 // FindIdentity says what a key's digest stands for, or ErrNotFound. A revoked key is found too: whether it may call is the meter's
@@ -72,7 +71,7 @@ func (s *Store) LoadKey(ctx context.Context, id account.KeyID) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("load key %s: %w", id, found(err))
 	}
-	return keyOf(row), nil
+	return keyOf(row)
 }
 
 // ListKeys reads the keys of an account, revoked ones too, oldest first.
@@ -83,22 +82,11 @@ func (s *Store) ListKeys(ctx context.Context, id account.ID) ([]Key, error) {
 	}
 	keys := make([]Key, len(rows))
 	for i, row := range rows {
-		keys[i] = keyOf(row)
+		if keys[i], err = keyOf(row); err != nil {
+			return nil, fmt.Errorf("list keys of account %s: %w", id, err)
+		}
 	}
 	return keys, nil
-}
-
-// RevokeKey revokes a key and returns it with its new version; the fence is in force once the meter has that version. Revoking
-// again changes nothing and returns the key as it is. ErrNotFound when there is no such key.
-func (s *Store) RevokeKey(ctx context.Context, id account.KeyID) (Key, error) {
-	row, err := s.queries().RevokeKey(ctx, id.UUID)
-	switch {
-	case err == nil:
-		return keyOf(row), nil
-	case errors.Is(err, pgx.ErrNoRows):
-		return s.LoadKey(ctx, id)
-	}
-	return Key{}, fmt.Errorf("revoke key %s: %w", id, err)
 }
 
 func insertKey(k NewKey) db.InsertKeyParams {
@@ -112,20 +100,27 @@ func insertKey(k NewKey) db.InsertKeyParams {
 	return p
 }
 
-func keyOf(row db.Key) Key {
+func keyOf(row db.Key) (Key, error) {
 	k := Key{
 		ID: account.KeyID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Prefix: row.Prefix, Name: row.Name,
 		Door: account.Door(row.Door), Status: account.Status(row.Status), Daily: account.Unlimited, Version: row.Version,
-		CreatedAt: row.CreatedAt.UTC(),
+		CreatedAt: row.CreatedAt.UTC(), RevokedAt: instant(row.RevokedAt), LastUsedAt: instant(row.LastUsedAt),
 	}
 	if row.DailyUnits != nil {
 		k.Daily = plan.Units(*row.DailyUnits)
 	}
-	if row.RevokedAt != nil {
-		k.RevokedAt = row.RevokedAt.UTC()
+	if row.MonthlyCap != nil {
+		k.MonthlyCap = plan.Units(*row.MonthlyCap)
 	}
-	if row.LastUsedAt != nil {
-		k.LastUsedAt = row.LastUsedAt.UTC()
+	var err error
+	k.Services, err = servicesOf(row.ServicesOff, row.ServiceCaps)
+	return k, err
+}
+
+// Fences is the key's projection.
+func (k *Key) Fences() account.KeyFences {
+	return account.KeyFences{
+		Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily, MonthlyCap: k.MonthlyCap,
+		Services: k.Services,
 	}
-	return k
 }

@@ -140,7 +140,10 @@ func TestASmallerPlanIsNoticedWithTheNextCall(t *testing.T) {
 	if got := noticesOf(ctx, t, s, id); len(got) != 0 {
 		t.Fatalf("noticed %v percent of the larger plan", got)
 	}
-	must[store.Account](t)(s.SetAccountPlan(ctx, id, plan.Free))
+	must[store.Account](t)(s.ChangeAccount(ctx, id, "set_plan", operator, func(a *store.Account) error {
+		a.Plan = plan.Free
+		return nil
+	}))
 	commit(ctx, t, s, spent(id, 2, 0))
 	if got := noticesOf(ctx, t, s, id); len(got) != 2 {
 		t.Errorf("noticed %v percent, want 80 and 100", got)

@@ -12,71 +12,61 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Figures is a count of requests and units.
-type Figures struct {
-	Requests int64
-	Units    plan.Units
-}
-
 // FlushEntry names a bucket of an account which is in PostgreSQL already.
 type FlushEntry struct {
 	Slot       time.Time
 	Generation string
 }
 
-// SeedFigures is what a lost counter of the meter begins with: recorded usage by source, and which recent buckets it includes.
-// A counter is the figures plus the meter's buckets that Flushed does not name.
-type SeedFigures struct {
-	Period  map[string]Figures // of the account in the period
-	Day     map[string]Figures // of the key on the UTC day
-	Flushed []FlushEntry       // of the account, by the time of the flush, within ledgerReach
-}
-
 // ledgerReach is how far back a seed lists flushed buckets. A bucket that was flushed is dropped from the meter at the next pass,
 // a second later; the reach covers a meter that was out of reach in between.
 const ledgerReach = 48 * time.Hour
 
-// Seed reads, in one snapshot, what the counters of an account's period and a key's day begin with. Period is the period's start
-// date (2026-11-01); of day only the UTC date counts. Usage of a key before an adoption counts in its day.
-func (s *Store) Seed(ctx context.Context, id account.ID, key account.KeyID, period string, day time.Time) (SeedFigures, error) {
-	start, err := time.Parse(periodLayout, period)
-	if err != nil {
-		return SeedFigures{}, fmt.Errorf("seed account %s: period must be a date like 2026-11-01: %w", id, err)
-	}
-	dayStart := day.UTC().Truncate(24 * time.Hour)
-	var seed SeedFigures
+// SumCounters reads, in one snapshot, what is recorded of an account's counters, in their order, and the account's buckets that these sums
+// hold, by the time of their flush, within ledgerReach. A counter is its sum plus the meter's buckets that are not among them.
+func (s *Store) SumCounters(ctx context.Context, id account.ID, counters []account.Counter) (sums []plan.Units, flushed []FlushEntry, err error) {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error {
-		periodRows, err := q.SumPeriod(ctx, db.SumPeriodParams{Account: id.UUID, Period: start})
+		sums, flushed = make([]plan.Units, len(counters)), nil // a transaction may be tried again
+		for i := range counters {
+			n, err := sumCounter(ctx, q, id, &counters[i])
+			if err != nil {
+				return err
+			}
+			sums[i] = plan.Units(n)
+		}
+		rows, err := q.ListFlushes(ctx, db.ListFlushesParams{Account: id.UUID, WithinSeconds: ledgerReach.Seconds()})
 		if err != nil {
 			return err
 		}
-		seed.Period = make(map[string]Figures, len(periodRows))
-		for _, row := range periodRows {
-			seed.Period[row.Source] = Figures{Requests: row.Requests, Units: plan.Units(row.Units)}
-		}
-		dayRows, err := q.SumKeyDay(ctx, db.SumKeyDayParams{Key: key.UUID, DayStart: dayStart, DayEnd: dayStart.Add(24 * time.Hour)})
-		if err != nil {
-			return err
-		}
-		seed.Day = make(map[string]Figures, len(dayRows))
-		for _, row := range dayRows {
-			seed.Day[row.Source] = Figures{Requests: row.Requests, Units: plan.Units(row.Units)}
-		}
-		flushed, err := q.ListFlushes(ctx, db.ListFlushesParams{Account: id.UUID, WithinSeconds: ledgerReach.Seconds()})
-		if err != nil {
-			return err
-		}
-		seed.Flushed = make([]FlushEntry, len(flushed))
-		for i, row := range flushed {
-			seed.Flushed[i] = FlushEntry{Slot: row.Slot.UTC(), Generation: row.Generation}
+		for _, row := range rows {
+			flushed = append(flushed, FlushEntry{Slot: row.Slot.UTC(), Generation: row.Generation})
 		}
 		return nil
 	})
 	if err != nil {
-		return SeedFigures{}, fmt.Errorf("seed account %s: %w", id, err)
+		return nil, nil, fmt.Errorf("sum the counters of account %s: %w", id, err)
 	}
-	return seed, nil
+	return sums, flushed, nil
+}
+
+func sumCounter(ctx context.Context, q *db.Queries, id account.ID, c *account.Counter) (int64, error) {
+	if !c.Day.IsZero() {
+		day := c.Day.UTC().Truncate(24 * time.Hour)
+		return q.SumKeyDay(ctx, db.SumKeyDayParams{Key: c.Key.UUID, Account: id.UUID, DayStart: day, DayEnd: day.Add(24 * time.Hour)})
+	}
+	if _, ok := account.PackOf(c.Source); ok {
+		return q.SumPack(ctx, db.SumPackParams{Account: id.UUID, Source: c.Source})
+	}
+	period, err := time.Parse(periodLayout, c.Period)
+	if err != nil {
+		return 0, fmt.Errorf("a period must be a date like 2026-11-01: %w", err)
+	}
+	p := db.SumPeriodParams{Account: id.UUID, Period: period, Source: c.Source, Service: c.Service}
+	if !c.Key.IsZero() {
+		p.Key = &c.Key.UUID
+	}
+	return q.SumPeriod(ctx, p)
 }
 
 // UsageHour is the recorded usage of one hour that shares every word of its line.

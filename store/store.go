@@ -25,6 +25,8 @@ var (
 	ErrAccountExists = errors.New("store: account exists already")
 	// ErrAccountMissing says that the account which a new key names does not exist.
 	ErrAccountMissing = errors.New("store: account does not exist; create it first")
+	// ErrRevoked says that a key was to be changed that is revoked for good.
+	ErrRevoked = errors.New("store: the key is revoked")
 	// ErrRejected says that PostgreSQL refuses the content of a row, so that writing it again is in vain.
 	ErrRejected = errors.New("store: content refused")
 )

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -37,14 +38,14 @@ func TestUsageCommittedAgainCountsOnce(t *testing.T) {
 		}
 	}
 	hours := must[[]store.UsageHour](t)(s.ListUsage(ctx, id, "2026-11-01"))
-	got := map[string]store.Figures{}
+	got := map[string]figures{}
 	for _, h := range hours {
-		got[h.Outcome] = store.Figures{Requests: h.Requests, Units: h.Units}
+		got[h.Outcome] = figures{Requests: h.Requests, Units: h.Units}
 		if want := slot.Truncate(time.Hour); !h.Hour.Equal(want) || h.Key != key {
 			t.Errorf("row is of hour %s and key %s, want %s and %s", h.Hour, h.Key, want, key)
 		}
 	}
-	want := map[string]store.Figures{
+	want := map[string]figures{
 		"ok": {Requests: 7, Units: unitsOf(7)}, "hit": {Requests: 2}, "refund": {Requests: -1, Units: unitsOf(-1)},
 	}
 	for outcome, figures := range want {
@@ -55,6 +56,12 @@ func TestUsageCommittedAgainCountsOnce(t *testing.T) {
 	if len(hours) != len(want) {
 		t.Errorf("%d rows, want %d", len(hours), len(want))
 	}
+}
+
+// figures is requests and units of usage lines.
+type figures struct {
+	Requests int64
+	Units    plan.Units
 }
 
 func TestConcurrentCommitsOfTheSameBucketsCountOnce(t *testing.T) {
@@ -76,47 +83,68 @@ func TestConcurrentCommitsOfTheSameBucketsCountOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	seed := must[store.SeedFigures](t)(s.Seed(ctx, id, key, "2026-11-01", slot))
-	if got := seed.Period["day"]; got.Requests != slots || got.Units != unitsOf(slots) {
-		t.Errorf("counted %+v, want %d", got, slots)
+	sums, flushed, err := s.SumCounters(ctx, id, []account.Counter{{Period: "2026-11-01", Source: "day"}})
+	if err != nil || sums[0] != unitsOf(slots) {
+		t.Errorf("counted %v, %v, want %d", sums, err, slots)
 	}
-	if len(seed.Flushed) != slots {
-		t.Errorf("ledger names %d buckets, want %d", len(seed.Flushed), slots)
+	if len(flushed) != slots {
+		t.Errorf("ledger names %d buckets, want %d", len(flushed), slots)
 	}
 }
 
-func TestSeedSeparatesPeriodDayAndSource(t *testing.T) {
+func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key, other := account.NewID(), account.NewKeyID(), account.NewKeyID()
-	yesterday := lineOf(key, "ok", "day", 5, 5)
-	earlier := lineOf(key, "ok", "plan", 9, 9)
+	pack := account.NewPackID().Source()
+	earlier := lineOf(key, "ok", pack, 9, 9)
 	earlier.Period = "2026-10-01"
+	gas := lineOf(key, "ok", "plan", 16, 16)
+	gas.Service = "gas"
 	err := s.CommitUsage(ctx, []account.UsageBucket{
-		bucketOf(id, slot, "a", lineOf(key, "ok", "day", 1, 1), lineOf(key, "ok", "plan", 2, 4), lineOf(other, "ok", "day", 8, 8)),
-		bucketOf(id, slot.Add(-24*time.Hour), "b", yesterday),
+		bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 1, 1), lineOf(key, "ok", pack, 2, 4), lineOf(other, "ok", "plan", 8, 8), gas),
+		bucketOf(id, slot.Add(-24*time.Hour), "b", lineOf(key, "ok", "plan", 32, 32)),
 		bucketOf(id, slot.Add(-24*31*time.Hour), "c", earlier),
+		bucketOf(account.NewID(), slot, "d", lineOf(key, "ok", "plan", 64, 64)), // another account's, of a key that moved
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := must[store.SeedFigures](t)(s.Seed(ctx, id, key, "2026-11-01", slot.Add(13*time.Hour)))
-	if got, want := seed.Period["day"].Units, unitsOf(14); got != want {
-		t.Errorf("period, source day: %s, want %s", got, want)
+	const period = "2026-11-01"
+	counters := map[string]struct {
+		counter account.Counter
+		want    int64
+	}{
+		"plan":                   {account.Counter{Period: period, Source: account.SourcePlan}, 1 + 8 + 16 + 32},
+		"service":                {account.Counter{Period: period, Service: "gas"}, 16},
+		"key":                    {account.Counter{Period: period, Key: key}, 1 + 4 + 16 + 32},
+		"service of a key":       {account.Counter{Period: period, Key: key, Service: "rpc"}, 1 + 4 + 32},
+		"other key":              {account.Counter{Period: period, Key: other}, 8},
+		"pack of whatever month": {account.Counter{Source: pack}, 4 + 9},
+		"day":                    {account.Counter{Day: slot.Add(13 * time.Hour), Key: key}, 1 + 4 + 16},
+		"nothing yet":            {account.Counter{Period: "2026-12-01", Key: key}, 0},
 	}
-	if got, want := seed.Period["plan"].Units, unitsOf(4); got != want {
-		t.Errorf("period, source plan: %s, want %s", got, want)
+	var asked []account.Counter
+	var names []string
+	for name, c := range counters {
+		asked, names = append(asked, c.counter), append(names, name)
 	}
-	if got, want := seed.Day["day"].Units, unitsOf(1); got != want {
-		t.Errorf("day of the key, source day: %s, want %s", got, want)
+	sums, flushed, err := s.SumCounters(ctx, id, asked)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(seed.Flushed) != 3 {
-		t.Errorf("ledger names %v, want all three buckets: they were flushed just now", seed.Flushed)
+	for i, name := range names {
+		if want := unitsOf(counters[name].want); sums[i] != want {
+			t.Errorf("%s: %s, want %s", name, sums[i], want)
+		}
+	}
+	if len(flushed) != 3 {
+		t.Errorf("ledger names %v, want the account's three buckets: they were flushed just now", flushed)
 	}
 	if got := must[int64](t)(s.DeleteFlushesBefore(ctx, slot)); got != 2 {
 		t.Errorf("forgot %d ledger entries, want 2", got)
 	}
-	if _, err := s.Seed(ctx, id, key, "November", slot); err == nil {
+	if _, _, err := s.SumCounters(ctx, id, []account.Counter{{Period: "November", Key: key}}); err == nil {
 		t.Error("a period that is no date was accepted")
 	}
 }
@@ -130,9 +158,9 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 	if err := s.CommitUsage(ctx, []account.UsageBucket{good, bad}); err == nil {
 		t.Fatal("usage without an outcome was accepted")
 	}
-	seed := must[store.SeedFigures](t)(s.Seed(ctx, id, key, "2026-11-01", slot))
-	if len(seed.Flushed) != 0 || len(seed.Period) != 0 {
-		t.Errorf("a failed commit left %+v behind", seed)
+	sums, flushed, err := s.SumCounters(ctx, id, []account.Counter{{Period: "2026-11-01", Key: key}})
+	if err != nil || len(flushed) != 0 || sums[0] != 0 {
+		t.Errorf("a failed commit left %v in %v behind, %v", sums, flushed, err)
 	}
 	if err := s.CommitUsage(ctx, []account.UsageBucket{good}); err != nil {
 		t.Errorf("the good bucket alone: %v", err)

@@ -7,12 +7,41 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
 
+const bumpAccount = `-- name: BumpAccount :one
+UPDATE accounts
+SET version = version + 1
+WHERE id = $1
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+`
+
+func (q *Queries) BumpAccount(ctx context.Context, id uuid.UUID) (Account, error) {
+	row := q.db.QueryRow(ctx, bumpAccount, id)
+	var i Account
+	err := row.Scan(
+		&i.ID,
+		&i.Kind,
+		&i.Plan,
+		&i.Status,
+		&i.Version,
+		&i.CreatedAt,
+		&i.CycleAnchor,
+		&i.CycleEnds,
+		&i.CustomQuota,
+		&i.CustomRateLimit,
+		&i.CustomRateMs,
+		&i.ServicesOff,
+		&i.ServiceCaps,
+	)
+	return i, err
+}
+
 const getAccount = `-- name: GetAccount :one
-SELECT id, kind, plan, status, version, created_at
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
 FROM accounts
 WHERE id = $1
 `
@@ -27,6 +56,13 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 		&i.Status,
 		&i.Version,
 		&i.CreatedAt,
+		&i.CycleAnchor,
+		&i.CycleEnds,
+		&i.CustomQuota,
+		&i.CustomRateLimit,
+		&i.CustomRateMs,
+		&i.ServicesOff,
+		&i.ServiceCaps,
 	)
 	return i, err
 }
@@ -34,7 +70,7 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 const insertAccount = `-- name: InsertAccount :one
 INSERT INTO accounts (id, kind, plan)
 VALUES ($1, $2, $3)
-RETURNING id, kind, plan, status, version, created_at
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
 `
 
 type InsertAccountParams struct {
@@ -53,24 +89,73 @@ func (q *Queries) InsertAccount(ctx context.Context, arg InsertAccountParams) (A
 		&i.Status,
 		&i.Version,
 		&i.CreatedAt,
+		&i.CycleAnchor,
+		&i.CycleEnds,
+		&i.CustomQuota,
+		&i.CustomRateLimit,
+		&i.CustomRateMs,
+		&i.ServicesOff,
+		&i.ServiceCaps,
 	)
 	return i, err
 }
 
-const setAccountPlan = `-- name: SetAccountPlan :one
-UPDATE accounts
-SET plan = $1, version = version + 1
-WHERE id = $2 AND plan <> $1
-RETURNING id, kind, plan, status, version, created_at
+const listAccountsAfter = `-- name: ListAccountsAfter :many
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+FROM accounts
+WHERE id > $1
+ORDER BY id
+LIMIT $2
 `
 
-type SetAccountPlanParams struct {
-	Plan string
-	ID   uuid.UUID
+type ListAccountsAfterParams struct {
+	After uuid.UUID
+	Most  int32
 }
 
-func (q *Queries) SetAccountPlan(ctx context.Context, arg SetAccountPlanParams) (Account, error) {
-	row := q.db.QueryRow(ctx, setAccountPlan, arg.Plan, arg.ID)
+func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterParams) ([]Account, error) {
+	rows, err := q.db.Query(ctx, listAccountsAfter, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Account
+	for rows.Next() {
+		var i Account
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Plan,
+			&i.Status,
+			&i.Version,
+			&i.CreatedAt,
+			&i.CycleAnchor,
+			&i.CycleEnds,
+			&i.CustomQuota,
+			&i.CustomRateLimit,
+			&i.CustomRateMs,
+			&i.ServicesOff,
+			&i.ServiceCaps,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lockAccount = `-- name: LockAccount :one
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+FROM accounts
+WHERE id = $1
+FOR UPDATE
+`
+
+func (q *Queries) LockAccount(ctx context.Context, id uuid.UUID) (Account, error) {
+	row := q.db.QueryRow(ctx, lockAccount, id)
 	var i Account
 	err := row.Scan(
 		&i.ID,
@@ -79,24 +164,52 @@ func (q *Queries) SetAccountPlan(ctx context.Context, arg SetAccountPlanParams) 
 		&i.Status,
 		&i.Version,
 		&i.CreatedAt,
+		&i.CycleAnchor,
+		&i.CycleEnds,
+		&i.CustomQuota,
+		&i.CustomRateLimit,
+		&i.CustomRateMs,
+		&i.ServicesOff,
+		&i.ServiceCaps,
 	)
 	return i, err
 }
 
-const setAccountStatus = `-- name: SetAccountStatus :one
+const updateAccountFences = `-- name: UpdateAccountFences :one
 UPDATE accounts
-SET status = $1, version = version + 1
-WHERE id = $2 AND status <> $1
-RETURNING id, kind, plan, status, version, created_at
+SET plan = $1, status = $2, cycle_anchor = $3, cycle_ends = $4,
+    custom_quota = $5, custom_rate_limit = $6, custom_rate_ms = $7,
+    services_off = $8, service_caps = $9, version = version + 1
+WHERE id = $10
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
 `
 
-type SetAccountStatusParams struct {
-	Status string
-	ID     uuid.UUID
+type UpdateAccountFencesParams struct {
+	Plan            string
+	Status          string
+	CycleAnchor     *time.Time
+	CycleEnds       *time.Time
+	CustomQuota     *int64
+	CustomRateLimit *int64
+	CustomRateMs    *int64
+	ServicesOff     []string
+	ServiceCaps     []byte
+	ID              uuid.UUID
 }
 
-func (q *Queries) SetAccountStatus(ctx context.Context, arg SetAccountStatusParams) (Account, error) {
-	row := q.db.QueryRow(ctx, setAccountStatus, arg.Status, arg.ID)
+func (q *Queries) UpdateAccountFences(ctx context.Context, arg UpdateAccountFencesParams) (Account, error) {
+	row := q.db.QueryRow(ctx, updateAccountFences,
+		arg.Plan,
+		arg.Status,
+		arg.CycleAnchor,
+		arg.CycleEnds,
+		arg.CustomQuota,
+		arg.CustomRateLimit,
+		arg.CustomRateMs,
+		arg.ServicesOff,
+		arg.ServiceCaps,
+		arg.ID,
+	)
 	var i Account
 	err := row.Scan(
 		&i.ID,
@@ -105,6 +218,13 @@ func (q *Queries) SetAccountStatus(ctx context.Context, arg SetAccountStatusPara
 		&i.Status,
 		&i.Version,
 		&i.CreatedAt,
+		&i.CycleAnchor,
+		&i.CycleEnds,
+		&i.CustomQuota,
+		&i.CustomRateLimit,
+		&i.CustomRateMs,
+		&i.ServicesOff,
+		&i.ServiceCaps,
 	)
 	return i, err
 }

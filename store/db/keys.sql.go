@@ -38,7 +38,7 @@ func (q *Queries) GetIdentity(ctx context.Context, digest []byte) (GetIdentityRo
 }
 
 const getKey = `-- name: GetKey :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
 FROM keys
 WHERE id = $1
 `
@@ -59,6 +59,9 @@ func (q *Queries) GetKey(ctx context.Context, id uuid.UUID) (Key, error) {
 		&i.CreatedAt,
 		&i.RevokedAt,
 		&i.LastUsedAt,
+		&i.MonthlyCap,
+		&i.ServicesOff,
+		&i.ServiceCaps,
 	)
 	return i, err
 }
@@ -66,7 +69,7 @@ func (q *Queries) GetKey(ctx context.Context, id uuid.UUID) (Key, error) {
 const insertKey = `-- name: InsertKey :one
 INSERT INTO keys (id, account_id, digest, prefix, name, door, daily_units)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
 `
 
 type InsertKeyParams struct {
@@ -103,12 +106,15 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 		&i.CreatedAt,
 		&i.RevokedAt,
 		&i.LastUsedAt,
+		&i.MonthlyCap,
+		&i.ServicesOff,
+		&i.ServiceCaps,
 	)
 	return i, err
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
 FROM keys
 WHERE account_id = $1
 ORDER BY created_at, id
@@ -136,6 +142,9 @@ func (q *Queries) ListKeys(ctx context.Context, accountID uuid.UUID) ([]Key, err
 			&i.CreatedAt,
 			&i.RevokedAt,
 			&i.LastUsedAt,
+			&i.MonthlyCap,
+			&i.ServicesOff,
+			&i.ServiceCaps,
 		); err != nil {
 			return nil, err
 		}
@@ -147,15 +156,15 @@ func (q *Queries) ListKeys(ctx context.Context, accountID uuid.UUID) ([]Key, err
 	return items, nil
 }
 
-const revokeKey = `-- name: RevokeKey :one
-UPDATE keys
-SET status = 'revoked', revoked_at = now(), version = version + 1
-WHERE id = $1 AND status = 'active'
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at
+const lockKey = `-- name: LockKey :one
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+FROM keys
+WHERE id = $1
+FOR UPDATE
 `
 
-func (q *Queries) RevokeKey(ctx context.Context, id uuid.UUID) (Key, error) {
-	row := q.db.QueryRow(ctx, revokeKey, id)
+func (q *Queries) LockKey(ctx context.Context, id uuid.UUID) (Key, error) {
+	row := q.db.QueryRow(ctx, lockKey, id)
 	var i Key
 	err := row.Scan(
 		&i.ID,
@@ -170,6 +179,54 @@ func (q *Queries) RevokeKey(ctx context.Context, id uuid.UUID) (Key, error) {
 		&i.CreatedAt,
 		&i.RevokedAt,
 		&i.LastUsedAt,
+		&i.MonthlyCap,
+		&i.ServicesOff,
+		&i.ServiceCaps,
+	)
+	return i, err
+}
+
+const updateKeyFences = `-- name: UpdateKeyFences :one
+UPDATE keys
+SET status = $1, revoked_at = CASE WHEN $1 = 'revoked' THEN coalesce(revoked_at, now()) END,
+    monthly_cap = $2, services_off = $3, service_caps = $4, version = version + 1
+WHERE id = $5
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+`
+
+type UpdateKeyFencesParams struct {
+	Status      string
+	MonthlyCap  *int64
+	ServicesOff []string
+	ServiceCaps []byte
+	ID          uuid.UUID
+}
+
+func (q *Queries) UpdateKeyFences(ctx context.Context, arg UpdateKeyFencesParams) (Key, error) {
+	row := q.db.QueryRow(ctx, updateKeyFences,
+		arg.Status,
+		arg.MonthlyCap,
+		arg.ServicesOff,
+		arg.ServiceCaps,
+		arg.ID,
+	)
+	var i Key
+	err := row.Scan(
+		&i.ID,
+		&i.AccountID,
+		&i.Digest,
+		&i.Prefix,
+		&i.Name,
+		&i.Door,
+		&i.Status,
+		&i.DailyUnits,
+		&i.Version,
+		&i.CreatedAt,
+		&i.RevokedAt,
+		&i.LastUsedAt,
+		&i.MonthlyCap,
+		&i.ServicesOff,
+		&i.ServiceCaps,
 	)
 	return i, err
 }

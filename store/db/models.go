@@ -18,6 +18,31 @@ type Account struct {
 	// grows with every change of a fence; the meter keeps the highest it has seen
 	Version   int64
 	CreatedAt time.Time
+	// begin of the subscription that the periods follow; null for calendar months
+	CycleAnchor *time.Time
+	CycleEnds   *time.Time
+	// thousandths of units of a period, -1 for no quota; null for the plan's figures
+	CustomQuota     *int64
+	CustomRateLimit *int64
+	CustomRateMs    *int64
+	ServicesOff     []string
+	// service to thousandths of units of a period
+	ServiceCaps []byte
+}
+
+type AuditLog struct {
+	ID        int64
+	At        time.Time
+	AccountID uuid.UUID
+	KeyID     *uuid.UUID
+	// who: a user, a key, an operator
+	Actor string
+	// from where: console, api, mcp, ops
+	Origin string
+	Action string
+	Reason string
+	Before []byte
+	After  []byte
 }
 
 type Call struct {
@@ -44,6 +69,14 @@ type Call struct {
 	ResponseBytes int64
 }
 
+// changes that are committed and that the meter may not have yet; key_id is all zeros for the account itself
+type FencePush struct {
+	AccountID uuid.UUID
+	KeyID     uuid.UUID
+	Version   int64
+	Since     time.Time
+}
+
 type Key struct {
 	ID        uuid.UUID
 	AccountID uuid.UUID
@@ -59,6 +92,21 @@ type Key struct {
 	CreatedAt  time.Time
 	RevokedAt  *time.Time
 	LastUsedAt *time.Time
+	// thousandths of units of a period of the account; null for no cap
+	MonthlyCap  *int64
+	ServicesOff []string
+	ServiceCaps []byte
+}
+
+type Pack struct {
+	ID        uuid.UUID
+	AccountID uuid.UUID
+	Kind      string
+	Units     int64
+	// what the pack was granted for, a payment for instance; one pack for each, for ever
+	Origin    string
+	GrantedAt time.Time
+	ExpiresAt time.Time
 }
 
 type UsageHour struct {

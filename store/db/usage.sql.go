@@ -300,81 +300,76 @@ func (q *Queries) SaveWatermarks(ctx context.Context, arg SaveWatermarksParams) 
 	return err
 }
 
-const sumKeyDay = `-- name: SumKeyDay :many
-SELECT source, sum(requests)::bigint AS requests, sum(units)::bigint AS units
+const sumKeyDay = `-- name: SumKeyDay :one
+SELECT coalesce(sum(units), 0)::bigint AS units
 FROM usage_hours
-WHERE key_id = $1 AND hour >= $2 AND hour < $3
-GROUP BY source
-ORDER BY source
+WHERE key_id = $1 AND account_id = $2 AND hour >= $3 AND hour < $4
 `
 
 type SumKeyDayParams struct {
 	Key      uuid.UUID
+	Account  uuid.UUID
 	DayStart time.Time
 	DayEnd   time.Time
 }
 
-type SumKeyDayRow struct {
-	Source   string
-	Requests int64
-	Units    int64
+func (q *Queries) SumKeyDay(ctx context.Context, arg SumKeyDayParams) (int64, error) {
+	row := q.db.QueryRow(ctx, sumKeyDay,
+		arg.Key,
+		arg.Account,
+		arg.DayStart,
+		arg.DayEnd,
+	)
+	var units int64
+	err := row.Scan(&units)
+	return units, err
 }
 
-func (q *Queries) SumKeyDay(ctx context.Context, arg SumKeyDayParams) ([]SumKeyDayRow, error) {
-	rows, err := q.db.Query(ctx, sumKeyDay, arg.Key, arg.DayStart, arg.DayEnd)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SumKeyDayRow
-	for rows.Next() {
-		var i SumKeyDayRow
-		if err := rows.Scan(&i.Source, &i.Requests, &i.Units); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+const sumPack = `-- name: SumPack :one
+SELECT coalesce(sum(units), 0)::bigint AS units
+FROM usage_hours
+WHERE account_id = $1 AND source = $2::text AND source LIKE 'pack:%'
+`
+
+type SumPackParams struct {
+	Account uuid.UUID
+	Source  string
 }
 
-const sumPeriod = `-- name: SumPeriod :many
-SELECT source, sum(requests)::bigint AS requests, sum(units)::bigint AS units
+func (q *Queries) SumPack(ctx context.Context, arg SumPackParams) (int64, error) {
+	row := q.db.QueryRow(ctx, sumPack, arg.Account, arg.Source)
+	var units int64
+	err := row.Scan(&units)
+	return units, err
+}
+
+const sumPeriod = `-- name: SumPeriod :one
+SELECT coalesce(sum(units), 0)::bigint AS units
 FROM usage_hours
 WHERE account_id = $1 AND period = $2
-GROUP BY source
-ORDER BY source
+    AND ($3::text = '' OR source = $3::text)
+    AND ($4::uuid IS NULL OR key_id = $4::uuid)
+    AND ($5::text = '' OR service = $5::text)
 `
 
 type SumPeriodParams struct {
 	Account uuid.UUID
 	Period  time.Time
+	Source  string
+	Key     *uuid.UUID
+	Service string
 }
 
-type SumPeriodRow struct {
-	Source   string
-	Requests int64
-	Units    int64
-}
-
-func (q *Queries) SumPeriod(ctx context.Context, arg SumPeriodParams) ([]SumPeriodRow, error) {
-	rows, err := q.db.Query(ctx, sumPeriod, arg.Account, arg.Period)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SumPeriodRow
-	for rows.Next() {
-		var i SumPeriodRow
-		if err := rows.Scan(&i.Source, &i.Requests, &i.Units); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+// Units of an account's period; of one source, key and service where they are given.
+func (q *Queries) SumPeriod(ctx context.Context, arg SumPeriodParams) (int64, error) {
+	row := q.db.QueryRow(ctx, sumPeriod,
+		arg.Account,
+		arg.Period,
+		arg.Source,
+		arg.Key,
+		arg.Service,
+	)
+	var units int64
+	err := row.Scan(&units)
+	return units, err
 }

@@ -1,21 +1,36 @@
 -- name: InsertAccount :one
 INSERT INTO accounts (id, kind, plan)
 VALUES ($1, $2, $3)
-RETURNING id, kind, plan, status, version, created_at;
+RETURNING *;
 
 -- name: GetAccount :one
-SELECT id, kind, plan, status, version, created_at
+SELECT *
 FROM accounts
 WHERE id = $1;
 
--- name: SetAccountStatus :one
-UPDATE accounts
-SET status = sqlc.arg(status), version = version + 1
-WHERE id = sqlc.arg(id) AND status <> sqlc.arg(status)
-RETURNING id, kind, plan, status, version, created_at;
+-- name: LockAccount :one
+SELECT *
+FROM accounts
+WHERE id = $1
+FOR UPDATE;
 
--- name: SetAccountPlan :one
+-- name: UpdateAccountFences :one
 UPDATE accounts
-SET plan = sqlc.arg(plan), version = version + 1
-WHERE id = sqlc.arg(id) AND plan <> sqlc.arg(plan)
-RETURNING id, kind, plan, status, version, created_at;
+SET plan = sqlc.arg(plan), status = sqlc.arg(status), cycle_anchor = sqlc.narg(cycle_anchor), cycle_ends = sqlc.narg(cycle_ends),
+    custom_quota = sqlc.narg(custom_quota), custom_rate_limit = sqlc.narg(custom_rate_limit), custom_rate_ms = sqlc.narg(custom_rate_ms),
+    services_off = sqlc.arg(services_off), service_caps = sqlc.arg(service_caps), version = version + 1
+WHERE id = sqlc.arg(id)
+RETURNING *;
+
+-- name: ListAccountsAfter :many
+SELECT *
+FROM accounts
+WHERE id > sqlc.arg(after)
+ORDER BY id
+LIMIT sqlc.arg(most);
+
+-- name: BumpAccount :one
+UPDATE accounts
+SET version = version + 1
+WHERE id = $1
+RETURNING *;

@@ -1,15 +1,21 @@
 -- name: InsertKey :one
 INSERT INTO keys (id, account_id, digest, prefix, name, door, daily_units)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at;
+RETURNING *;
 
 -- name: GetKey :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at
+SELECT *
 FROM keys
 WHERE id = $1;
 
+-- name: LockKey :one
+SELECT *
+FROM keys
+WHERE id = $1
+FOR UPDATE;
+
 -- name: ListKeys :many
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at
+SELECT *
 FROM keys
 WHERE account_id = $1
 ORDER BY created_at, id;
@@ -20,8 +26,9 @@ FROM keys
 JOIN accounts ON accounts.id = keys.account_id
 WHERE keys.digest = $1;
 
--- name: RevokeKey :one
+-- name: UpdateKeyFences :one
 UPDATE keys
-SET status = 'revoked', revoked_at = now(), version = version + 1
-WHERE id = $1 AND status = 'active'
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at;
+SET status = sqlc.arg(status), revoked_at = CASE WHEN sqlc.arg(status) = 'revoked' THEN coalesce(revoked_at, now()) END,
+    monthly_cap = sqlc.narg(monthly_cap), services_off = sqlc.arg(services_off), service_caps = sqlc.arg(service_caps), version = version + 1
+WHERE id = sqlc.arg(id)
+RETURNING *;

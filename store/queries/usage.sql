@@ -45,19 +45,24 @@ DO UPDATE SET
     requests = usage_hours.requests + excluded.requests,
     units = usage_hours.units + excluded.units;
 
--- name: SumPeriod :many
-SELECT source, sum(requests)::bigint AS requests, sum(units)::bigint AS units
+-- name: SumPeriod :one
+-- Units of an account's period; of one source, key and service where they are given.
+SELECT coalesce(sum(units), 0)::bigint AS units
 FROM usage_hours
 WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period)
-GROUP BY source
-ORDER BY source;
+    AND (sqlc.arg(source)::text = '' OR source = sqlc.arg(source)::text)
+    AND (sqlc.narg(key)::uuid IS NULL OR key_id = sqlc.narg(key)::uuid)
+    AND (sqlc.arg(service)::text = '' OR service = sqlc.arg(service)::text);
 
--- name: SumKeyDay :many
-SELECT source, sum(requests)::bigint AS requests, sum(units)::bigint AS units
+-- name: SumPack :one
+SELECT coalesce(sum(units), 0)::bigint AS units
 FROM usage_hours
-WHERE key_id = sqlc.arg(key) AND hour >= sqlc.arg(day_start) AND hour < sqlc.arg(day_end)
-GROUP BY source
-ORDER BY source;
+WHERE account_id = sqlc.arg(account) AND source = sqlc.arg(source)::text AND source LIKE 'pack:%';
+
+-- name: SumKeyDay :one
+SELECT coalesce(sum(units), 0)::bigint AS units
+FROM usage_hours
+WHERE key_id = sqlc.arg(key) AND account_id = sqlc.arg(account) AND hour >= sqlc.arg(day_start) AND hour < sqlc.arg(day_end);
 
 -- name: ListFlushes :many
 SELECT slot, generation

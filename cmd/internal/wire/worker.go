@@ -14,6 +14,7 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/flush"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/worker"
@@ -60,6 +61,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	var background sync.WaitGroup
 	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
+	background.Go(func() { fences.New(b.store, b.meter, nil, time.Now).RunPushes(watching, log) })
 	err = w.Run(ctx)
 	if flushAll {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)

@@ -1,0 +1,249 @@
+package fences
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// A change is committed to the record first, then put in force, and only then answered. When the meter cannot be told, the answer is
+// fault.NotYetInForce: the change stands, and PushDue tells the meter as soon as it answers.
+
+// SetStatus makes an account active or suspended.
+func (f *Fences) SetStatus(ctx context.Context, id account.ID, status account.Status, by store.Author) (store.Account, error) {
+	action := "suspend_account"
+	if status == account.Active {
+		action = "resume_account"
+	}
+	return f.changeAccount(ctx, id, action, by, func(a *store.Account) error {
+		a.Status = status
+		return nil
+	})
+}
+
+// SetPlan moves an account to a plan; its period goes on, with what was used of it. Figures of a contract end with the Enterprise plan.
+func (f *Fences) SetPlan(ctx context.Context, id account.ID, p plan.Plan, by store.Author) (store.Account, error) {
+	return f.changeAccount(ctx, id, "set_plan", by, func(a *store.Account) error {
+		a.Plan = p.Key
+		if p.Key != plan.Enterprise {
+			a.Custom = nil
+		}
+		return nil
+	})
+}
+
+// SetEnterprise puts an account on the Enterprise plan with the figures of its contract.
+func (f *Fences) SetEnterprise(ctx context.Context, id account.ID, c account.Custom, by store.Author) (store.Account, error) {
+	if refusal := c.Check(); refusal != nil {
+		return store.Account{}, refusal
+	}
+	return f.changeAccount(ctx, id, "set_enterprise", by, func(a *store.Account) error {
+		a.Plan, a.Custom = plan.Enterprise, &c
+		return nil
+	})
+}
+
+// SetCycle lets an account's periods follow a subscription, or calendar months.
+func (f *Fences) SetCycle(ctx context.Context, id account.ID, c plan.Cycle, by store.Author) (store.Account, error) {
+	return f.changeAccount(ctx, id, "set_cycle", by, func(a *store.Account) error {
+		a.Cycle = c
+		return nil
+	})
+}
+
+// ConfigureAccount changes the service switches and caps of an account.
+func (f *Fences) ConfigureAccount(ctx context.Context, id account.ID, s account.Settings, by store.Author) (store.Account, error) {
+	return f.changeAccount(ctx, id, "configure_account", by, func(a *store.Account) error {
+		services, refusal := s.ForAccount(a.Services)
+		if refusal != nil {
+			return refusal
+		}
+		a.Services = services
+		return nil
+	})
+}
+
+// GrantPack grants a pack to an account, once for its origin. It reports false when it was granted before.
+func (f *Fences) GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, bool, error) {
+	granted, owner, fresh, err := f.store.GrantPack(ctx, p, by)
+	if err != nil {
+		return store.Pack{}, false, err
+	}
+	return granted, fresh, f.inForce(ctx, &owner, nil)
+}
+
+// RevokeKey revokes a key for good: when it answers without an error, no process admits a call of the key any more. Revoking again changes
+// nothing, and answers only when the first time is in force.
+func (f *Fences) RevokeKey(ctx context.Context, id account.KeyID, by store.Author) (store.Key, error) {
+	return f.changeKey(ctx, id, "revoke_key", by, func(k *store.Key, _ store.Account) error {
+		k.Status = account.Revoked
+		return nil
+	})
+}
+
+// ConfigureKey changes the monthly cap, the service switches and the service caps of a key, never to be wider than its account's.
+func (f *Fences) ConfigureKey(ctx context.Context, id account.KeyID, s account.Settings, by store.Author) (store.Key, error) {
+	return f.changeKey(ctx, id, "configure_key", by, func(k *store.Key, owner store.Account) error {
+		around, err := f.around(&owner)
+		if err != nil {
+			return err
+		}
+		limit, services, refusal := s.ForKey(k.MonthlyCap, k.Services, around)
+		if refusal != nil {
+			return refusal
+		}
+		k.MonthlyCap, k.Services = limit, services
+		return nil
+	})
+}
+
+// around is what fences of an account's keys may have at most: what a period includes, and the packs that can be drawn.
+func (f *Fences) around(owner *store.Account) (account.Around, error) {
+	terms, err := owner.Terms()
+	if err != nil {
+		return account.Around{}, err
+	}
+	a := account.Around{Allowance: terms.Quota(), Services: owner.Services}
+	if a.Allowance == account.Unlimited {
+		return a, nil
+	}
+	for _, p := range owner.Packs {
+		if f.now().Before(p.Expires) {
+			a.Allowance += p.Units
+		}
+	}
+	return a, nil
+}
+
+func (f *Fences) changeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error) {
+	a, err := f.store.ChangeAccount(ctx, id, action, by, change)
+	if err != nil {
+		return store.Account{}, refusalOr(err)
+	}
+	return a, f.inForce(ctx, &a, nil)
+}
+
+func (f *Fences) changeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, error) {
+	k, owner, err := f.store.ChangeKey(ctx, id, action, by, change)
+	if err != nil {
+		return store.Key{}, refusalOr(err)
+	}
+	return k, f.inForce(ctx, &owner, &k)
+}
+
+// refusalOr gives the refusal inside an error, if there is one.
+func refusalOr(err error) error {
+	if refusal, ok := errors.AsType[*fault.Error](err); ok {
+		return refusal
+	}
+	return err
+}
+
+// pushTimeout bounds the push of a change: whoever waits for its answer waits no longer, and PushDue goes on.
+const pushTimeout = 3 * time.Second
+
+// inForce tells the meter of a change of a key, or of the account when key is nil. A caller that has gone does not end it.
+func (f *Fences) inForce(ctx context.Context, owner *store.Account, key *store.Key) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTimeout)
+	defer cancel()
+	if err := f.push(ctx, owner, key); err != nil {
+		return fault.New(fault.NotYetInForce, "").Wrap(err)
+	}
+	return nil
+}
+
+// push puts a version in force and takes it off the pushes that are due. What is not taken off is pushed once more, which does no harm.
+func (f *Fences) push(ctx context.Context, owner *store.Account, key *store.Key) error {
+	if key == nil {
+		if err := f.pushAccount(ctx, owner); err != nil {
+			return err
+		}
+		_ = f.store.DonePush(ctx, owner.ID, account.KeyID{}, owner.Version)
+		return nil
+	}
+	if err := f.pushKey(ctx, key, owner); err != nil {
+		return err
+	}
+	_ = f.store.DonePush(ctx, owner.ID, key.ID, key.Version)
+	return nil
+}
+
+func (f *Fences) pushAccount(ctx context.Context, a *store.Account) error {
+	projection, err := f.project(ctx, a)
+	if err != nil {
+		return err
+	}
+	return f.meter.PushAccount(ctx, projection)
+}
+
+func (f *Fences) pushKey(ctx context.Context, k *store.Key, owner *store.Account) error {
+	projection, err := f.project(ctx, owner)
+	if err != nil {
+		return err
+	}
+	return f.meter.PushKey(ctx, k.Fences(), projection.Current.Key(), projection.Next.Key())
+}
+
+// How changes are pushed whose own push failed, or whose process died before it.
+const (
+	pushDueAfter    = 2 * time.Second // the change's own push has this long
+	pushesAtOnce    = 200
+	pushDueInterval = time.Second
+)
+
+// PushDue puts changes in force whose own push failed, and gives how many. It may run beside others.
+func (f *Fences) PushDue(ctx context.Context) (int, error) {
+	due, err := f.store.ListPushes(ctx, pushDueAfter, pushesAtOnce)
+	if err != nil {
+		return 0, err
+	}
+	for i, d := range due {
+		if err := f.pushOne(ctx, d); err != nil {
+			return i, err
+		}
+	}
+	return len(due), nil
+}
+
+func (f *Fences) pushOne(ctx context.Context, d store.Push) error {
+	owner, err := f.store.LoadAccount(ctx, d.Account)
+	if err != nil {
+		return err
+	}
+	if d.Key.IsZero() {
+		return f.push(ctx, &owner, nil)
+	}
+	key, err := f.store.LoadKey(ctx, d.Key)
+	if err != nil {
+		return err
+	}
+	return f.push(ctx, &owner, &key)
+}
+
+// RunPushes puts due changes in force until ctx ends.
+func (f *Fences) RunPushes(ctx context.Context, logger *slog.Logger) {
+	tick := time.NewTicker(pushDueInterval)
+	defer tick.Stop()
+	for {
+		pushed, err := f.PushDue(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			logger.Error("changed fences not in force; they are pushed again", "error", err)
+		case pushed > 0:
+			logger.Info("changed fences put in force", "changes", pushed)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,297 @@
+package fences_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+var author = store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
+
+func TestAChangeThatCannotBePushedIsSaidNotToBeInForceAndIsPushedLater(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Enterprise, account.Unlimited)
+	s := b.identify(t, h)
+	if a := b.admit(t, s, charge(1)); !a.Admitted {
+		t.Fatalf("%+v", a)
+	}
+	b.redis.Pause(t) // it keeps the projections that the change is about
+	changes := map[string]func() error{
+		"revoke":  func() error { _, err := b.fences.RevokeKey(b.ctx, h.key.ID, author); return err },
+		"suspend": func() error { _, err := b.fences.SetStatus(b.ctx, h.account.ID, account.Suspended, author); return err },
+		"again":   func() error { _, err := b.fences.RevokeKey(b.ctx, h.key.ID, author); return err },
+	}
+	for _, name := range []string{"revoke", "suspend", "again"} {
+		err := changes[name]()
+		if refused, ok := errors.AsType[*fault.Error](err); !ok || refused.Reason != fault.NotYetInForce || refused.Cause == nil {
+			t.Errorf("%s without Redis gave %v, want %s with its cause", name, err, fault.NotYetInForce)
+		}
+	}
+	if _, _, err := b.fences.Admit(b.ctx, s, charge(1)); err == nil {
+		t.Error("a call was answered without Redis")
+	}
+	b.redis.Resume(t)
+	pushing, stop := context.WithCancel(b.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { b.another(t).fences.RunPushes(pushing, slog.New(slog.DiscardHandler)) })
+	testkit.Eventually(t, testTimeout, func() bool {
+		due, err := b.store.ListPushes(b.ctx, 0, 10)
+		return err == nil && len(due) == 0
+	}, "nothing is due any more")
+	stop()
+	wg.Wait()
+	if a := b.admit(t, s, charge(1)); a.Refused != "key_invalid" {
+		t.Errorf("after the push: %+v", a)
+	}
+	if _, err := b.fences.SetStatus(b.ctx, h.account.ID, account.Active, author); err != nil {
+		t.Errorf("a change with Redis: %v", err)
+	}
+}
+
+// A process dies between the commit of a change and its push.
+func TestAChangeWhoseProcessDiedIsPushedByAnother(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Enterprise, account.Unlimited)
+	s := b.identify(t, h)
+	b.admit(t, s, charge(1))
+	if _, _, err := b.store.ChangeKey(b.ctx, h.key.ID, "revoke_key", author, func(k *store.Key, _ store.Account) error {
+		k.Status = account.Revoked
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.admit(t, s, charge(1)); !a.Admitted {
+		t.Fatalf("nobody pushed it yet: %+v", a)
+	}
+	if pushed, err := b.fences.PushDue(b.ctx); err != nil || pushed != 0 {
+		t.Fatalf("pushed %d at once, %v; the change's own push goes first", pushed, err)
+	}
+	testkit.Eventually(t, testTimeout, func() bool {
+		pushed, err := b.fences.PushDue(b.ctx)
+		return err == nil && pushed == 1
+	}, "the change is pushed")
+	if a := b.admit(t, s, charge(1)); a.Refused != "key_invalid" {
+		t.Errorf("after the push: %+v", a)
+	}
+}
+
+// A load has read the account, or the key, when the fence changes, the quota is spent, and the meter loses what it had. Going on, it changes
+// neither.
+func TestALoadThatWasPausedWhileFencesChangedChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(b *bundle){
+		"and nothing was lost":               func(*bundle) {},
+		"and Redis lost everything":          func(b *bundle) { b.rdb.FlushAll(b.ctx) },
+		"and the projections were forgotten": func(b *bundle) { forget(b, "cfg:*", "key:*") },
+	} {
+		for query, read := range map[string]string{"ListPacks": "the account", "GetAccount": "the key"} {
+			t.Run("read "+read+" "+name, func(t *testing.T) {
+				t.Parallel()
+				b := setup(t)
+				quick := b.past(t)
+				h := b.holder(t, plan.Enterprise, 1000)
+				s := b.identify(t, h)
+				if read == "the key" { // the account is there, so that the next load of it is for the key
+					b.admit(t, s, charge(1))
+					forget(b, "key:*")
+				}
+				reached, release := b.wire.hold(t, query)
+				var paused sync.WaitGroup
+				paused.Go(func() {
+					if _, a, err := b.fences.Admit(b.ctx, s, charge(1)); err != nil || a.Refused != "key_invalid" {
+						t.Errorf("the paused call: %+v, %v; want what holds when it is answered", a, err)
+					}
+				})
+				await(b.ctx, t, reached)
+				if _, err := quick.fences.RevokeKey(b.ctx, h.key.ID, author); err != nil {
+					t.Error(err)
+				}
+				lose(b)
+				release()
+				paused.Wait()
+				for range 3 {
+					if a := b.admit(t, s, charge(1)); a.Refused != "key_invalid" {
+						t.Errorf("after the paused load: %+v", a)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestASeedThatWasPausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	quick := b.past(t)
+	h := b.holder(t, plan.Enterprise, 1000)
+	s := b.identify(t, h)
+	b.admit(t, s, charge(100))
+	forget(b, "day:*")
+	reached, release := b.wire.hold(t, "ListFlushes") // the sums are read
+	var paused sync.WaitGroup
+	paused.Go(func() {
+		if _, a, err := b.fences.Admit(b.ctx, s, charge(300)); err != nil || a.Refused != "door_key_day" || a.Remaining != 200 {
+			t.Errorf("the paused call: %+v, %v; want 200 left", a, err)
+		}
+	})
+	await(b.ctx, t, reached)
+	if a := quick.admit(t, quick.identify(t, h), charge(700)); !a.Admitted {
+		t.Errorf("another process: %+v", a)
+	}
+	quick.flushAll(t)
+	forget(b, "day:*") // and once more
+	release()
+	paused.Wait()
+	if a := b.admit(t, s, charge(200)); !a.Admitted {
+		t.Errorf("the last 200: %+v", a)
+	}
+	if a := b.admit(t, s, charge(1)); a.Refused != "door_key_day" {
+		t.Errorf("one more than the day: %+v", a)
+	}
+}
+
+func settings(t *testing.T, text string) account.Settings {
+	t.Helper()
+	var wish struct {
+		MonthlyCap *json.Number            `json:"monthly_request_cap"`
+		Enabled    *[]string               `json:"enabled"`
+		Caps       *map[string]json.Number `json:"caps"`
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&wish); err != nil {
+		t.Fatal(err)
+	}
+	return account.Settings(wish)
+}
+
+func TestFencesHoldFromTheAnswerOnInEveryProcess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	processes := []*bundle{b, b.another(t)}
+	h := b.holder(t, plan.Pro, account.Unlimited)
+	want := func(units plan.Units, refused string, scope meter.Scope) {
+		t.Helper()
+		for _, p := range processes {
+			a := p.admit(t, p.identify(t, h), charge(units))
+			if a.Refused != refused || a.Scope != scope {
+				t.Errorf("%s units: %+v, want %q of %q", units, a, refused, scope)
+			}
+		}
+	}
+	key := func(text string) {
+		t.Helper()
+		if _, err := b.fences.ConfigureKey(b.ctx, h.key.ID, settings(t, text), author); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owner := func(text string) {
+		t.Helper()
+		if _, err := b.fences.ConfigureAccount(b.ctx, h.account.ID, settings(t, text), author); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(plan.Unit, "", "") // 2 used
+	key(`{"monthly_request_cap":2}`)
+	want(plan.Unit, "key_budget", meter.ScopeKey)
+	key(`{"monthly_request_cap":0,"caps":{"rpc":3}}`)
+	want(2*plan.Unit, "service_cap", meter.ScopeKey)
+	key(`{"caps":{},"enabled":["gas","ens"]}`)
+	want(1, "service_off", meter.ScopeKey)
+	owner(`{"enabled":["ens"]}`)
+	want(1, "service_off", meter.ScopeAccount)
+	key(`{"enabled":[]}`)
+	owner(`{"enabled":["rpc"],"caps":{"rpc":2}}`)
+	want(1, "service_off", meter.ScopeKey)
+	key(`{"enabled":["rpc"]}`)
+	want(1, "service_cap", meter.ScopeAccount)
+	owner(`{"caps":{"rpc":4}}`)
+	want(plan.Unit, "", "")
+	want(1, "service_cap", meter.ScopeAccount)
+	b.rdb.FlushAll(b.ctx) // projections and counters come back as they were, short of what was not flushed
+	b.flushAll(t)
+	if _, err := b.fences.ConfigureKey(b.ctx, account.NewKeyID(), settings(t, `{}`), author); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("configuring nobody's key gives %v", err)
+	}
+}
+
+func TestAGrantedPackIsDrawnAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Free, account.Unlimited)
+	s := b.identify(t, h)
+	const custom = 2 * plan.Unit
+	_, err := b.fences.SetEnterprise(b.ctx, h.account.ID, account.Custom{Quota: custom, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}, author)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.admit(t, s, charge(custom))
+	if a := b.admit(t, s, charge(1)); a.Refused != "plan_quota" || a.Limit != int64(custom) {
+		t.Fatalf("the custom quota: %+v", a)
+	}
+	id := account.NewPackID()
+	for range 2 {
+		_, _, err := b.fences.GrantPack(b.ctx, store.Pack{
+			Pack:    account.Pack{ID: id, Units: 3 * plan.Unit, Expires: b.clock.Now().AddDate(1, 0, 0)},
+			Account: h.account.ID, Kind: "pack_s", Origin: "test", GrantedAt: b.clock.Now(),
+		}, author)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := b.admit(t, s, charge(3*plan.Unit))
+	if !a.Admitted || !a.Receipt.FromPack() {
+		t.Fatalf("%+v", a)
+	}
+	if a := b.admit(t, s, charge(1)); a.Refused != "plan_quota" {
+		t.Fatalf("the pack is used up: %+v", a)
+	}
+	b.flushAll(t)
+	b.rdb.FlushAll(b.ctx)
+	if a := b.admit(t, s, charge(1)); a.Refused != "plan_quota" {
+		t.Errorf("with everything lost and rebuilt: %+v", a)
+	}
+	if _, err := b.fences.SetPlan(b.ctx, h.account.ID, plan.Must(plan.Builder), author); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.admit(t, s, charge(1)); !a.Admitted || a.Receipt.FromPack() {
+		t.Errorf("Builder is not refused: %+v", a)
+	}
+}
+
+// forget deletes what the meter keeps under these names.
+func forget(b *bundle, kinds ...string) {
+	for _, kind := range kinds {
+		for _, name := range b.rdb.Keys(b.ctx, "{u*}:"+kind).Val() {
+			b.rdb.Del(b.ctx, name)
+		}
+	}
+}
+
+// past is another process, which goes past the wire, so that nothing holds it up.
+func (b *bundle) past(t *testing.T) *bundle {
+	t.Helper()
+	other := b.another(t)
+	s, err := store.Open(b.ctx, b.pg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	other.store, other.fences = s, fences.New(s, other.meter, b.hasher, b.clock.Now)
+	return other
+}

@@ -1,0 +1,155 @@
+package meter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// The names of counters; admit.lua says what they count.
+
+func perName(id account.ID, period string) string {
+	return accountTag(id) + "per:" + id.String() + ":" + period
+}
+
+func kpName(id account.ID, key account.KeyID, period string) string {
+	return accountTag(id) + "kp:" + key.String() + ":" + period
+}
+
+func dayName(id account.ID, key account.KeyID, day time.Time) string {
+	return accountTag(id) + "day:" + key.String() + ":" + daysSince1970(day)
+}
+
+func packsName(id account.ID) string { return accountTag(id) + "pk:" + id.String() }
+
+func daysSince1970(t time.Time) string { return strconv.FormatInt(t.Unix()/86400, 10) }
+
+// place is where a counter is kept: a field of a hash, or a string of its own.
+func place(id account.ID, c *account.Counter) (name, field string) {
+	pack, drawn := account.PackOf(c.Source)
+	switch {
+	case !c.Day.IsZero():
+		return dayName(id, c.Key, c.Day), ""
+	case drawn:
+		return packsName(id), pack.String()
+	case c.Key.IsZero():
+		name = perName(id, c.Period)
+	default:
+		name = kpName(id, c.Key, c.Period)
+	}
+	if c.Service != "" {
+		return name, serviceField(c.Service)
+	}
+	return name, "u"
+}
+
+// Epoch tells one state of the account's shard from another: it changes with each flush that drops buckets, and when Redis lost everything.
+// Read it before the figures for Seed are.
+func (m *Meter) Epoch(ctx context.Context, id account.ID) (int64, error) {
+	name := accountTag(id) + "epoch"
+	n, err := m.rdb.Get(ctx, name).Int64()
+	if errors.Is(err, redis.Nil) {
+		// A shard begins anywhere: were the first epoch the same after every loss, what was read before one could be taken for news.
+		if err := m.rdb.SetNX(ctx, name, firstEpoch(), 0).Err(); err != nil {
+			return 0, fmt.Errorf("begin the flush epoch: %w", err)
+		}
+		n, err = m.rdb.Get(ctx, name).Int64()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the flush epoch: %w", err)
+	}
+	return n, nil
+}
+
+// Figure is what a counter is to begin with.
+type Figure struct {
+	account.Counter
+	Units plan.Units    // what the record knows
+	Keep  time.Duration // from now
+}
+
+// Snapshot is a state of the record, and under which circumstances it was read.
+type Snapshot struct {
+	Epoch   int64    // read before
+	Flushed []string // the account's buckets that the figures hold already, as BucketName gives them
+	// AccountVersion and KeyVersion are of the projections in force when the counters were chosen; 0 for any.
+	AccountVersion, KeyVersion int64
+}
+
+// BucketName is how Snapshot.Flushed names a bucket.
+func BucketName(slot time.Time, id account.ID, generation string) string {
+	return strconv.FormatInt(slot.Unix(), 10) + ":" + id.String() + ":" + generation
+}
+
+// Seed gives counters their value where they are missing: the record's plus what is not flushed yet. It reports false when a flush, a change
+// of a fence or a loss came in between: read everything again. key is the one by whose call they were missing.
+func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figures []Figure, s Snapshot) (bool, error) {
+	reply, err := m.seedScript(ctx, id, key, figures, s, false)
+	return len(reply) > 0 && reply[0] == 1, err
+}
+
+// Standing is what a counter is and what it should be.
+type Standing struct {
+	Kept         bool // whether the meter keeps it at present
+	Is, ShouldBe plan.Units
+}
+
+// Compare says of each counter what it is and what it should be, and changes nothing. It reports false as Seed does.
+func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure, s Snapshot) ([]Standing, bool, error) {
+	reply, err := m.seedScript(ctx, id, account.KeyID{}, figures, s, true)
+	if err != nil || len(reply) == 0 || reply[0] != 1 {
+		return nil, false, err
+	}
+	if len(reply) != 1+2*len(figures) {
+		return nil, false, fmt.Errorf("compare counters of account %s: unexpected reply of %d parts", id, len(reply))
+	}
+	all := make([]Standing, len(figures))
+	for i := range all {
+		is := reply[1+2*i]
+		all[i] = Standing{Kept: is >= 0, Is: plan.Units(max(is, 0)), ShouldBe: plan.Units(reply[2+2*i])}
+	}
+	return all, true, nil
+}
+
+func (m *Meter) seedScript(ctx context.Context, id account.ID, key account.KeyID, figures []Figure, s Snapshot, audit bool) ([]int64, error) {
+	t := accountTag(id)
+	keys := []string{t + "cfg:" + id.String(), t + "key:" + key.String(), t + "dirty", t + "sealed", t + "epoch"}
+	args := []any{s.Epoch, id.String(), orEmpty(s.AccountVersion), orEmpty(s.KeyVersion), audit, len(figures)}
+	for i := range figures {
+		f := &figures[i]
+		name, field := place(id, &f.Counter)
+		keys = append(keys, name)
+		only := ""
+		if !f.Key.IsZero() {
+			only = f.Key.String()
+		}
+		day := ""
+		if !f.Day.IsZero() {
+			day = daysSince1970(f.Day)
+		}
+		args = append(args, field, int64(f.Units), f.Keep.Milliseconds(), day, f.Period, f.Source, only, f.Service)
+	}
+	for _, name := range s.Flushed {
+		args = append(args, name)
+	}
+	reply, err := m.run(ctx, m.seed, keys, args...).Int64Slice()
+	if err != nil {
+		return nil, fmt.Errorf("seed counters of account %s: %w", id, err)
+	}
+	return reply, nil
+}
+
+// orEmpty is a version as seed.lua takes it: nothing for any.
+func orEmpty(version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return strconv.FormatInt(version, 10)
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// Author says who makes a change, from where and why, for the audit log.
+type Author struct {
+	Actor  string // a user, a key's prefix, an operator; never a secret
+	Origin string // console, api, mcp, ops
+	Reason string
+}
+
+// ChangeAccount changes fences of an account: change gets it locked, as it is, and changes plan, status, cycle, custom figures and services
+// of it. The new version, a line of the audit log and an entry among the pushes that are due are written together. A change that changes
+// nothing writes nothing. The fence is in force once the meter has the version. An error of change undoes everything and is returned.
+func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string, by Author, change func(*Account) error) (Account, error) {
+	var after Account
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockAccount(ctx, id.UUID)
+		if err != nil {
+			return found(err)
+		}
+		after, err = withPacks(ctx, q, row)
+		if err != nil {
+			return err
+		}
+		before := accountDocument(&after)
+		if err := change(&after); err != nil {
+			return err
+		}
+		if bytes.Equal(before, accountDocument(&after)) {
+			return nil
+		}
+		packs := after.Packs
+		if row, err = q.UpdateAccountFences(ctx, accountRow(&after)); err != nil {
+			return err
+		}
+		if after, err = accountOf(row); err != nil {
+			return err
+		}
+		after.Packs = packs
+		return note(ctx, q, subject{account: id, version: after.Version}, action, by, before, accountDocument(&after))
+	})
+	if err != nil {
+		return Account{}, fmt.Errorf("change account %s: %w", id, err)
+	}
+	return after, nil
+}
+
+// ChangeKey changes fences of a key, as ChangeAccount does of an account: change may change its status, monthly cap and services, and sees
+// its account with packs. A revoked key stays revoked.
+func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, by Author, change func(*Key, Account) error) (Key, Account, error) {
+	var after Key
+	var owner Account
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockKey(ctx, id.UUID)
+		if err != nil {
+			return found(err)
+		}
+		if after, err = keyOf(row); err != nil {
+			return err
+		}
+		if owner, err = loadAccount(ctx, q, after.Account); err != nil {
+			return err
+		}
+		before := keyDocument(&after)
+		if err := change(&after, owner); err != nil {
+			return err
+		}
+		if bytes.Equal(before, keyDocument(&after)) {
+			return nil
+		}
+		if row.Status == string(account.Revoked) {
+			return ErrRevoked
+		}
+		if row, err = q.UpdateKeyFences(ctx, keyRow(&after)); err != nil {
+			return err
+		}
+		if after, err = keyOf(row); err != nil {
+			return err
+		}
+		return note(ctx, q, subject{after.Account, id, after.Version}, action, by, before, keyDocument(&after))
+	})
+	if err != nil {
+		return Key{}, Account{}, fmt.Errorf("change key %s: %w", id, err)
+	}
+	return after, owner, nil
+}
+
+// subject is what a change is of: a key, or the account itself.
+type subject struct {
+	account account.ID
+	key     account.KeyID // zero for the account
+	version int64
+}
+
+// note writes the audit line of a change, and that its push is due.
+func note(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
+	line := db.InsertAuditParams{
+		AccountID: of.account.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason,
+		Before: document(before), After: document(after),
+	}
+	if !of.key.IsZero() {
+		line.KeyID = &of.key.UUID
+	}
+	if err := q.InsertAudit(ctx, line); err != nil {
+		return err
+	}
+	return q.QueuePush(ctx, db.QueuePushParams{AccountID: of.account.UUID, KeyID: of.key.UUID, Version: of.version})
+}
+
+// document is a value as JSON; documents stay as they are.
+func document(v any) []byte {
+	if done, ok := v.([]byte); ok {
+		return done
+	}
+	text, err := json.Marshal(v)
+	if err != nil { // maps and structs of plain values
+		panic(err)
+	}
+	return text
+}
+
+// accountDocument is what the audit log shows of an account's fences, and by which changes are told from no changes.
+func accountDocument(a *Account) []byte {
+	off, caps := servicesRow(a.Services)
+	d := map[string]any{"plan": a.Plan, "status": a.Status, "services_off": off, "service_caps": json.RawMessage(caps)}
+	if a.Custom != nil {
+		d["custom"] = map[string]any{"quota": a.Custom.Quota, "rate_limit": a.Custom.Rate.Limit, "rate_per": a.Custom.Rate.Per.String()}
+	}
+	if !a.Cycle.Anchor.IsZero() {
+		d["cycle_anchor"] = a.Cycle.Anchor.UTC().Format(time.RFC3339Nano)
+	}
+	if !a.Cycle.Ends.IsZero() {
+		d["cycle_ends"] = a.Cycle.Ends.UTC().Format(time.RFC3339Nano)
+	}
+	return document(d)
+}
+
+func keyDocument(k *Key) []byte {
+	off, caps := servicesRow(k.Services)
+	return document(map[string]any{
+		"status": k.Status, "monthly_cap": k.MonthlyCap, "services_off": off, "service_caps": json.RawMessage(caps),
+	})
+}
+
+func accountRow(a *Account) db.UpdateAccountFencesParams {
+	p := db.UpdateAccountFencesParams{
+		ID: a.ID.UUID, Plan: a.Plan, Status: string(a.Status), CycleAnchor: nullable(a.Cycle.Anchor), CycleEnds: nullable(a.Cycle.Ends),
+	}
+	p.ServicesOff, p.ServiceCaps = servicesRow(a.Services)
+	if c := a.Custom; c != nil {
+		quota, limit, per := int64(c.Quota), c.Rate.Limit, c.Rate.Per.Milliseconds()
+		p.CustomQuota, p.CustomRateLimit, p.CustomRateMs = &quota, &limit, &per
+	}
+	return p
+}
+
+func keyRow(k *Key) db.UpdateKeyFencesParams {
+	p := db.UpdateKeyFencesParams{ID: k.ID.UUID, Status: string(k.Status)}
+	p.ServicesOff, p.ServiceCaps = servicesRow(k.Services)
+	if k.MonthlyCap > 0 {
+		limit := int64(k.MonthlyCap)
+		p.MonthlyCap = &limit
+	}
+	return p
+}
+
+// AuditLine is a line of the audit log.
+type AuditLine struct {
+	At      time.Time
+	Account account.ID
+	Key     account.KeyID // zero when the change was of the account
+	Author
+	Action        string
+	Before, After json.RawMessage
+}
+
+// ListAudit reads up to limit of an account's newest audit lines, newest first.
+func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]AuditLine, error) {
+	rows, err := s.queries().ListAudit(ctx, db.ListAuditParams{Account: id.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list the audit log of account %s: %w", id, err)
+	}
+	lines := make([]AuditLine, len(rows))
+	for i, row := range rows {
+		lines[i] = AuditLine{
+			At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{row.Actor, row.Origin, row.Reason},
+			Action: row.Action, Before: row.Before, After: row.After,
+		}
+		if row.KeyID != nil {
+			lines[i].Key = account.KeyID{UUID: *row.KeyID}
+		}
+	}
+	return lines, nil
+}
+
+// Push is a change that is committed and that the meter may not have yet.
+type Push struct {
+	Account account.ID
+	Key     account.KeyID // zero for the account itself
+	Version int64
+	Since   time.Time
+}
+
+// ListPushes reads up to limit pushes that have been due for as long, oldest first.
+func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]Push, error) {
+	rows, err := s.queries().ListPushes(ctx, db.ListPushesParams{OlderSeconds: dueFor.Seconds(), Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list pushes that are due: %w", err)
+	}
+	pushes := make([]Push, len(rows))
+	for i, row := range rows {
+		pushes[i] = Push{account.ID{UUID: row.AccountID}, account.KeyID{UUID: row.KeyID}, row.Version, row.Since.UTC()}
+	}
+	return pushes, nil
+}
+
+// DonePush notes that the meter has a version; a newer one stays due.
+func (s *Store) DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error {
+	err := s.queries().DonePush(ctx, db.DonePushParams{AccountID: id.UUID, KeyID: key.UUID, Version: version})
+	if err != nil {
+		return fmt.Errorf("note a push of account %s: %w", id, err)
+	}
+	return nil
+}

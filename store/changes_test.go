@@ -1,0 +1,219 @@
+package store_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+var operator = store.Author{Actor: "operator", Origin: "ops", Reason: "a test"}
+
+func revoke(k *store.Key, _ store.Account) error {
+	k.Status = account.Revoked
+	return nil
+}
+
+func TestRevokingRaisesTheVersionOnceAndIsForGood(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a, k := newDoorKey(1)
+	if _, _, err := s.CreateDoorKey(ctx, a, k); err != nil {
+		t.Fatal(err)
+	}
+	first, owner, err := s.ChangeKey(ctx, k.ID, "revoke_key", operator, revoke)
+	if err != nil || first.Status != account.Revoked || first.Version != 2 || first.RevokedAt.IsZero() || owner.ID != a.ID {
+		t.Errorf("revoked key is %+v of %+v, %v", first, owner, err)
+	}
+	if again, _, err := s.ChangeKey(ctx, k.ID, "revoke_key", operator, revoke); err != nil || !reflect.DeepEqual(again, first) {
+		t.Errorf("revoking again gives %+v, %v, want %+v", again, err, first)
+	}
+	if loaded := must[store.Key](t)(s.LoadKey(ctx, k.ID)); !reflect.DeepEqual(loaded, first) {
+		t.Errorf("loaded key is %+v, want %+v", loaded, first)
+	}
+	if _, err := s.FindIdentity(ctx, k.Digest); err != nil {
+		t.Errorf("identity of a revoked key: %v, want it found", err)
+	}
+	_, _, err = s.ChangeKey(ctx, k.ID, "resume_key", operator, func(k *store.Key, _ store.Account) error {
+		k.Status = account.Active
+		return nil
+	})
+	if !errors.Is(err, store.ErrRevoked) {
+		t.Errorf("bringing a revoked key back gives %v, want %v", err, store.ErrRevoked)
+	}
+	if _, _, err := s.ChangeKey(ctx, account.NewKeyID(), "revoke_key", operator, revoke); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("revoking an unknown key gives %v, want ErrNotFound", err)
+	}
+}
+
+func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := account.NewID()
+	must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Free}))
+	set := func(change func(*store.Account)) (store.Account, error) {
+		return s.ChangeAccount(ctx, id, "change", operator, func(a *store.Account) error {
+			change(a)
+			return nil
+		})
+	}
+	anchor := time.Date(2026, time.November, 20, 10, 30, 0, 123000, time.UTC)
+	want := store.Account{
+		ID: id, Kind: store.KindOwner, Plan: plan.Enterprise, Status: account.Suspended,
+		Custom:   &account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 7, Per: time.Minute}},
+		Cycle:    plan.Cycle{Anchor: anchor, Ends: anchor.AddDate(1, 0, 0)},
+		Services: account.ServiceFences{Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.RPC: 3000}},
+	}
+	for version, change := range []func(*store.Account){
+		func(a *store.Account) { a.Status = want.Status },
+		func(a *store.Account) { a.Plan, a.Custom = want.Plan, want.Custom },
+		func(a *store.Account) { a.Cycle = want.Cycle },
+		func(a *store.Account) { a.Services = want.Services },
+	} {
+		for range 2 { // the second time nothing changes
+			got, err := set(change)
+			if err != nil || got.Version != int64(version)+2 {
+				t.Fatalf("change %d gives version %d, %v", version, got.Version, err)
+			}
+		}
+	}
+	got := must[store.Account](t)(s.LoadAccount(ctx, id))
+	want.Version, want.CreatedAt = 5, got.CreatedAt
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the account is %+v, want %+v", got, want)
+	}
+	lines := must[[]store.AuditLine](t)(s.ListAudit(ctx, id, 100))
+	if len(lines) != 4 || lines[0].Author != operator || !strings.Contains(string(lines[0].After), `"service_caps": {"rpc": 3000}`) ||
+		!strings.Contains(string(lines[3].Before), `"status": "active"`) {
+		t.Errorf("the audit log is %s", lines)
+	}
+	pushes := must[[]store.Push](t)(s.ListPushes(ctx, 0, 100))
+	if len(pushes) != 1 || pushes[0].Account != id || pushes[0].Version != 5 || !pushes[0].Key.IsZero() {
+		t.Errorf("due are %+v, want the last version", pushes)
+	}
+	if later := must[[]store.Push](t)(s.ListPushes(ctx, time.Hour, 100)); len(later) != 0 {
+		t.Errorf("due for an hour are %+v", later)
+	}
+	for version, left := range map[int64]int{4: 1, 5: 0} {
+		if version == 5 {
+			continue
+		}
+		if err := s.DonePush(ctx, id, account.KeyID{}, version); err != nil {
+			t.Fatal(err)
+		}
+		if pushes := must[[]store.Push](t)(s.ListPushes(ctx, 0, 100)); len(pushes) != left {
+			t.Errorf("after version %d was pushed %d are due, want %d", version, len(pushes), left)
+		}
+	}
+	if err := s.DonePush(ctx, id, account.KeyID{}, 5); err != nil {
+		t.Fatal(err)
+	}
+	if pushes := must[[]store.Push](t)(s.ListPushes(ctx, 0, 100)); len(pushes) != 0 {
+		t.Errorf("due are %+v although the newest version was pushed", pushes)
+	}
+}
+
+func TestAChangeThatFailsLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := account.NewID()
+	must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Free}))
+	wanted := errors.New("refused")
+	for name, change := range map[string]func(*store.Account) error{
+		"refused":         func(a *store.Account) error { a.Status = account.Suspended; return wanted },
+		"unknown status":  func(a *store.Account) error { a.Status = "asleep"; return nil },
+		"unknown service": func(a *store.Account) error { a.Services.Off = []account.Service{"mail"}; return nil },
+		"negative quota": func(a *store.Account) error {
+			a.Custom = &account.Custom{Quota: -2, Rate: account.RateWindow{Limit: 1, Per: time.Second}}
+			return nil
+		},
+		"no rate":             func(a *store.Account) error { a.Custom = &account.Custom{Quota: 1}; return nil },
+		"end without a begin": func(a *store.Account) error { a.Cycle.Ends = time.Now(); return nil },
+	} {
+		if _, err := s.ChangeAccount(ctx, id, "change", operator, change); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if a := must[store.Account](t)(s.LoadAccount(ctx, id)); a.Version != 1 || a.Status != account.Active {
+		t.Errorf("the account is %+v", a)
+	}
+	if lines, pushes := must[[]store.AuditLine](t)(s.ListAudit(ctx, id, 9)), must[[]store.Push](t)(s.ListPushes(ctx, 0, 9)); len(lines)+len(pushes) > 0 {
+		t.Errorf("left behind: %v, %v", lines, pushes)
+	}
+	if _, err := s.ChangeAccount(ctx, account.NewID(), "change", operator, func(*store.Account) error { return nil }); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an unknown account gives %v, want ErrNotFound", err)
+	}
+}
+
+func TestChangesOfTheSameFenceAtTheSameTimeAllCount(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a, k := newDoorKey(1)
+	if _, _, err := s.CreateDoorKey(ctx, a, k); err != nil {
+		t.Fatal(err)
+	}
+	const changes = 24
+	var wg sync.WaitGroup
+	for range changes {
+		wg.Go(func() {
+			if _, _, err := s.ChangeKey(ctx, k.ID, "configure_key", operator, func(k *store.Key, _ store.Account) error {
+				k.MonthlyCap += plan.Unit
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got := must[store.Key](t)(s.LoadKey(ctx, k.ID))
+	if got.MonthlyCap != changes*plan.Unit || got.Version != changes+1 {
+		t.Errorf("cap %s at version %d, want %d at %d", got.MonthlyCap, got.Version, changes, changes+1)
+	}
+	if lines := must[[]store.AuditLine](t)(s.ListAudit(ctx, a.ID, 100)); len(lines) != changes || lines[0].Key != k.ID {
+		t.Errorf("%d audit lines, want %d", len(lines), changes)
+	}
+}
+
+func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, other := account.NewID(), account.NewID()
+	for _, owner := range []account.ID{id, other} {
+		must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{ID: owner, Kind: store.KindOwner, Plan: plan.Free}))
+	}
+	granted := time.Date(2028, time.February, 29, 12, 0, 0, 0, time.UTC)
+	pack, _ := plan.FindPack("s")
+	grant := func(to account.ID, origin string, at time.Time) (store.Pack, store.Account, bool, error) {
+		return s.GrantPack(ctx, store.Pack{
+			Pack:    account.Pack{ID: account.NewPackID(), Units: pack.Units, Expires: pack.Expires(at)},
+			Account: to, Kind: pack.Key, Origin: origin, GrantedAt: at,
+		}, operator)
+	}
+	first, owner, fresh, err := grant(id, "payment 1", granted)
+	if err != nil || !fresh || owner.Version != 2 || len(owner.Packs) != 1 || !first.Expires.Equal(time.Date(2029, time.February, 28, 12, 0, 0, 0, time.UTC)) {
+		t.Fatalf("granted %+v to %+v, %t, %v", first, owner, fresh, err)
+	}
+	again, owner, fresh, err := grant(id, "payment 1", granted)
+	if err != nil || fresh || owner.Version != 2 || again != first {
+		t.Errorf("granted again: %+v, version %d, %t, %v", again, owner.Version, fresh, err)
+	}
+	if _, _, _, err := grant(other, "payment 1", granted); !errors.Is(err, store.ErrOriginTaken) {
+		t.Errorf("the same payment for another account gives %v", err)
+	}
+	earlier, _, _, err := grant(id, "payment 2", granted.AddDate(0, -1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packs := must[[]store.Pack](t)(s.ListPacks(ctx, id)); len(packs) != 2 || packs[0] != earlier || packs[1] != first {
+		t.Errorf("packs are %+v, want them in order of expiry", packs)
+	}
+	if _, _, _, err := grant(account.NewID(), "payment 3", granted); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a pack for nobody gives %v", err)
+	}
+}

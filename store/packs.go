@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// ErrOriginTaken says that a pack was granted to another account for the same origin.
+var ErrOriginTaken = errors.New("store: a pack was granted to another account for this origin already")
+
+// Pack is a pack as recorded.
+type Pack struct {
+	account.Pack
+	Account   account.ID
+	Kind      string // key of the pack on the price ladder
+	Origin    string // what it was granted for, a payment for instance; one pack for each, for ever
+	GrantedAt time.Time
+}
+
+// GrantPack grants a pack to its account, once for its origin: granting again gives the pack as it was granted and false, and changes
+// nothing. ErrNotFound when there is no such account, ErrOriginTaken when the origin's pack went to another one.
+func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack, owner Account, fresh bool, err error) {
+	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		before, err := q.LockAccount(ctx, p.Account.UUID)
+		if err != nil {
+			return found(err)
+		}
+		row, err := q.InsertPack(ctx, db.InsertPackParams{
+			ID: p.ID.UUID, AccountID: p.Account.UUID, Kind: p.Kind, Units: int64(p.Units), Origin: p.Origin,
+			GrantedAt: p.GrantedAt, ExpiresAt: p.Expires,
+		})
+		fresh = err == nil
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			if row, err = q.GetPackByOrigin(ctx, p.Origin); err != nil {
+				return err
+			}
+			if row.AccountID != p.Account.UUID {
+				return ErrOriginTaken
+			}
+		case err != nil:
+			return err
+		default:
+			if before, err = q.BumpAccount(ctx, p.Account.UUID); err != nil {
+				return err
+			}
+			after := map[string]any{"pack": p.ID.String(), "kind": p.Kind, "units": p.Units, "origin": p.Origin, "expires_at": p.Expires.UTC()}
+			if err := note(ctx, q, subject{account: p.Account, version: before.Version}, "grant_pack", by, nil, after); err != nil {
+				return err
+			}
+		}
+		granted = packOf(row)
+		owner, err = withPacks(ctx, q, before)
+		return err
+	})
+	if err != nil {
+		return Pack{}, Account{}, false, fmt.Errorf("grant a pack to account %s: %w", p.Account, err)
+	}
+	return granted, owner, fresh, nil
+}
+
+// ListPacks reads the packs of an account, expired ones too, in the order in which they are drawn.
+func (s *Store) ListPacks(ctx context.Context, id account.ID) ([]Pack, error) {
+	rows, err := s.queries().ListPacks(ctx, id.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list packs of account %s: %w", id, err)
+	}
+	packs := make([]Pack, len(rows))
+	for i, row := range rows {
+		packs[i] = packOf(row)
+	}
+	return packs, nil
+}
+
+func packOf(row db.Pack) Pack {
+	return Pack{
+		Pack:    account.Pack{ID: account.PackID{UUID: row.ID}, Units: plan.Units(row.Units), Expires: row.ExpiresAt.UTC()},
+		Account: account.ID{UUID: row.AccountID}, Kind: row.Kind, Origin: row.Origin, GrantedAt: row.GrantedAt.UTC(),
+	}
+}
