@@ -146,7 +146,7 @@ func TestCounterSeededBesideLatenciesHoldsUsageAlone(t *testing.T) {
 			}
 		}
 		b.rdb.Del(b.ctx, dayKey(c, b.now(t)), periodKey(c, c.account.Current.Key()))
-		b.seed(t, c, meter.Figure{})
+		b.seed(t, c, figure{})
 		if day, period := b.usedDay(t, c), b.usedPeriod(t, c); day != 2000 || period != 2000 {
 			t.Errorf("the day is seeded with %d and the period with %d, want 2000", day, period)
 		}

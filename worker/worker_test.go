@@ -79,6 +79,8 @@ func (o *outside) DropPartitionsBefore(context.Context, time.Time) (int, error) 
 
 func (o *outside) DeleteFlushesBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
+func (o *outside) DeleteLatencyBefore(context.Context, time.Time) (int64, error) { return 0, nil }
+
 func (o *outside) Run(ctx context.Context) error {
 	o.set(func() { o.flushing = true; o.flushes++ })
 	<-ctx.Done()
