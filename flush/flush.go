@@ -32,6 +32,8 @@ type Record interface {
 	CommitUsage(ctx context.Context, buckets []account.UsageBucket) error
 	// SaveWatermarks records the instants before which all usage of the shards is committed.
 	SaveWatermarks(ctx context.Context, watermarks map[int]time.Time) error
+	// UsageWatermark is the oldest of those of all shards; store.ErrNotFound while one has none.
+	UsageWatermark(ctx context.Context) (time.Time, error)
 }
 
 // Options of a Flusher. Zero values take the defaults named here.
@@ -41,13 +43,14 @@ type Options struct {
 	Interval   time.Duration // between passes; one second
 	MaxBackoff time.Duration // between passes while they fail; ten seconds
 	SlotLength time.Duration // of the meter's buckets; ten seconds
-	PerShard   int           // buckets read from a shard at once; 64. With RangeSize it bounds a transaction
+	PerShard   int           // buckets read from a shard at once; 64. With RangeSize it bounds what is in memory
 	Timeout    time.Duration // of one pass; thirty seconds
 	Drain      time.Duration // for the last pass when Run ends; five seconds
 	Logger     *slog.Logger  // slog.Default()
 
-	OnFlush func(buckets int) // after every commit of new or repeated buckets
-	OnError func(error)       // after every failed pass
+	OnFlush     func(buckets int)  // after every commit of new or repeated buckets
+	OnError     func(error)        // after every failed pass
+	OnWatermark func(at time.Time) // every few passes: the instant before which all usage of every account is recorded
 }
 
 // watermarkPasses is how many passes go between two writes of watermarks: nobody waits for them by the second.
@@ -64,6 +67,7 @@ type Flusher struct {
 	led     map[int]bool // ranges led through leases
 	passes  int
 	refused map[bucketName]struct{} // buckets that PostgreSQL refuses; left in the meter, and told once
+	marked  watermarks              // as this flusher recorded them last, of the ranges it leads
 
 	mu     sync.Mutex // guards failed
 	failed error      // of the last pass
@@ -94,6 +98,7 @@ func New(meter Meter, record Record, open OpenLeases, o Options) *Flusher {
 	}
 	return &Flusher{
 		meter: meter, record: record, open: open, o: o, led: map[int]bool{}, refused: map[bucketName]struct{}{},
+		marked: watermarks{},
 	}
 }
 
@@ -141,7 +146,13 @@ func (f *Flusher) setFailed(err error) {
 
 // FlushAll moves everything, open buckets too, of all shards, whoever leads them: for the stop of a meter that keeps nothing.
 func (f *Flusher) FlushAll(ctx context.Context) error {
-	return f.flushShards(ctx, 0, f.o.Shards, true, true)
+	clear(f.marked)
+	for from := 0; from < f.o.Shards; from += f.o.RangeSize {
+		if err := f.flushShards(ctx, from, min(from+f.o.RangeSize, f.o.Shards), true, true); err != nil {
+			return err
+		}
+	}
+	return f.tell(ctx)
 }
 
 // drainRetry is how long a failed last pass waits for its next attempt.
@@ -175,7 +186,11 @@ func (f *Flusher) pass(ctx context.Context) error {
 		return err
 	}
 	f.passes++
-	return f.flushLed(ctx)
+	err := f.flushLed(ctx)
+	if f.passes%watermarkPasses == 1 {
+		err = errors.Join(err, f.tell(ctx))
+	}
+	return err
 }
 
 // flushLed flushes every range that is led. One that fails does not keep the others.

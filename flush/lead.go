@@ -77,9 +77,17 @@ func (f *Flusher) share(ctx context.Context) error {
 		}
 		if held {
 			f.led[number] = true
+			f.forget(number)
 		}
 	}
 	return nil
+}
+
+// forget drops what this flusher recorded of a range before another led it.
+func (f *Flusher) forget(number int) {
+	for shard := number * f.o.RangeSize; shard < (number+1)*f.o.RangeSize; shard++ {
+		delete(f.marked, shard)
+	}
 }
 
 // giveUp ends the session and with it every lease.

@@ -38,17 +38,17 @@ func (s *Store) Watermark(ctx context.Context, shard int) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// UsageWatermark is the instant before which all usage of every account is in PostgreSQL, and when the oldest part of that was found out
-// by PostgreSQL's clock. ErrNotFound before every shard was flushed once.
-func (s *Store) UsageWatermark(ctx context.Context) (at, asOf time.Time, err error) {
+// UsageWatermark is the instant before which all usage of every account is in PostgreSQL, or ErrNotFound before every shard was flushed
+// once.
+func (s *Store) UsageWatermark(ctx context.Context) (time.Time, error) {
 	row, err := s.queries().GetUsageWatermark(ctx)
-	if err == nil && (row.Shards < account.Shards) {
+	if err == nil && row.Shards < account.Shards {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return time.Time{}, time.Time{}, fmt.Errorf("read the watermark of all usage: %w", err)
+		return time.Time{}, fmt.Errorf("read the watermark of all usage: %w", err)
 	}
-	return row.Watermark.UTC(), row.UpdatedAt.UTC(), nil
+	return row.Watermark.UTC(), nil
 }
 
 // AccountWatermark is the instant before which all usage of an account is in PostgreSQL, or ErrNotFound before its shard's first flush. A
@@ -62,7 +62,7 @@ func (s *Store) AccountWatermark(ctx context.Context, id account.ID) (time.Time,
 // many. A bucket of such a slot which the meter still holds would be added once more, so the instant lies days behind the watermark; where
 // it does not, because usage was not flushed for so long, it is drawn back to it.
 func (s *Store) DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error) {
-	mark, _, err := s.UsageWatermark(ctx)
+	mark, err := s.UsageWatermark(ctx)
 	switch {
 	case errors.Is(err, ErrNotFound): // a new system, or one that never flushed everything
 	case err != nil:

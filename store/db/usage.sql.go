@@ -109,21 +109,19 @@ func (q *Queries) DeleteDefaultFlushesBefore(ctx context.Context, slot time.Time
 }
 
 const getUsageWatermark = `-- name: GetUsageWatermark :one
-SELECT
-    count(*) AS shards, coalesce(min(watermark), 'epoch')::timestamptz AS watermark, coalesce(min(updated_at), 'epoch')::timestamptz AS updated_at
+SELECT count(*) AS shards, coalesce(min(watermark), 'epoch')::timestamptz AS watermark
 FROM usage_watermarks
 `
 
 type GetUsageWatermarkRow struct {
 	Shards    int64
 	Watermark time.Time
-	UpdatedAt time.Time
 }
 
 func (q *Queries) GetUsageWatermark(ctx context.Context) (GetUsageWatermarkRow, error) {
 	row := q.db.QueryRow(ctx, getUsageWatermark)
 	var i GetUsageWatermarkRow
-	err := row.Scan(&i.Shards, &i.Watermark, &i.UpdatedAt)
+	err := row.Scan(&i.Shards, &i.Watermark)
 	return i, err
 }
 

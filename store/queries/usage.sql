@@ -102,6 +102,5 @@ FROM usage_watermarks
 WHERE shard = $1;
 
 -- name: GetUsageWatermark :one
-SELECT
-    count(*) AS shards, coalesce(min(watermark), 'epoch')::timestamptz AS watermark, coalesce(min(updated_at), 'epoch')::timestamptz AS updated_at
+SELECT count(*) AS shards, coalesce(min(watermark), 'epoch')::timestamptz AS watermark
 FROM usage_watermarks;
