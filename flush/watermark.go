@@ -3,6 +3,7 @@ package flush
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/chainaccess/gateway/store"
@@ -55,9 +56,7 @@ func (f *Flusher) publish(ctx context.Context, marks watermarks, every bool) err
 	if err := f.record.SaveWatermarks(ctx, changed); err != nil {
 		return err
 	}
-	for shard, at := range changed {
-		f.marked[shard] = at
-	}
+	maps.Copy(f.marked, changed)
 	return nil
 }
 

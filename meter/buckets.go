@@ -34,7 +34,7 @@ func (m *Meter) DirtyShards(ctx context.Context, from, to int) ([]int, error) {
 	return dirty, nil
 }
 
-// SealedBuckets seals the buckets of a shard whose slot is over by Redis' own time (every bucket when all) and gives up to limit
+// SealedBuckets seals the buckets of a shard whose slot is over since SealDelay by Redis' own time (every bucket when all) and gives up to limit
 // sealed ones, oldest first; those given before and not dropped come again. oldestOpen is the start of the oldest slot that is
 // still open, zero when there is none.
 func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool, limit int) (sealed []account.UsageBucket, oldestOpen time.Time, err error) {

@@ -23,6 +23,10 @@ import (
 // SlotLength is how long a usage bucket stays open.
 const SlotLength = 10 * time.Second
 
+// SealDelay is how long after its slot a bucket is sealed: so far may the clock of a Redis that takes over be behind the one that it takes
+// over from, without anything being written into a bucket that is recorded already.
+const SealDelay = 2 * time.Second
+
 //go:embed admit.lua
 var admitSource string
 

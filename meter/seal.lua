@@ -1,4 +1,4 @@
--- Seals the buckets of a shard whose slot is over: a sealed bucket has another name, so nothing is added to it any more. A slot
+-- Seals the buckets of a shard whose slot was over two seconds ago: a sealed bucket has another name, so nothing is added to it any more. A slot
 -- that comes back after a step of the clock opens a new bucket with a generation of its own.
 --
 -- KEYS  1 {u}:dirty   2 {u}:sealed
@@ -8,8 +8,11 @@
 -- Returns { now (seconds), oldest open slot or -1, member, … } with member = <slot>:<account>:<generation>, oldest first.
 
 local SLOT_SECONDS = 10
+-- A replica that takes over may have the bucket still, open, and write into it what no ledger will let in a second time; unless the slot is
+-- over by its clock as well. So clocks may be this far apart.
+local DELAY_SECONDS = 2
 local now = tonumber(redis.call('TIME')[1])
-local last = ARGV[1] == '1' and '+inf' or tostring(now - SLOT_SECONDS)
+local last = ARGV[1] == '1' and '+inf' or tostring(now - SLOT_SECONDS - DELAY_SECONDS)
 local tag = string.sub(KEYS[1], 1, 8)
 
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', last, 'LIMIT', 0, ARGV[2])) do

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -46,9 +48,10 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	}
 	defer temporal.Close()
 	flusher := flush.New(b.meter, b.store, flush.FromStore(b.store), flush.Options{
-		Logger:  log,
-		OnFlush: func(n int) { b.metrics.UsageFlushed.Add(float64(n)) },
-		OnError: func(error) { b.metrics.UsageFlushErrors.Inc() },
+		Logger:      log,
+		OnFlush:     func(n int) { b.metrics.UsageFlushed.Add(float64(n)) },
+		OnError:     func(error) { b.metrics.UsageFlushErrors.Inc() },
+		OnWatermark: watchWatermark(b.metrics),
 	})
 	w, err := worker.New(worker.Options{
 		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Prober: b.pool, Board: b.board, Flusher: flusher,
@@ -71,6 +74,19 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	stopWatching()
 	background.Wait()
 	return err
+}
+
+// watchWatermark serves the watermark of all usage as a metric, and gives what tells it; no number before it was told once.
+func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
+	var told atomic.Int64
+	m.Gauge("gateway_usage_watermark_timestamp_seconds", "The instant before which all usage is in PostgreSQL, by the meter's clock.",
+		func() float64 {
+			if millis := told.Load(); millis != 0 {
+				return float64(millis) / 1000
+			}
+			return math.NaN()
+		})
+	return func(at time.Time) { told.Store(at.UnixMilli()) }
 }
 
 // traceWorkflows gives what makes spans of workflows and activities; nothing when nothing is traced.
