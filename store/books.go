@@ -20,7 +20,6 @@ const (
 	outcomeOK     = "ok"
 	outcomeHit    = "hit"
 	outcomeRefund = "refund"
-	sourcePlan    = "plan"
 	sourcePack    = "pack:" // and the pack's id
 )
 
@@ -171,7 +170,7 @@ func (b *booking) add(line *account.UsageLine) bool {
 		b.exhausted = b.exhausted || line.Outcome == quotaRefusal
 	}
 	switch {
-	case line.Source == sourcePlan:
+	case line.Source == account.SourcePlan:
 		fits = fits && plus(&b.PlanUnits, line.Units)
 	case strings.HasPrefix(line.Source, sourcePack):
 		fits = fits && plus(&b.PackUnits, line.Units)

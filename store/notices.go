@@ -73,16 +73,17 @@ func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, draw
 	return q.InsertNotices(ctx, p)
 }
 
-// allowanceOf is what a period of the account includes, whether its end refuses or only slows; Unlimited, which is negative, for none.
+// allowanceOf is what a period of the account includes; Unlimited, which is negative, for none.
 func allowanceOf(row db.ListAllowancesRow) plan.Units {
-	p, known := plan.Lookup(row.Plan)
+	held, known := plan.Lookup(row.Plan)
 	if !known {
 		return plan.Unlimited
 	}
-	if ceiling := p.SoftCeiling(); ceiling != plan.Unlimited {
-		return ceiling
+	terms := account.Terms{Plan: held}
+	if row.CustomQuota != nil {
+		terms.Custom = &account.Custom{Quota: plan.Units(*row.CustomQuota)}
 	}
-	return p.MonthlyQuota()
+	return terms.Allowance()
 }
 
 // share is so many percent of an allowance, rounded up to a thousandth of a unit.

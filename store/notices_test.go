@@ -71,6 +71,26 @@ func TestSharesOfAnAllowanceAreNoticedWhenTheyAreReached(t *testing.T) {
 	}
 }
 
+func TestFiguresOfAContractAreTheAllowance(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	const quota = 50_000 * plan.Unit
+	for _, contract := range []struct {
+		quota plan.Units
+		want  int // how many of 80 and 100
+	}{{quota, 2}, {quota * 5 / 4, 1}, {quota * 2, 0}, {plan.Unlimited, 0}, {0, 0}} {
+		id := owner(ctx, t, s, plan.Enterprise)
+		must[store.Account](t)(s.ChangeAccount(ctx, id, "set_enterprise", operator, func(a *store.Account) error {
+			a.Custom = &account.Custom{Quota: contract.quota, Rate: account.RateWindow{Limit: 100, Per: time.Second}}
+			return nil
+		}))
+		commit(ctx, t, s, spent(id, 1, quota))
+		if got := noticesOf(ctx, t, s, id); len(got) != contract.want {
+			t.Errorf("of a quota of %s noticed %v percent, want %d of 80 and 100", contract.quota, got, contract.want)
+		}
+	}
+}
+
 func TestUnitsOfPacksAndOtherPeriodsDoNotCountTowardsAnAllowance(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

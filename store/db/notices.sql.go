@@ -108,14 +108,15 @@ func (q *Queries) InsertNotices(ctx context.Context, arg InsertNoticesParams) er
 }
 
 const listAllowances = `-- name: ListAllowances :many
-SELECT id, plan
+SELECT id, plan, custom_quota
 FROM accounts
 WHERE id = ANY($1::uuid[])
 `
 
 type ListAllowancesRow struct {
-	ID   uuid.UUID
-	Plan string
+	ID          uuid.UUID
+	Plan        string
+	CustomQuota *int64
 }
 
 func (q *Queries) ListAllowances(ctx context.Context, ids []uuid.UUID) ([]ListAllowancesRow, error) {
@@ -127,7 +128,7 @@ func (q *Queries) ListAllowances(ctx context.Context, ids []uuid.UUID) ([]ListAl
 	var items []ListAllowancesRow
 	for rows.Next() {
 		var i ListAllowancesRow
-		if err := rows.Scan(&i.ID, &i.Plan); err != nil {
+		if err := rows.Scan(&i.ID, &i.Plan, &i.CustomQuota); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

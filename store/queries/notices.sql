@@ -1,5 +1,5 @@
 -- name: ListAllowances :many
-SELECT id, plan
+SELECT id, plan, custom_quota
 FROM accounts
 WHERE id = ANY(sqlc.arg(ids)::uuid[]);
 
