@@ -194,30 +194,15 @@ if fences then
   end
 end
 
--- Mutate: the window, the counters of what is charged, the usage lines.
-if counted and same then
-  call('HINCRBY', KEYS[3], 'c', 1)
-elseif counted or saved then
-  call('HSET', KEYS[3], 'w', format('%d', window), 'c', counted and current + 1 or current, 'p', previous, 'l', cfg[3])
-  call('PEXPIRE', KEYS[3], 2 * per)
-end
-
-local outcome, source, each = mode, '', '0'
+-- Mutate: the usage lines, the counters of what is charged, the window. The lines come first: while Redis Cluster moves the shard, a key that is
+-- not here cannot be made, and a new bucket that fails must not leave a charge behind. The counters were read, so they are here.
+local charged, outcome, source, each = charge and not refused, mode, '', '0'
 if refused then
   outcome = refused[1]
 elseif mode == 'window' then
   outcome = ARGV[5]
 elseif charge then
   outcome, source, each = 'ok', 'plan', ARGV[4]
-  if kp_name then
-    if key_cap then call('HINCRBY', kp_name, 'u', each) end
-    if key_service_cap then call('HINCRBY', kp_name, ARGV[8], each) end
-  end
-  if per_name then
-    if plan_part > 0 and (quota or ceiling) then call('HINCRBY', per_name, 'u', format('%d', plan_part)) end
-    if account_cap then call('HINCRBY', per_name, ARGV[8], each) end
-  end
-  if day_name then call('INCRBY', day_name, each) end
 end
 
 -- Usage lines live in the bucket of the current slot; each counts its calls, and ends in what one of them weighs. The first write gives
@@ -225,7 +210,7 @@ end
 local slot = format('%d', seconds - seconds % SLOT_SECONDS)
 local bucket = tag .. 'b:' .. slot .. ':' .. account
 local further
-if draws and draws[1] and not refused then
+if charged and draws and draws[1] then
   each, further = nil, ''
   if plan_part > 0 then
     each = format('%d', plan_part)
@@ -233,7 +218,6 @@ if draws and draws[1] and not refused then
   end
   for _, draw in ipairs(draws) do
     local from, part = 'pack:' .. draw[1], format('%d', draw[2])
-    call('HINCRBY', tag .. 'pk:' .. account, draw[1], part)
     further = further .. (further == '' and '' or ',') .. from .. '=' .. part
     if each then
       call('HINCRBY', bucket, period .. '|ok|' .. from .. '|' .. ARGV[6] .. '|+' .. part, 1)
@@ -245,6 +229,28 @@ end
 local field = period .. '|' .. outcome .. '|' .. source .. '|' .. ARGV[6] .. '|' .. each
 if call('HINCRBY', bucket, field, 1) == 1 and call('HSETNX', bucket, 'g', ARGV[7]) == 1 then
   call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
+end
+
+if charged then
+  if kp_name then
+    if key_cap then call('HINCRBY', kp_name, 'u', ARGV[4]) end
+    if key_service_cap then call('HINCRBY', kp_name, ARGV[8], ARGV[4]) end
+  end
+  if per_name then
+    if plan_part > 0 and (quota or ceiling) then call('HINCRBY', per_name, 'u', format('%d', plan_part)) end
+    if account_cap then call('HINCRBY', per_name, ARGV[8], ARGV[4]) end
+  end
+  if day_name then call('INCRBY', day_name, ARGV[4]) end
+  if further then
+    for _, draw in ipairs(draws) do call('HINCRBY', tag .. 'pk:' .. account, draw[1], format('%d', draw[2])) end
+  end
+end
+
+if counted and same then
+  call('HINCRBY', KEYS[3], 'c', 1)
+elseif counted or saved then
+  call('HSET', KEYS[3], 'w', format('%d', window), 'c', counted and current + 1 or current, 'p', previous, 'l', cfg[3])
+  call('PEXPIRE', KEYS[3], 2 * per)
 end
 
 if refused then

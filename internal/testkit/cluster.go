@@ -116,3 +116,33 @@ func (r *RedisServer) Do(t testing.TB, args ...any) any {
 	}
 	return answer
 }
+
+// MoveSlot moves the slot of a key, with all that it holds, from one node to another, in the steps of redis-cli's reshard. When the keys
+// that first picks have moved, halfway runs; both may be nil.
+func (c *RedisClusterServers) MoveSlot(t testing.TB, key string, from, to *RedisServer, first func(name string) bool, halfway func()) {
+	t.Helper()
+	slot := from.Do(t, "cluster", "keyslot", key)
+	to.Do(t, "cluster", "setslot", slot, "importing", from.ID(t))
+	from.Do(t, "cluster", "setslot", slot, "migrating", to.ID(t))
+	move := func(pick func(string) bool) {
+		names, ok := from.Do(t, "cluster", "getkeysinslot", slot, 10_000).([]any)
+		if !ok {
+			t.Fatalf("redis-server on %s gave no keys of slot %v", from.Addr, slot)
+		}
+		for _, name := range names {
+			if pick == nil || pick(fmt.Sprint(name)) {
+				from.Do(t, "migrate", "127.0.0.1", to.port, name, 0, 5000)
+			}
+		}
+	}
+	if first != nil {
+		move(first)
+	}
+	if halfway != nil {
+		halfway()
+	}
+	move(nil)
+	for _, n := range append([]*RedisServer{to, from}, c.Nodes...) {
+		n.Do(t, "cluster", "setslot", slot, "node", to.ID(t))
+	}
+}

@@ -20,14 +20,17 @@ const redisDeadline = 20 * time.Second
 // RedisServer is a Redis process of one test's own. Its methods are for the test's goroutine.
 type RedisServer struct {
 	// URL and Addr stay the same when the server is killed and started again.
-	URL  string // redis://127.0.0.1:port/0
-	Addr string // 127.0.0.1:port
+	URL     string // redis://127.0.0.1:port/0
+	Addr    string // 127.0.0.1:port
+	TLSAddr string // the same server by TLS, when it has WithTLS
 
 	program string
 	dir     string
 	port    int
 	busPort int // of a cluster's node; 0 when it is none
+	tlsPort int // 0 without TLS
 	args    []string
+	config  string // of a sentinel: its file, which it writes to; it takes none of the options
 	process *process.Process
 
 	ownClock bool
@@ -59,25 +62,35 @@ func Redis(t testing.TB, options ...RedisOption) *RedisServer {
 	for _, option := range options {
 		option(r)
 	}
+	r.launch(t)
+	return r
+}
+
+// launch runs the server on ports that are free, until the test ends.
+func (r *RedisServer) launch(t testing.TB) {
+	t.Helper()
 	t.Cleanup(func() {
 		if r.process != nil {
 			_ = r.process.Kill()
 		}
 	})
-	// Another program may take the port between the choice and the start.
+	// Another program may take a port between the choice and the start.
 	for range 5 {
 		r.port = freePort(t)
 		if r.busPort != 0 {
 			r.busPort = freePort(t)
 		}
+		if r.tlsPort != 0 {
+			r.tlsPort = freePort(t)
+			r.TLSAddr = net.JoinHostPort("127.0.0.1", strconv.Itoa(r.tlsPort))
+		}
 		r.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(r.port))
 		r.URL = "redis://" + r.Addr + "/0"
 		if r.start(t) {
-			return r
+			return
 		}
 	}
 	t.Fatalf("redis-server did not start: %s", r.process.Tail(5))
-	return nil
 }
 
 // Start runs the server again on the same port, after Kill or Stop.
@@ -133,15 +146,8 @@ func (r *RedisServer) Resume(t testing.TB) {
 // start runs the server and waits until it answers; it gives false when the process ended instead, its port being taken.
 func (r *RedisServer) start(t testing.TB) bool {
 	t.Helper()
-	args := append([]string{
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(r.port), "--dir", r.dir, "--daemonize", "no",
-		"--save", "", "--maxmemory-policy", "noeviction",
-	}, r.args...)
-	if r.busPort != 0 {
-		args = append(args, "--cluster-port", strconv.Itoa(r.busPort))
-	}
 	p, err := process.Start(process.Spec{
-		Name: "redis-server", Path: r.program, Args: args, Dir: r.dir, LogFile: filepath.Join(r.dir, "redis.log"), Env: r.environment(t),
+		Name: "redis-server", Path: r.program, Args: r.commandLine(), Dir: r.dir, LogFile: filepath.Join(r.dir, "redis.log"), Env: r.environment(t),
 		Stop: []syscall.Signal{syscall.SIGTERM}, Grace: redisDeadline,
 	})
 	if err != nil {
@@ -166,6 +172,23 @@ func (r *RedisServer) start(t testing.TB) bool {
 		case <-tick.C:
 		}
 	}
+}
+
+func (r *RedisServer) commandLine() []string {
+	if r.config != "" {
+		return []string{r.config, "--sentinel", "--port", strconv.Itoa(r.port), "--dir", r.dir}
+	}
+	args := append([]string{
+		"--bind", "127.0.0.1", "--port", strconv.Itoa(r.port), "--dir", r.dir, "--daemonize", "no",
+		"--save", "", "--maxmemory-policy", "noeviction",
+	}, r.args...)
+	if r.busPort != 0 {
+		args = append(args, "--cluster-port", strconv.Itoa(r.busPort))
+	}
+	if r.tlsPort != 0 {
+		args = append(args, "--tls-port", strconv.Itoa(r.tlsPort), "--tls-cluster", "yes") // nodes announce that port to who speaks TLS
+	}
+	return args
 }
 
 // freePort gives a loopback port that nothing listens on at this moment.
