@@ -96,6 +96,9 @@ func parseLatency(words, value string) (account.LatencyLine, error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return account.LatencyLine{}, err
 	}
+	if bucket >= account.LatencyBuckets || calls < 1 {
+		return account.LatencyLine{}, fmt.Errorf("%d calls in bucket %d", calls, bucket)
+	}
 	return account.LatencyLine{
 		Key: account.KeyID{UUID: key}, Chain: w[1], Service: w[2], Class: w[3], Outcome: w[4], Bucket: int(bucket), Calls: calls,
 	}, nil

@@ -290,7 +290,9 @@ func TestLatencyThatNoScriptWroteIsRefusedAsUsage(t *testing.T) {
 	b.mustAdmit(t, c, charge(1))
 	good := "l|" + c.Key.String() + "|eth_mainnet|rpc|standard|ok|"
 	name := tagOf(c) + "b:" + time64(noon) + ":" + c.Account.String()
-	for field, value := range map[string]string{good + "5": "3", good + "a": "1", good + "6": "x", good + "9999": "1", "l|1|2": "1", "l|": "1"} {
+	for field, value := range map[string]string{
+		good + "5": "3", good + "a": "1", good + "6": "x", good + "9999": "1", good + "102": "1", good + "7": "0", "l|1|2": "1", "l|": "1",
+	} {
 		b.rdb.HSet(b.ctx, name, field, value)
 	}
 	sealed := b.buckets(t, c)
@@ -303,8 +305,8 @@ func TestLatencyThatNoScriptWroteIsRefusedAsUsage(t *testing.T) {
 			foreign++
 		}
 	}
-	if foreign != 5 {
-		t.Errorf("%d lines tell of fields that no script wrote, want 5: %+v", foreign, sealed[0].Lines)
+	if foreign != 7 {
+		t.Errorf("%d lines tell of fields that no script wrote, want 7: %+v", foreign, sealed[0].Lines)
 	}
 }
 

@@ -253,12 +253,14 @@ func BenchmarkLatencyOfAMonth(b *testing.B) {
 	b.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
 	// 720 hours of 3 keys on 6 chains, 20 buckets each; and of 20 quiet accounts.
 	for _, insert := range []string{
-		`SELECT $1, hour, md5(key::text)::uuid, 'chain ' || chain, 'rpc', 'standard', 'ok', 20 + bucket, 100
+		`SELECT $1, hour, md5(key::text)::uuid, 'chain ' || chain, 'rpc', 'standard', 'ok',
+ARRAY(SELECT generate_series(21, 40)), array_fill(100, ARRAY[20])
 FROM generate_series($2::timestamptz - interval '30 days', $2::timestamptz - interval '1 hour', '1 hour') AS hour,
-generate_series(1, 3) AS key, generate_series(1, 6) AS chain, generate_series(1, 20) AS bucket`,
-		`SELECT md5(owner::text || $1::uuid::text)::uuid, hour, md5(owner::text)::uuid, 'chain', 'rpc', 'standard', 'ok', 20 + bucket, 1
+generate_series(1, 3) AS key, generate_series(1, 6) AS chain`,
+		`SELECT md5(owner::text || $1::uuid::text)::uuid, hour, md5(owner::text)::uuid, 'chain', 'rpc', 'standard', 'ok',
+ARRAY(SELECT generate_series(21, 25)), array_fill(1, ARRAY[5])
 FROM generate_series($2::timestamptz - interval '30 days', $2::timestamptz - interval '1 hour', '1 hour') AS hour,
-generate_series(1, 20) AS owner, generate_series(1, 5) AS bucket`,
+generate_series(1, 20) AS owner`,
 	} {
 		if _, err := conn.Exec(ctx, `INSERT INTO latency_hours `+insert+` ORDER BY hour`, id.UUID, end); err != nil {
 			b.Fatal(err)

@@ -13,24 +13,41 @@ import (
 )
 
 const addLatency = `-- name: AddLatency :exec
-INSERT INTO latency_hours (account_id, hour, key_id, chain, service, class, outcome, bucket, calls)
-SELECT account_id, hour, key_id, chain, service, class, outcome, bucket, sum(calls)::bigint
+INSERT INTO latency_hours (account_id, hour, key_id, chain, service, class, outcome, buckets, calls)
+SELECT
+    account_id, hour, key_id, chain, service, class, outcome,
+    array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
 FROM (
-    SELECT
-        unnest($1::uuid[]) AS account_id,
-        unnest($2::timestamptz[]) AS hour,
-        unnest($3::uuid[]) AS key_id,
-        unnest($4::text[]) COLLATE "C" AS chain,
-        unnest($5::text[]) COLLATE "C" AS service,
-        unnest($6::text[]) COLLATE "C" AS class,
-        unnest($7::text[]) COLLATE "C" AS outcome,
-        unnest($8::smallint[]) AS bucket,
-        unnest($9::bigint[]) AS calls
-) AS incoming
-GROUP BY account_id, hour, key_id, chain, service, class, outcome, bucket
-ORDER BY account_id, hour, key_id, chain, service, class, outcome, bucket
-ON CONFLICT (account_id, hour, key_id, chain, service, class, outcome, bucket)
-DO UPDATE SET calls = latency_hours.calls + excluded.calls
+    SELECT account_id, hour, key_id, chain, service, class, outcome, bucket, sum(calls)::bigint AS calls
+    FROM (
+        SELECT
+            unnest($1::uuid[]) AS account_id,
+            unnest($2::timestamptz[]) AS hour,
+            unnest($3::uuid[]) AS key_id,
+            unnest($4::text[]) COLLATE "C" AS chain,
+            unnest($5::text[]) COLLATE "C" AS service,
+            unnest($6::text[]) COLLATE "C" AS class,
+            unnest($7::text[]) COLLATE "C" AS outcome,
+            unnest($8::smallint[]) AS bucket,
+            unnest($9::bigint[]) AS calls
+    ) AS incoming
+    GROUP BY account_id, hour, key_id, chain, service, class, outcome, bucket
+) AS counts
+GROUP BY account_id, hour, key_id, chain, service, class, outcome
+ORDER BY account_id, hour, key_id, chain, service, class, outcome
+ON CONFLICT (account_id, hour, key_id, chain, service, class, outcome)
+DO UPDATE SET (buckets, calls) = (
+    SELECT array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
+    FROM (
+        SELECT bucket, sum(calls)::bigint AS calls
+        FROM (
+            SELECT unnest(latency_hours.buckets) AS bucket, unnest(latency_hours.calls) AS calls
+            UNION ALL
+            SELECT unnest(excluded.buckets), unnest(excluded.calls)
+        ) AS both_histograms
+        GROUP BY bucket
+    ) AS merged
+)
 `
 
 type AddLatencyParams struct {
@@ -45,7 +62,8 @@ type AddLatencyParams struct {
 	Calls    []int64
 }
 
-// Adds counts to their hours. Those with the same words are added up first: a row is written once per statement, and always in one order.
+// Adds counts to the histograms of their hours. Those with the same words are added up first: a row is written once per statement, and
+// always in one order.
 func (q *Queries) AddLatency(ctx context.Context, arg AddLatencyParams) error {
 	_, err := q.db.Exec(ctx, addLatency,
 		arg.Accounts,
@@ -87,23 +105,26 @@ func (q *Queries) DeleteLatencyBefore(ctx context.Context, arg DeleteLatencyBefo
 }
 
 const sumLatency = `-- name: SumLatency :many
-SELECT
-    (CASE WHEN $1::boolean THEN key_id ELSE '00000000-0000-0000-0000-000000000000' END)::uuid AS key_id,
-    (CASE WHEN $2::boolean THEN chain ELSE '' END)::text AS chain,
-    (CASE
-        WHEN $3::bigint > 0
-            THEN date_bin(make_interval(secs => $3::bigint), hour, $4::timestamptz)
-        ELSE $4::timestamptz
-    END)::timestamptz AS start,
-    outcome,
-    bucket,
-    sum(calls)::bigint AS calls
-FROM latency_hours
-WHERE account_id = $5 AND hour >= $4::timestamptz AND hour < $6::timestamptz
-    AND ($7::uuid IS NULL OR key_id = $7::uuid)
-    AND ($8::text = '' OR chain = $8::text)
-GROUP BY 1, 2, 3, 4, 5
-ORDER BY 3, 2, 1, 4, 5
+SELECT key_id, chain, start, outcome, bucket, sum(calls)::bigint AS calls
+FROM (
+    SELECT
+        (CASE WHEN $1::boolean THEN key_id ELSE '00000000-0000-0000-0000-000000000000' END)::uuid AS key_id,
+        (CASE WHEN $2::boolean THEN chain ELSE '' END)::text AS chain,
+        (CASE
+            WHEN $3::bigint > 0
+                THEN date_bin(make_interval(secs => $3::bigint), hour, $4::timestamptz)
+            ELSE $4::timestamptz
+        END)::timestamptz AS start,
+        outcome,
+        unnest(buckets)::smallint AS bucket,
+        unnest(calls)::bigint AS calls
+    FROM latency_hours
+    WHERE account_id = $5 AND hour >= $4::timestamptz AND hour < $6::timestamptz
+        AND ($7::uuid IS NULL OR key_id = $7::uuid)
+        AND ($8::text = '' OR chain = $8::text)
+) AS counts
+GROUP BY key_id, chain, start, outcome, bucket
+ORDER BY start, chain, key_id, outcome, bucket
 `
 
 type SumLatencyParams struct {
