@@ -32,7 +32,7 @@ func TestNewDoorKeyIsAdmittedByItsPlanFromTheFirstCall(t *testing.T) {
 		t.Errorf("identified as %+v", s.Identity)
 	}
 	day := plan.Must(plan.Door1).DailyQuota()
-	if a := b.admit(t, s, charge(day)); !a.Admitted || a.Receipt.Day == "" {
+	if a := b.admit(t, s, charge(day)); !a.Admitted || a.Receipt.Slot == "" {
 		t.Errorf("the first call of a day's allowance: %+v", a)
 	}
 	if a := b.admit(t, s, charge(1)); a.Refused != "door_key_day" || a.Limit != int64(day) {

@@ -136,7 +136,7 @@ type Refusal struct {
 type Receipt struct {
 	Period  string // start date
 	Sources string // account.SourcePlan for all from the plan, or source=thousandths,…
-	Day     string // days since 1970; empty when no daily allowance was drawn
+	Slot    string // of the charge's usage line, seconds since 1970
 }
 
 // FromPack says whether any unit was drawn from a pack.
@@ -211,7 +211,7 @@ func parseAdmission(reply string) (Admission, error) {
 	case "0":
 		var r Receipt
 		r.Period, rest, _ = strings.Cut(rest, "|")
-		r.Sources, r.Day, _ = strings.Cut(rest, "|")
+		r.Sources, r.Slot, _ = strings.Cut(rest, "|")
 		return Admission{Admitted: true, Receipt: r}, nil
 	case "1":
 		return parseRefusal(rest)
@@ -254,7 +254,7 @@ func (m *Meter) Refund(ctx context.Context, s *Subject, c *Call, r Receipt, requ
 		return fmt.Errorf("refund: %d thousandths of units: a charge is never negative", c.Units)
 	}
 	keys := []string{accountTag(s.Account) + "rf:" + request}
-	err := m.run(ctx, m.settle, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Sources, r.Day,
+	err := m.run(ctx, m.settle, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Sources, r.Slot,
 		s.line(c), reason, nonce(), serviceArg(c.Service)).Err()
 	faultpoint.Hit(faultpoint.RefundReplied)
 	if err != nil {

@@ -16,7 +16,7 @@
 --       8 service         as projections and counters name it, c:rpc
 --
 -- Returns one string
---       0|<period>|<sources>|<day>                       admitted; what a refund needs to know. sources is "plan", or source=units,…
+--       0|<period>|<sources>|<slot>                      admitted; what a refund needs to know. sources is "plan", or source=units,…
 --       1|<reason>|<limit>|<remaining>|<reset ms>|<also>|<scope>
 --                                                        refused; also = other fences that would refuse, as reason or
 --                                                        reason:scope, comma-separated; scope = account or key, whose the fence is, where both may have one
@@ -64,7 +64,7 @@ end
 local refused, missing, fences = nil, '', nil
 local charge = mode == 'charge'
 local account_cap, key_cap, key_service_cap, daily
-local per_name, kp_name, day_name, day = nil, nil, nil, ''
+local per_name, kp_name, day_name
 local plan_part, draws = units, nil
 
 if key[1] ~= 'active' then
@@ -116,8 +116,7 @@ else
     if (quota or ceiling) and not plan_used then missing = missing .. 'plan,' end
   end
   if daily then
-    day = format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
-    day_name = tag .. 'day:' .. key_id .. ':' .. day
+    day_name = tag .. 'day:' .. key_id .. ':' .. format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
     local n = tonumber(call('GET', day_name))
     if not n then
       missing = missing .. 'day,'
@@ -256,4 +255,4 @@ end
 if refused then
   return format('1|%s|%d|%d|%d|%s|%s', refused[1], refused[2], refused[3], math.ceil(refused[4]), also, refused[5])
 end
-return '0|' .. period .. '|' .. (further or source) .. '|' .. day
+return '0|' .. period .. '|' .. (further or source) .. '|' .. slot

@@ -29,7 +29,7 @@ func TestChargeMovesCountersAndUsageTogether(t *testing.T) {
 		c := b.client(t, limits(wideWindow, 10_000, 100_000))
 		r := b.mustAdmit(t, c, charge(1500))
 		b.mustAdmit(t, c, charge(500))
-		want := meter.Receipt{Period: c.account.Current.Key(), Sources: "plan", Day: dayKey(c, b.now(t))[len(dayKey(c, b.now(t)))-5:]}
+		want := meter.Receipt{Period: c.account.Current.Key(), Sources: "plan", Slot: time64(b.now(t).Truncate(meter.SlotLength))}
 		if r != want {
 			t.Errorf("receipt is %+v, want %+v", r, want)
 		}
@@ -375,8 +375,8 @@ func TestDayBeginsAnewAtMidnightUTC(t *testing.T) {
 	// Unflushed usage of the day before is not counted in the new one.
 	b.seedDay(t, c, midnight)
 	first := b.mustAdmit(t, c, charge(1000))
-	if first.Day == last.Day {
-		t.Errorf("charged to day %s before and after midnight", first.Day)
+	if first.Slot == last.Slot {
+		t.Errorf("charged to slot %s before and after midnight", first.Slot)
 	}
 	b.mustRefuse(t, c, charge(1), "door_key_day")
 }

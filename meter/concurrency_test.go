@@ -251,7 +251,7 @@ func TestForgottenScriptsAreSentAgainAndChargeOnce(t *testing.T) {
 			t.Errorf("the counters stand at %d and %d, want %d", day, period, 3*callers*calls)
 		}
 		b.rdb.ScriptFlush(b.ctx)
-		b.refund(t, c, charge(3), meter.Receipt{Period: c.account.Current.Key(), Sources: "plan"}, "request")
+		b.refund(t, c, charge(3), meter.Receipt{Period: c.account.Current.Key(), Sources: "plan", Slot: time64(b.now(t).Truncate(meter.SlotLength))}, "request")
 		b.wantUsage(t, c, usage{
 			"ok": {callers * calls, 3 * callers * calls}, "refund": {-1, -3}, "upstream_timeout": {requests: 1},
 		})

@@ -2,8 +2,8 @@
 -- period and sources, and its counters restored. Once per call: repeating it changes nothing.
 --
 -- KEYS  1 {u}:rf:<request>    guard
--- ARGV  1 account id   2 key id   3 units (thousandths, not negative)   4 period   5 sources   6 day (days since 1970, or empty)
---       7 line         as in admit.lua; sources, period and day as its reply gave them
+-- ARGV  1 account id   2 key id   3 units (thousandths, not negative)   4 period   5 sources   6 slot
+--       7 line         as in admit.lua; period, sources and slot as its reply gave them
 --       8 reason       name of the fault that the client was answered with
 --       9 nonce        as in admit.lua
 --      10 service      c:rpc
@@ -11,30 +11,28 @@
 -- Returns 1 when refunded now, 0 when it was before.
 
 local SLOT_SECONDS = 10
+local DAY_SECONDS = 86400
 local GUARD_SECONDS = 300 -- long after the last repeat, soon enough for an outage not to fill the memory
-if not redis.call('SET', KEYS[1], '1', 'NX', 'EX', GUARD_SECONDS) then return 0 end
-
 local account, key, units, period, service = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[10]
 local tag = string.sub(KEYS[1], 1, 8)
+local day = math.floor(tonumber(ARGV[6]) / DAY_SECONDS)
+if not redis.call('SET', KEYS[1], '1', 'NX', 'EX', GUARD_SECONDS) then return 0 end
+
 -- Never below zero: a counter that was lost and seeded anew may not know the charge, and then owes nothing. One that is not kept stays so.
 local function restore(counter, field, part)
   local used = tonumber(redis.call('HGET', counter, field))
   if used then redis.call('HINCRBY', counter, field, string.format('%d', -math.max(0, math.min(part, used)))) end
 end
-if ARGV[6] ~= '' then
-  local day = tag .. 'day:' .. key .. ':' .. ARGV[6]
-  local used = tonumber(redis.call('GET', day))
-  if used then redis.call('DECRBY', day, string.format('%d', math.max(0, math.min(units, used)))) end
-end
+local day_name = tag .. 'day:' .. key .. ':' .. string.format('%d', day)
+local day_used = tonumber(redis.call('GET', day_name))
+if day_used then redis.call('DECRBY', day_name, string.format('%d', math.max(0, math.min(units, day_used)))) end
 restore(tag .. 'per:' .. account .. ':' .. period, service, units)
 restore(tag .. 'kp:' .. key .. ':' .. period, 'u', units)
 restore(tag .. 'kp:' .. key .. ':' .. period, service, units)
 
-local seconds = tonumber(redis.call('TIME')[1])
-local slot = seconds - seconds % SLOT_SECONDS
 -- A refund after midnight belongs to the day of its charge: it goes into that day's last slot, under a generation of its own.
-if ARGV[6] ~= '' then slot = math.min(slot, (tonumber(ARGV[6]) + 1) * 86400 - SLOT_SECONDS) end
-slot = string.format('%d', slot)
+local seconds = tonumber(redis.call('TIME')[1])
+local slot = string.format('%d', math.min(seconds - seconds % SLOT_SECONDS, (day + 1) * DAY_SECONDS - SLOT_SECONDS))
 local bucket = tag .. 'b:' .. slot .. ':' .. account
 if redis.call('HSETNX', bucket, 'g', ARGV[9]) == 1 then
   redis.call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
