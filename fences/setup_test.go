@@ -31,6 +31,7 @@ var (
 // bundle is one process' fences over servers of the test's own.
 type bundle struct {
 	ctx    context.Context //nolint:containedctx // a test's own
+	url    string          // of Redis
 	redis  *testkit.RedisServer
 	pg     string
 	wire   *wire // between the store and PostgreSQL
@@ -45,17 +46,25 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
+	server := testkit.Redis(t)
+	b := setupOn(t, server.URL)
+	b.redis, b.rdb = server, redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = b.rdb.Close() })
+	return b
+}
+
+// setupOn is setup over a Redis that runs already, past which the test has no way.
+func setupOn(t *testing.T, url string) *bundle {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	t.Cleanup(cancel)
 	hasher, err := account.NewHasher(pepper)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bundle{ctx: ctx, redis: testkit.Redis(t), pg: testkit.Postgres(t), hasher: hasher}
+	b := &bundle{ctx: ctx, url: url, pg: testkit.Postgres(t), hasher: hasher}
 	b.wire = startWire(t, b.pg)
 	b.open(t)
-	b.rdb = redis.NewClient(&redis.Options{Addr: b.redis.Addr})
-	t.Cleanup(func() { _ = b.rdb.Close() })
 	if b.db, err = pgx.Connect(ctx, b.pg); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +80,7 @@ func (b *bundle) open(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	m, err := meter.Open(b.ctx, b.redis.URL)
+	m, err := meter.Open(b.ctx, b.url)
 	if err != nil {
 		t.Fatal(err)
 	}
