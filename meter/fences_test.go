@@ -197,3 +197,42 @@ func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
 		}
 	})
 }
+
+// Saying that there are no further fences is what spares looking for them: whatever does not say so is searched.
+func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
+	t.Parallel()
+	further := map[string]func(*account.AccountFences, *account.KeyFences){
+		"a soft ceiling": func(a *account.AccountFences, _ *account.KeyFences) {
+			a.SoftRate, a.SoftCeiling = account.RateWindow{Limit: 1, Per: time.Hour}, 5000
+		},
+		"a pack":              func(a *account.AccountFences, _ *account.KeyFences) { a.Packs = []account.Pack{{Units: 1000}} },
+		"an account's switch": func(a *account.AccountFences, _ *account.KeyFences) { a.Services.Off = []account.Service{account.Gas} },
+		"an account's service cap": func(a *account.AccountFences, _ *account.KeyFences) {
+			a.Services.Caps = map[account.Service]plan.Units{account.Gas: 1}
+		},
+		"a key's switch": func(_ *account.AccountFences, k *account.KeyFences) { k.Services.Off = []account.Service{account.Gas} },
+		"a key's service cap": func(_ *account.AccountFences, k *account.KeyFences) {
+			k.Services.Caps = map[account.Service]plan.Units{account.Gas: 1}
+		},
+		"a key's cap": func(_ *account.AccountFences, k *account.KeyFences) { k.MonthlyCap = 1000 },
+	}
+	onBoth(t, func(t *testing.T, b *bundle) {
+		plain := func(c *client) (ofAccount, ofKey bool) {
+			return b.rdb.HExists(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl").Val(), b.rdb.HExists(b.ctx, tagOf(c)+"key:"+c.Key.String(), "pl").Val()
+		}
+		c := b.client(t, limits(wideWindow, 10_000, 10_000))
+		if ofAccount, ofKey := plain(c); !ofAccount || !ofKey {
+			t.Fatalf("plain are the account: %t, the key: %t; want both, with a window, a quota and a day", ofAccount, ofKey)
+		}
+		b.mustAdmit(t, c, charge(1))
+		b.rdb.HDel(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl")
+		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "off", "c:rpc,")
+		b.mustRefuse(t, c, charge(1), "service_off")
+		for name, fence := range further {
+			c := b.client(t, fence)
+			if ofAccount, ofKey := plain(c); ofAccount && ofKey {
+				t.Errorf("both projections are plain with %s", name)
+			}
+		}
+	})
+}

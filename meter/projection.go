@@ -35,9 +35,9 @@ func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token 
 	p.period("p", "pe", "q", f.Current)
 	p.period("np", "ne", "nq", f.Next)
 	if f.SoftRate.Limit > 0 {
-		p.set("sc", int64(f.SoftCeiling))
-		p.set("sl", f.SoftRate.Limit)
-		p.set("sw", f.SoftRate.Per.Milliseconds())
+		p.further("sc", int64(f.SoftCeiling))
+		p.further("sl", f.SoftRate.Limit)
+		p.further("sw", f.SoftRate.Per.Milliseconds())
 		p.asks("u")
 	}
 	if f.Data {
@@ -45,7 +45,7 @@ func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token 
 	}
 	p.services(f.Services)
 	if len(f.Packs) > 0 {
-		p.set("pk", packList(f.Packs))
+		p.further("pk", packList(f.Packs))
 	}
 	t, id := accountTag(f.Account), f.Account.String()
 	return m.put(ctx, t, "cfg:"+id, id, &p, f.Version, f.Current.End.UnixMilli(), token,
@@ -77,7 +77,7 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 		p.asks("day")
 	}
 	if f.MonthlyCap > 0 {
-		p.set("cap", int64(f.MonthlyCap))
+		p.further("cap", int64(f.MonthlyCap))
 		p.asks("u")
 	}
 	p.services(f.Services)
@@ -92,9 +92,16 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 type projection struct {
 	fields []any
 	asked  strings.Builder
+	more   bool // than what every admission reads
 }
 
 func (p *projection) set(field string, value any) { p.fields = append(p.fields, field, value) }
+
+// further sets a field that most projections lack, which therefore stop being plain: admit.lua looks for these only where they may be.
+func (p *projection) further(field string, value any) {
+	p.set(field, value)
+	p.more = true
+}
 
 func (p *projection) asks(counter string) { p.asked.WriteString("," + counter) }
 
@@ -113,10 +120,10 @@ func (p *projection) services(f account.ServiceFences) {
 		for _, s := range f.Off {
 			off.WriteString(serviceField(string(s)) + ",")
 		}
-		p.set("off", off.String())
+		p.further("off", off.String())
 	}
 	for s, limit := range f.Caps {
-		p.set(serviceField(string(s)), int64(limit))
+		p.further(serviceField(string(s)), int64(limit))
 		p.asks(serviceField(string(s)))
 	}
 }
@@ -136,7 +143,11 @@ func packList(packs []account.Pack) string {
 // put runs push.lua. It reports false when the token of a load has ended.
 func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, version, end int64, token string, counters ...string) (bool, error) {
 	keys := append([]string{tag + name, tag + "ld:" + id}, counters...)
-	args := append([]any{version, end, token, p.asked.String() + ","}, p.fields...)
+	args := []any{version, end, token, p.asked.String() + ","}
+	if !p.more {
+		args = append(args, "pl", 1) // first, where it is found soonest
+	}
+	args = append(args, p.fields...)
 	n, err := m.run(ctx, m.push, keys, args...).Int()
 	if err != nil {
 		return false, fmt.Errorf("push the fences %s: %w", name, err)
