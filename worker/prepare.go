@@ -15,10 +15,10 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// rpcTimeout bounds one call of Temporal.
+// rpcTimeout bounds one step at Temporal: a call, or a page of notices.
 const rpcTimeout = 10 * time.Second
 
-// within gives a call of Temporal its deadline.
+// within gives a step at Temporal its deadline.
 func within(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
 	defer cancel()

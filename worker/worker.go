@@ -25,12 +25,19 @@ type Flusher interface {
 	Failed() error
 }
 
+// Store is the record, as far as durable work needs it.
+type Store interface {
+	activities.PartitionStore
+	activities.NoticeStore
+}
+
 // Options of a Worker. Those without a default are required.
 type Options struct {
 	// Temporal is a connection, best a lazy one: the worker waits for the server itself. The caller closes it.
 	Temporal  client.Client
 	Namespace string // of that connection; "default"
-	Store     activities.PartitionStore
+	Store     Store
+	Messenger activities.Messenger
 	Prober    activities.Prober
 	Board     activities.Board
 	Flusher   Flusher
@@ -38,11 +45,12 @@ type Options struct {
 	Now       func() time.Time
 	Logger    *slog.Logger // slog.Default()
 
-	ProbeInterval time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
-	ProbeTimeout  time.Duration // of one attempt; the workflow's default, ten seconds
-	CheckInterval time.Duration // between looks at Temporal; ten seconds
-	MaxBackoff    time.Duration // between attempts to begin; thirty seconds
-	StopTimeout   time.Duration // for activities that run when the worker stops; ten seconds
+	ProbeInterval  time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
+	ProbeTimeout   time.Duration // of one attempt; the workflow's default, ten seconds
+	NoticeInterval time.Duration // between looks for notices that nothing delivers yet; ten seconds
+	CheckInterval  time.Duration // between looks at Temporal; ten seconds
+	MaxBackoff     time.Duration // between attempts to begin; thirty seconds
+	StopTimeout    time.Duration // for activities that run when the worker stops; ten seconds
 }
 
 // firstBackoff is the pause after the first failed attempt to begin; it doubles.
@@ -63,9 +71,9 @@ type Worker struct {
 
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
-	if o.Temporal == nil || o.Store == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil || o.Chains == nil ||
-		o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Prober, Board, Flusher, Chains and Now are required")
+	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil ||
+		o.Chains == nil || o.Now == nil {
+		return nil, errors.New("worker: Temporal, Store, Messenger, Prober, Board, Flusher, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -74,7 +82,7 @@ func New(o Options) (*Worker, error) {
 		o.Logger = slog.Default()
 	}
 	for value, byDefault := range map[*time.Duration]time.Duration{
-		&o.CheckInterval: 10 * time.Second, &o.MaxBackoff: 30 * time.Second, &o.StopTimeout: 10 * time.Second,
+		&o.NoticeInterval: 10 * time.Second, &o.CheckInterval: 10 * time.Second, &o.MaxBackoff: 30 * time.Second, &o.StopTimeout: 10 * time.Second,
 	} {
 		if *value <= 0 {
 			*value = byDefault
@@ -182,6 +190,11 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 		return false, err
 	}
 	w.setState(nil)
+	var carrying sync.WaitGroup
+	carried, stop := context.WithCancel(ctx)
+	carrying.Go(func() { w.carryNotices(carried) })
+	defer carrying.Wait()
+	defer stop()
 	return true, w.watch(ctx, failed)
 }
 

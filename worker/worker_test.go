@@ -20,8 +20,11 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
@@ -79,6 +82,29 @@ func (o *outside) DropPartitionsBefore(context.Context, time.Time) (int, error) 
 
 func (o *outside) DeleteFlushesBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
+// No notices: those are tested over a real record.
+func (o *outside) OpenNotices(context.Context, time.Duration, int) ([]store.UsageNotice, error) {
+	return nil, nil
+}
+
+func (o *outside) FindNotice(context.Context, store.NoticeID) (store.UsageNotice, error) {
+	return store.UsageNotice{}, store.ErrNotFound
+}
+
+func (o *outside) StartNotice(context.Context, store.NoticeID) error { return store.ErrNotFound }
+
+func (o *outside) EndNotice(context.Context, store.NoticeID, string, bool) (string, error) {
+	return "", store.ErrNotFound
+}
+
+func (o *outside) LoadAccount(context.Context, account.ID) (store.Account, error) {
+	return store.Account{}, store.ErrNotFound
+}
+
+func (o *outside) PeriodTotals(context.Context, store.UsagePeriod) (store.PeriodTotals, error) {
+	return store.PeriodTotals{}, nil
+}
+
 func (o *outside) DeleteLatencyBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
 func (o *outside) Run(ctx context.Context) error {
@@ -112,7 +138,7 @@ func (o *outside) rounds(id chain.ID) int {
 func (o *outside) worker(t *testing.T, c client.Client, namespace string, change func(*worker.Options)) *worker.Worker {
 	t.Helper()
 	options := worker.Options{
-		Temporal: c, Namespace: namespace, Store: o, Prober: o, Board: o, Flusher: o, Now: time.Now,
+		Temporal: c, Namespace: namespace, Store: o, Messenger: activities.NoRecipients{}, Prober: o, Board: o, Flusher: o, Now: time.Now,
 		Chains: func() []chain.ID { return []chain.ID{chain.EthMainnet, chain.SolanaMainnet} }, Logger: slog.New(slog.DiscardHandler),
 		ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, CheckInterval: 100 * time.Millisecond,
 		MaxBackoff: time.Second,

@@ -6,8 +6,11 @@ import (
 	"fmt"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/activities"
 )
 
 // Client starts workflows. It owns no connection.
@@ -26,6 +29,24 @@ func (c *Client) StartProbe(ctx context.Context, in ProbeInput) error {
 		StaticSummary:            "Measures the upstreams of " + string(in.Chain),
 	}
 	_, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalConfigure, in, options, ProbeWorkflow, in)
+	if err != nil {
+		return fmt.Errorf("start workflow %s: %w", options.ID, err)
+	}
+	return nil
+}
+
+// StartUsageNotice makes sure that a notice is delivered: by the run that there is, of today or of before, unless that one failed.
+func (c *Client) StartUsageNotice(ctx context.Context, ref activities.NoticeRef) error {
+	options := client.StartWorkflowOptions{
+		ID: UsageNoticeID(ref), TaskQueue: QueueGateway,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		StaticSummary:            fmt.Sprintf("Tells that %d %% of the allowance of %s is used", ref.Percent, ref.Period),
+	}
+	_, err := c.temporal.ExecuteWorkflow(ctx, options, UsageNoticeWorkflow, ref)
+	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); before {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("start workflow %s: %w", options.ID, err)
 	}

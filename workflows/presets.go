@@ -31,3 +31,15 @@ func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 		Summary: summary,
 	})
 }
+
+// telling is for messages to people: tried for three days, because a late one is better than none, and no longer, because it is news.
+func telling(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    time.Minute,
+		ScheduleToCloseTimeout: 72 * time.Hour,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute,
+		},
+		Summary: summary,
+	})
+}

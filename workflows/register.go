@@ -13,4 +13,5 @@ func RegisterProbe(r worker.WorkflowRegistry) {
 // RegisterGateway registers what runs on QueueGateway.
 func RegisterGateway(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(KeepPartitions, workflow.RegisterOptions{Name: PartitionWorkflow})
+	r.RegisterWorkflowWithOptions(UsageNotice, workflow.RegisterOptions{Name: UsageNoticeWorkflow})
 }

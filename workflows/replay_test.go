@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
@@ -40,7 +41,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		record(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil || len(files) < 2 {
+	if err != nil || len(files) < 4 {
 		t.Fatalf("%d recorded histories (%v), want one per workflow; record them with -update", len(files), err)
 	}
 	for _, file := range files {
@@ -86,6 +87,18 @@ func record(t *testing.T) {
 	keep := func(context.Context, activities.PartitionUpkeep) (activities.PartitionReport, error) {
 		return activities.PartitionReport{Made: 8}, nil
 	}
+	// The notice of 80 percent arrives in the second attempt; that of all is cancelled while it is tried, which gives it a result as well.
+	failing := make(chan struct{}, 100)
+	deliver := func(ctx context.Context, ref activities.NoticeRef) (string, error) {
+		if ref.Percent == 80 && activity.GetInfo(ctx).Attempt > 1 {
+			return activities.NoticeDelivered, nil
+		}
+		if ref.Percent == 100 {
+			failing <- struct{}{}
+		}
+		return "", temporal.NewApplicationError("not now", activities.ErrNoticeUndelivered)
+	}
+	end := func(_ context.Context, end activities.NoticeEnd) (string, error) { return end.Result, nil }
 	for queue, register := range map[string]func(worker.Worker){
 		workflows.QueueProbe: func(w worker.Worker) {
 			workflows.RegisterProbe(w)
@@ -94,6 +107,8 @@ func record(t *testing.T) {
 		workflows.QueueGateway: func(w worker.Worker) {
 			workflows.RegisterGateway(w)
 			w.RegisterActivityWithOptions(keep, activity.RegisterOptions{Name: "KeepPartitions"})
+			w.RegisterActivityWithOptions(deliver, activity.RegisterOptions{Name: "DeliverNotice"})
+			w.RegisterActivityWithOptions(end, activity.RegisterOptions{Name: "EndNotice"})
 		},
 	} {
 		w := worker.New(c, queue, worker.Options{})
@@ -134,6 +149,24 @@ func record(t *testing.T) {
 		t.Fatal(err)
 	}
 	save(ctx, t, c, "upkeep", "partition-upkeep.json")
+
+	ref := activities.NoticeRef{Account: account.NewID(), Period: "2026-11-01"}
+	for percent, file := range map[int]string{80: "usage-notice.json", 100: "usage-notice-cancelled.json"} {
+		ref.Percent = percent
+		if err := durable.StartUsageNotice(ctx, ref); err != nil {
+			t.Fatal(err)
+		}
+		if percent == 100 {
+			<-failing
+			if err := c.CancelWorkflow(ctx, workflows.UsageNoticeID(ref), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.GetWorkflow(ctx, workflows.UsageNoticeID(ref), "").Get(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		save(ctx, t, c, workflows.UsageNoticeID(ref), file)
+	}
 }
 
 func save(ctx context.Context, t *testing.T, c client.Client, id, file string) {

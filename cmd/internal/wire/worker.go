@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/interceptor"
 	temporallog "go.temporal.io/sdk/log"
 
+	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/flush"
@@ -54,7 +55,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		OnWatermark: watchWatermark(b.metrics),
 	})
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Prober: b.pool, Board: b.board, Flusher: flusher,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: activities.NoRecipients{}, Prober: b.pool, Board: b.board, Flusher: flusher,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 	})
 	if err != nil {

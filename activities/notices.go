@@ -1,0 +1,165 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// NoticeStore keeps the notices of used allowances, and what they tell of.
+type NoticeStore interface {
+	OpenNotices(ctx context.Context, stale time.Duration, most int) ([]store.UsageNotice, error)
+	FindNotice(ctx context.Context, id store.NoticeID) (store.UsageNotice, error)
+	StartNotice(ctx context.Context, id store.NoticeID) error
+	EndNotice(ctx context.Context, id store.NoticeID, result string, delivered bool) (string, error)
+	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
+	PeriodTotals(ctx context.Context, of store.UsagePeriod) (store.PeriodTotals, error)
+}
+
+// ErrNoRecipient says that an account has nobody to write to.
+var ErrNoRecipient = errors.New("activities: the account has nobody to write to")
+
+// UsageMessage tells that a share of an allowance was used.
+type UsageMessage struct {
+	Notice    store.NoticeID
+	Account   store.Account // with its packs, which may go on where the plan ends
+	Totals    store.PeriodTotals
+	Allowance plan.Units // of the account's terms as they are now; Unlimited when they have none any more
+}
+
+// Messenger tells the owner of an account. It may be asked again with the same notice, after a crash, and must let it arrive once.
+// ErrNoRecipient ends it; any other error is tried again.
+type Messenger interface {
+	UsageReached(ctx context.Context, m UsageMessage) error
+}
+
+// NoRecipients is the messenger of a service that keeps nobody's address.
+type NoRecipients struct{}
+
+var _ Messenger = NoRecipients{}
+
+// UsageReached reaches nobody.
+func (NoRecipients) UsageReached(context.Context, UsageMessage) error { return ErrNoRecipient }
+
+// Results of notices, as they stand in their rows.
+const (
+	NoticeDelivered   = "delivered"
+	NoticeNoRecipient = "no_recipient"
+	NoticeSuperseded  = "superseded" // all of the allowance is noticed already, so a share of it is no news
+	NoticeFailed      = "failed"     // given up after days of attempts
+	NoticeCancelled   = "cancelled"  // by an operator
+)
+
+// ErrNoticeUndelivered and ErrNoticeMissing are the types of the application errors of Notices; the second one is not retried.
+const (
+	ErrNoticeUndelivered = "notice_undelivered"
+	ErrNoticeMissing     = "notice_missing"
+)
+
+// wholeAllowance is the last share that is noticed, in percent.
+const wholeAllowance = 100
+
+// NoticeRef names a notice in histories.
+type NoticeRef struct {
+	Account account.ID `json:"account"`
+	Period  string     `json:"period"` // start date
+	Percent int        `json:"percent"`
+}
+
+// RefOf names a notice.
+func RefOf(n store.UsageNotice) NoticeRef { //nolint:gocritic // a copy does no harm
+	return NoticeRef{Account: n.Account, Period: n.Period, Percent: n.Percent}
+}
+
+func (r NoticeRef) id() store.NoticeID {
+	return store.NoticeID{UsagePeriod: store.UsagePeriod{Account: r.Account, Period: r.Period}, Percent: r.Percent}
+}
+
+// NoticeEnd says how a notice ends that was not delivered.
+type NoticeEnd struct {
+	NoticeRef
+	Result string `json:"result"`
+}
+
+// Notices delivers notices of used allowances.
+type Notices struct {
+	Store     NoticeStore
+	Messenger Messenger
+	Logger    *slog.Logger
+}
+
+// DeliverNotice tells the owner of the account and records how that ended, which it returns. A notice that has a result is left alone. Causes
+// of failures stay out of the history.
+func (n *Notices) DeliverNotice(ctx context.Context, ref NoticeRef) (string, error) {
+	result, err := n.deliver(ctx, ref.id())
+	if err == nil {
+		result, err = n.Store.EndNotice(ctx, ref.id(), result, result == NoticeDelivered)
+	}
+	return result, n.told(ref, err)
+}
+
+// EndNotice records the end of a notice whose delivery was given up, and returns the result that stands.
+func (n *Notices) EndNotice(ctx context.Context, end NoticeEnd) (string, error) {
+	result, err := n.Store.EndNotice(ctx, end.id(), end.Result, false)
+	return result, n.told(end.NoticeRef, err)
+}
+
+// deliver gives the result of a delivery, which is not recorded yet.
+func (n *Notices) deliver(ctx context.Context, id store.NoticeID) (string, error) {
+	notice, err := n.Store.FindNotice(ctx, id)
+	if err != nil || notice.Result != "" {
+		return notice.Result, err
+	}
+	if id.Percent < wholeAllowance {
+		_, err := n.Store.FindNotice(ctx, store.NoticeID{UsagePeriod: id.UsagePeriod, Percent: wholeAllowance})
+		if err == nil {
+			return NoticeSuperseded, nil
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return "", err
+		}
+	}
+	message := UsageMessage{Notice: id}
+	message.Account, err = n.Store.LoadAccount(ctx, id.Account)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return NoticeNoRecipient, nil
+	case err != nil:
+		return "", err
+	}
+	terms, err := message.Account.Terms()
+	if err != nil {
+		return "", err
+	}
+	message.Allowance = terms.Allowance()
+	if message.Totals, err = n.Store.PeriodTotals(ctx, id.UsagePeriod); err != nil {
+		return "", err
+	}
+	err = n.Messenger.UsageReached(ctx, message)
+	switch {
+	case errors.Is(err, ErrNoRecipient):
+		return NoticeNoRecipient, nil
+	case err != nil:
+		return "", err
+	}
+	return NoticeDelivered, nil
+}
+
+// told logs why something failed, and gives the error for the history.
+func (n *Notices) told(ref NoticeRef, err error) error {
+	if err == nil {
+		return nil
+	}
+	n.Logger.Error("usage notice not delivered", "account_id", ref.Account, "period", ref.Period, "percent", ref.Percent, "error", err)
+	if errors.Is(err, store.ErrNotFound) {
+		return temporal.NewNonRetryableApplicationError("there is no such notice", ErrNoticeMissing, nil)
+	}
+	return temporal.NewApplicationError("notice not delivered; the worker's log names the cause", ErrNoticeUndelivered)
+}

@@ -1,0 +1,196 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/flush"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/worker"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// metered is an account with a small quota, on a real meter and a real record.
+type metered struct {
+	ctx     context.Context //nolint:containedctx // a test's own
+	store   *store.Store
+	meter   *meter.Meter
+	fences  *fences.Fences
+	subject *meter.Subject
+	account account.ID
+}
+
+func newMetered(t *testing.T, quota plan.Units) *metered {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
+	t.Cleanup(cancel)
+	m := &metered{ctx: ctx, account: account.NewID()}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	m.store, err = store.Open(ctx, testkit.Postgres(t))
+	must(err)
+	t.Cleanup(m.store.Close)
+	m.meter, err = meter.Open(ctx, testkit.Redis(t).URL)
+	must(err)
+	t.Cleanup(func() { _ = m.meter.Close() })
+	hasher, err := account.NewHasher(bytes.Repeat([]byte("pepper"), 8))
+	must(err)
+	m.fences = fences.New(m.store, m.meter, hasher, time.Now)
+	_, err = m.store.CreateAccount(ctx, store.NewAccount{ID: m.account, Kind: store.KindOwner, Plan: plan.Enterprise})
+	must(err)
+	contract := account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}
+	_, err = m.fences.SetEnterprise(ctx, m.account, contract, store.Author{Actor: "operator", Origin: "ops", Reason: "a test"})
+	must(err)
+	var digest account.Digest
+	_, err = rand.Read(digest[:])
+	must(err)
+	key := store.NewKey{ID: account.NewKeyID(), Account: m.account, Digest: digest[:], Prefix: "cag_12345678", Door: account.DoorAccount, Daily: account.Unlimited}
+	_, err = m.store.CreateKey(ctx, key)
+	must(err)
+	m.subject = meter.NewSubject(account.Identity{Key: key.ID, Account: m.account, Plan: plan.Enterprise}, digest)
+	return m
+}
+
+// use makes calls of one unit each, and flushes them.
+func (m *metered) use(t *testing.T, calls int) {
+	t.Helper()
+	for range calls {
+		_, a, err := m.fences.Admit(m.ctx, m.subject, &meter.Call{
+			Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
+		})
+		if err != nil || !a.Admitted {
+			t.Fatalf("%+v, %v", a, err)
+		}
+	}
+	if err := flush.New(m.meter, m.store, flush.FromStore(m.store), flush.Options{Logger: slog.New(slog.DiscardHandler)}).FlushAll(m.ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ref names a notice of the account's current period.
+func (m *metered) ref(t *testing.T, percent int) activities.NoticeRef {
+	t.Helper()
+	now, err := m.meter.Now(m.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, _ := plan.CalendarMonth(now)
+	return activities.NoticeRef{Account: m.account, Period: start.Format(time.DateOnly), Percent: percent}
+}
+
+func (m *metered) row(t *testing.T, percent int) (n store.UsageNotice, found bool) {
+	t.Helper()
+	ref := m.ref(t, percent)
+	n, err := m.store.FindNotice(m.ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: ref.Account, Period: ref.Period}, Percent: percent})
+	return n, err == nil
+}
+
+// runs counts the runs of workflows of notices, of whatever state.
+func runs(t *testing.T, c client.Client, namespace string) int64 {
+	t.Helper()
+	found, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: namespace, Query: "WorkflowType = '" + workflows.UsageNoticeWorkflow + "'",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.GetCount()
+}
+
+func TestWhatTheFlushNoticesIsDeliveredOnceByWhicheverWorker(t *testing.T) {
+	t.Parallel()
+	const quota = 50
+	m := newMetered(t, quota*plan.Unit)
+	server := testkit.Temporal(t)
+	c := server.Dial(t)
+	o := &outside{}
+	// Noticed before any worker runs: it waits in the record.
+	m.use(t, quota*4/5)
+	if n, found := m.row(t, 80); !found || !n.StartedAt.IsZero() || n.Units != quota*4/5*plan.Unit {
+		t.Fatalf("the flush noticed %+v, %t", n, found)
+	}
+	for range 2 {
+		w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
+			options.Store = m.store
+			options.NoticeInterval = 20 * time.Millisecond
+		})
+		start(t, w)
+		ready(t, w)
+	}
+	ended := func(percent int) {
+		t.Helper()
+		testkit.Eventually(t, testTimeout, func() bool {
+			n, found := m.row(t, percent)
+			return found && n.Result == activities.NoticeNoRecipient && !n.StartedAt.IsZero() && n.DeliveredAt.IsZero()
+		}, "the notice of %d percent says that there is nobody to write to", percent)
+		var result string
+		if err := c.GetWorkflow(m.ctx, workflows.UsageNoticeID(m.ref(t, percent)), "").Get(m.ctx, &result); err != nil || result != activities.NoticeNoRecipient {
+			t.Errorf("the workflow of %d percent ended with %q, %v", percent, result, err)
+		}
+	}
+	ended(80)
+	m.use(t, 1) // above the share again
+	if _, found := m.row(t, 100); found {
+		t.Fatal("all of the allowance was noticed before it was used")
+	}
+	m.use(t, quota/5-1)
+	ended(100)
+	testkit.Eventually(t, testTimeout, func() bool { return runs(t, c, server.Namespace) == 2 }, "there are two runs, one for each notice")
+}
+
+func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
+	t.Parallel()
+	const quota = 5
+	m := newMetered(t, quota*plan.Unit)
+	m.use(t, quota*4/5)
+	ref := m.ref(t, 80)
+	server := testkit.Temporal(t)
+	c := server.Dial(t)
+	// A run that was terminated left the row without a result.
+	durable := workflows.NewClient(c)
+	for range 2 { // the second start finds the first
+		if err := durable.StartUsageNotice(m.ctx, ref); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.TerminateWorkflow(m.ctx, workflows.UsageNoticeID(ref), "", "a test"); err != nil {
+		t.Fatal(err)
+	}
+	o := &outside{}
+	w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
+		options.Store = m.store
+		options.NoticeInterval = 20 * time.Millisecond
+	})
+	start(t, w)
+	testkit.Eventually(t, testTimeout, func() bool {
+		n, found := m.row(t, 80)
+		return found && n.Result == activities.NoticeNoRecipient
+	}, "the notice is delivered by another run")
+	// It has a result, so nothing begins it any more.
+	if err := durable.StartUsageNotice(m.ctx, ref); err != nil {
+		t.Errorf("beginning it again gave %v", err)
+	}
+	described, err := c.DescribeWorkflowExecution(m.ctx, workflows.UsageNoticeID(ref), "")
+	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		t.Errorf("the workflow is %s, %v, want it left completed", described.GetWorkflowExecutionInfo().GetStatus(), err)
+	}
+}
