@@ -185,6 +185,10 @@ func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
 		n, found := m.row(t, 80)
 		return found && n.Result == activities.NoticeNoRecipient
 	}, "the notice is delivered by another run")
+	var result string
+	if err := c.GetWorkflow(m.ctx, workflows.UsageNoticeID(ref), "").Get(m.ctx, &result); err != nil || result != activities.NoticeNoRecipient {
+		t.Errorf("the workflow ended with %q, %v", result, err)
+	}
 	// It has a result, so nothing begins it any more.
 	if err := durable.StartUsageNotice(m.ctx, ref); err != nil {
 		t.Errorf("beginning it again gave %v", err)

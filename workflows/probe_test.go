@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
@@ -28,7 +29,10 @@ var quiet = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 func newEnvironment() *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(quiet)
-	return suite.NewTestWorkflowEnvironment()
+	env := suite.NewTestWorkflowEnvironment()
+	// A machine that is busy with other tests may let a workflow stand for longer than the usual second.
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: testTimeout})
+	return env
 }
 
 // probing is a probe workflow in Temporal's test environment, whose rounds a test scripts. Time skips.
