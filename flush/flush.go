@@ -44,7 +44,7 @@ type Options struct {
 	MaxBackoff time.Duration // between passes while they fail; ten seconds
 	SlotLength time.Duration // of the meter's buckets; ten seconds
 	PerShard   int           // buckets read from a shard at once; 64. With RangeSize it bounds what is in memory
-	Timeout    time.Duration // of one pass; thirty seconds
+	Timeout    time.Duration // of one range's part of a pass; thirty seconds
 	Drain      time.Duration // for the last pass when Run ends; five seconds
 	Logger     *slog.Logger  // slog.Default()
 
@@ -69,7 +69,7 @@ type Flusher struct {
 	refused map[bucketName]struct{} // buckets that PostgreSQL refuses; left in the meter, and told once
 	marked  watermarks              // as this flusher recorded them last, of the ranges it leads
 
-	mu     sync.Mutex // guards failed
+	mu     sync.Mutex // guards failed, and refused while batches are committed
 	failed error      // of the last pass
 }
 
@@ -180,17 +180,22 @@ func (f *Flusher) drain(ctx context.Context) error {
 
 // pass makes sure of the leadership and flushes what it covers.
 func (f *Flusher) pass(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, f.o.Timeout)
-	defer cancel()
-	if err := f.lead(ctx); err != nil {
+	if err := f.within(ctx, f.lead); err != nil {
 		return err
 	}
 	f.passes++
 	err := f.flushLed(ctx)
 	if f.passes%watermarkPasses == 1 {
-		err = errors.Join(err, f.tell(ctx))
+		err = errors.Join(err, f.within(ctx, f.tell))
 	}
 	return err
+}
+
+// within gives a step its deadline. Each has its own, so that a backlog of many ranges is not taken for a failure.
+func (f *Flusher) within(ctx context.Context, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, f.o.Timeout)
+	defer cancel()
+	return step(ctx)
 }
 
 // flushLed flushes every range that is led. One that fails does not keep the others.
@@ -199,7 +204,10 @@ func (f *Flusher) flushLed(ctx context.Context) error {
 	for number := range f.led {
 		from := number * f.o.RangeSize
 		to := min(from+f.o.RangeSize, f.o.Shards)
-		if err := f.flushShards(ctx, from, to, false, f.passes%watermarkPasses == 1); err != nil {
+		err := f.within(ctx, func(ctx context.Context) error {
+			return f.flushShards(ctx, from, to, false, f.passes%watermarkPasses == 1)
+		})
+		if err != nil {
 			failed = append(failed, err)
 		}
 	}

@@ -167,11 +167,11 @@ func (f *Flusher) moveBatch(ctx context.Context, buckets []account.UsageBucket) 
 	return err
 }
 
-// batch is how many of the buckets go into one transaction: as many as have batchLines lines together, and at least one.
+// batch is how many of the buckets go into one transaction: as many as have batchLines lines together, latencies among them, and at least one.
 func batch(buckets []account.UsageBucket) int {
 	lines := 0
 	for i := range buckets {
-		lines += len(buckets[i].Lines)
+		lines += len(buckets[i].Lines) + len(buckets[i].Latencies)
 		if lines > batchLines && i > 0 {
 			return i
 		}

@@ -17,24 +17,24 @@ import (
 // watched is a record that a test looks into.
 type watched struct {
 	*store.Store
-	commit func(buckets []account.UsageBucket) error // before the real one; an error replaces it
+	commit func(ctx context.Context, buckets []account.UsageBucket) error // before the real one; an error replaces it
 }
 
 func (w watched) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
-	if err := w.commit(buckets); err != nil {
+	if err := w.commit(ctx, buckets); err != nil {
 		return err
 	}
 	return w.Store.CommitUsage(ctx, buckets)
 }
 
-func (b *bundle) watchedFlusher(o flush.Options, commit func([]account.UsageBucket) error) *flush.Flusher {
+func (b *bundle) watchedFlusher(o flush.Options, commit func(context.Context, []account.UsageBucket) error) *flush.Flusher {
 	o.Logger, o.Interval, o.MaxBackoff = slog.New(slog.DiscardHandler), 5*time.Millisecond, 20*time.Millisecond
 	return flush.New(b.meter, watched{b.store, commit}, flush.FromStore(b.store), o)
 }
 
 // while gives a record that takes no usage while it is down.
-func while(down *atomic.Bool) func([]account.UsageBucket) error {
-	return func([]account.UsageBucket) error {
+func while(down *atomic.Bool) func(context.Context, []account.UsageBucket) error {
+	return func(context.Context, []account.UsageBucket) error {
 		if down.Load() {
 			return errDown
 		}
@@ -136,7 +136,7 @@ func TestTransactionsAreBoundedByTheirLines(t *testing.T) {
 	b.meter.add(3, id, start, large...)
 	var mu sync.Mutex
 	var sizes []int
-	f := b.watchedFlusher(flush.Options{}, func(buckets []account.UsageBucket) error {
+	f := b.watchedFlusher(flush.Options{}, func(_ context.Context, buckets []account.UsageBucket) error {
 		mu.Lock()
 		defer mu.Unlock()
 		lines := 0
@@ -156,5 +156,32 @@ func TestTransactionsAreBoundedByTheirLines(t *testing.T) {
 	}
 	if got := b.requests(ctx, t, id); got != buckets*perBucket+most+1 || b.meter.left() != 0 {
 		t.Errorf("%d requests recorded and %d buckets left, want all and none", got, b.meter.left())
+	}
+}
+
+// A backlog may take all ranges together longer than one of them may take.
+func TestEveryRangeHasADeadlineOfItsOwn(t *testing.T) {
+	t.Parallel()
+	ctx, b := setup(t)
+	const ranges, size = 4, 256
+	id := account.NewID()
+	for n := range ranges {
+		b.meter.add(n*size, id, start.Add(-slotLength), line(1))
+	}
+	deadlines := make(chan time.Time, ranges)
+	b.start(ctx, t, b.watchedFlusher(flush.Options{RangeSize: size}, func(ctx context.Context, _ []account.UsageBucket) error {
+		deadline, ok := ctx.Deadline()
+		if !ok {
+			t.Error("a range has no deadline")
+		}
+		deadlines <- deadline
+		return nil
+	}))
+	seen := map[time.Time]bool{}
+	for range ranges {
+		seen[<-deadlines] = true
+	}
+	if len(seen) != ranges {
+		t.Errorf("%d ranges have %d deadlines", ranges, len(seen))
 	}
 }
