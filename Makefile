@@ -9,6 +9,8 @@ ARGS ?=
 # What test, fuzz and lint look at, for instance `make test PKG=./meter/...`.
 PKG ?= ./...
 FUZZTIME ?= 30s
+# The random moments of test-faults; a run prints its own, 0 takes a new one.
+SEED ?= 0
 
 .PHONY: help
 help: ## List the targets
@@ -31,6 +33,13 @@ test-only: ## Run every test with the race detector (PKG=./meter/... for some)
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
 	@$(BIN)/with-servers -- go test -race $(ARGS) $(PKG)
+
+.PHONY: test-faults
+test-faults: ## Kill processes and servers under load, some minutes; the books must balance (SEED=… repeats a run)
+	@scripts/bootstrap test
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/with-servers ./internal/devstack/run
+	@$(BIN)/with-servers -- go test -race -count=1 -timeout 20m $(ARGS) ./faults -long -seed $(SEED)
 
 .PHONY: e2e
 e2e: ## Run stock clients from npm against gateway-dev (needs Node.js 20)

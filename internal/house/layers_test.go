@@ -77,6 +77,7 @@ var layers = []rule{
 	{"migrations", nil},
 	{"sandbox", words},
 	{"bench", join(serving, []string{"sandbox", "internal/devstack"})},
+	{"faults", nil},
 	{"internal/devstack", []string{"config"}},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
 	{"internal/faultpoint", nil},

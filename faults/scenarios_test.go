@@ -1,0 +1,113 @@
+package faults_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/faultpoint"
+)
+
+// scenario is a fault under load and what it must not break. Whatever it is, in the end: answered calls are charged calls, refused calls are
+// refusal lines, calls given back are a charge, its refund and a line with the reason, calls of which nothing is known are one of these at
+// most, by key, method and tier; no key has more than its allowance; the meter's counters are PostgreSQL's sums.
+type scenario struct {
+	name   string
+	strike func(*rig)
+	rounds int // when it runs alone
+	needs  needs
+}
+
+const shortly = 10 * time.Millisecond
+
+// The scenarios of a group run one after another under one load in the short form, and each alone, in several rounds, with -long.
+var groups = []struct {
+	name      string
+	scenarios []scenario
+	ordered   bool // otherwise the order is random
+}{
+	{name: "nothing is lost when processes and Redis are killed", scenarios: []scenario{
+		{name: "API killed before the reply of the script", strike: killAPI(faultpoint.AdmitSent, 200, shortly), rounds: 6},
+		{name: "API killed after the reply of the script", strike: killAPI(faultpoint.AdmitReplied, 200, 0), rounds: 6},
+		{name: "API killed before it settles", strike: killAPI(faultpoint.SettleDue, 150, 0), rounds: 6},
+		{name: "API killed in the middle of a refund", strike: killAPI(faultpoint.RefundReplied, 10, 0), rounds: 6},
+		{name: "any process killed anywhere", strike: killAnything, rounds: 8},
+		{name: "Redis with its append-only file killed", strike: killRedis, rounds: 6},
+		{name: "Redis hangs", strike: hangRedis, rounds: 4},
+		{name: "scripts forgotten", strike: flushScripts, rounds: 5},
+		{name: "replies of Redis swallowed after they ran", strike: swallowReplies, rounds: 3},
+		{name: "a revoked key is admitted no more", strike: revoke, rounds: 3},
+		{name: "projections deleted while usage is not flushed admit not one unit too many", strike: deleteProjections, rounds: 3},
+		{name: "a period ends", strike: endPeriods, rounds: 3},
+	}},
+	{name: "nothing is lost and no total falls when the record is away or slots come again", ordered: true, scenarios: []scenario{
+		{name: "PostgreSQL stopped at once", strike: stopPostgres, rounds: 4, needs: needs{ownPostgres: true}},
+		{name: "flusher killed between commit and drop", strike: killFlusher, rounds: 3},
+		{name: "the clock of Redis stepped back", strike: stepClockBack, rounds: 2, needs: needs{clock: true}},
+	}},
+	{name: "only what was not flushed is lost", scenarios: []scenario{
+		{name: "Redis loses everything", strike: flushAll, rounds: 1},
+	}},
+}
+
+func TestBooksBalance(t *testing.T) {
+	t.Parallel()
+	for _, g := range groups {
+		if !*long {
+			t.Run(g.name, func(t *testing.T) {
+				t.Parallel()
+				var n needs
+				for _, s := range g.scenarios {
+					n.ownPostgres, n.clock = n.ownPostgres || s.needs.ownPostgres, n.clock || s.needs.clock
+				}
+				r := newRig(t, n)
+				order := r.random.Perm(len(g.scenarios))
+				if g.ordered {
+					slices.Sort(order)
+				}
+				r.begin()
+				for _, i := range order {
+					r.strike(g.scenarios[i])
+				}
+				r.finish()
+			})
+			continue
+		}
+		for _, s := range g.scenarios {
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t, s.needs)
+				r.begin()
+				for range s.rounds {
+					r.strike(s)
+				}
+				r.finish()
+			})
+		}
+	}
+}
+
+// TestEverythingTogetherBalances lets one load live through all of it, but for the loss of everything.
+func TestEverythingTogetherBalances(t *testing.T) {
+	t.Parallel()
+	if !*long {
+		return // the short form of TestBooksBalance is that, in two parts
+	}
+	r := newRig(t, needs{ownPostgres: true, clock: true})
+	all := slices.Concat(groups[0].scenarios, groups[1].scenarios)
+	r.begin()
+	for range 2 {
+		for _, i := range r.random.Perm(len(all)) {
+			r.strike(all[i])
+		}
+	}
+	r.finish()
+}
+
+func (r *rig) strike(s scenario) {
+	r.t.Helper()
+	begun := time.Now()
+	r.pause(200*time.Millisecond, time.Second)
+	s.strike(r)
+	r.t.Logf("%s: %s", s.name, time.Since(begun).Round(10*time.Millisecond))
+}
