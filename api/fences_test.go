@@ -105,7 +105,7 @@ func TestACallDrawnFromAPackHasPremiumSupply(t *testing.T) {
 		Account: id.Account, Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
 	}, author)
 	g.must(err)
-	names, err := g.meter.Client().Keys(t.Context(), "*per:"+id.Account.String()+":*").Result()
+	names, err := g.meter.Client().Keys(t.Context(), "*ap:"+id.Account.String()+":*").Result()
 	g.must(err)
 	g.must(g.meter.Client().HSet(t.Context(), names[0], "u", int64(1_000_000*plan.Unit-500)).Err())
 	g.eth(key, "eth_call").result() // half from the plan, half from the pack
@@ -137,7 +137,7 @@ func TestAQuotaThatIsUsedUpSaysWhenItOpensAgain(t *testing.T) {
 	key := g.accountKey(plan.WalletBound)
 	g.eth(key, "eth_call").result()
 	id := g.identity(key)
-	names, err := g.meter.Client().Keys(t.Context(), "*per:"+id.Account.String()+":*").Result()
+	names, err := g.meter.Client().Keys(t.Context(), "*ap:"+id.Account.String()+":*").Result()
 	g.must(err)
 	g.must(g.meter.Client().HSet(t.Context(), names[0], "u", int64(1_000_000*plan.Unit)).Err())
 	a := g.rpc(key, chain.EthMainnet, call("eth_call", `[{},"latest"]`))

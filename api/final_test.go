@@ -225,7 +225,7 @@ func TestHitsAreServedWhenEverythingIsUsedUp(t *testing.T) {
 		code          int
 	}{
 		"the day of a door key": {"", "*day:*", 10_000 * plan.Unit, -32016},
-		"the quota of a plan":   {plan.Pro, "*per:*", 15_000_000 * plan.Unit, -32007},
+		"the quota of a plan":   {plan.Pro, "*ap:*", 15_000_000 * plan.Unit, -32007},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -353,7 +353,7 @@ func (g *gateway) counted(key string) (day, period plan.Units) {
 		}
 		return sum
 	}
-	return read("*day:" + id.Key.String() + ":*"), read("*per:" + id.Account.String() + ":*")
+	return read("*day:" + id.Key.String() + ":*"), read("*ap:" + id.Account.String() + ":*")
 }
 
 // sent counts the requests of a method at all upstreams together.

@@ -118,7 +118,7 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 				})
 			}
 			tag := fmt.Sprintf("{u%04d}:", account.Shard(h.account.ID))
-			kinds := []string{"cfg:*", "key:*", "day:*", "per:*"}
+			kinds := []string{"cfg:*", "key:*", "day:*", "ap:*"}
 			loop(func(n int) {
 				for _, name := range b.rdb.Keys(b.ctx, tag+kinds[n%len(kinds)]).Val() {
 					b.rdb.Del(b.ctx, name)

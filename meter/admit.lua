@@ -26,7 +26,7 @@
 -- the account or the window itself refused.
 --
 -- Counters, each a sum over usage lines; one that no fence of the projections in force asks for is not kept (push.lua):
---       {u}:per:<account>:<period>  u  units drawn from the plan (plan)      c:<service>  units of a capped service (service)
+--       {u}:ap:<account>:<period>   u  units drawn from the plan (plan)      c:<service>  units of a capped service (service)
 --       {u}:kp:<key>:<period>       u  units of a capped key (key_units)     c:<service>  units of a capped service (key_service)
 --       {u}:day:<key>:<day>         units of the UTC day (day)
 --       {u}:pk:<account>            <pack> units drawn from it (pack:<pack>)
@@ -48,8 +48,8 @@ local now_ms = seconds * 1000 + math.floor(tonumber(time[2]) / 1000)
 local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q', 'pl')
 local key = call('HMGET', KEYS[2], 'st', 'dy', 'pl')
 if key[1] == 'moved' then return '3' end
-if not cfg[1] or not key[1] then
-  return '2|' .. (cfg[1] and '' or 'cfg,') .. (key[1] and '' or 'key,')
+if not cfg[7] or not key[3] then -- every projection says whether it is plain, save one that an older program wrote
+  return '2|' .. (cfg[7] and '' or 'cfg,') .. (key[3] and '' or 'key,')
 end
 
 local tag = string.sub(KEYS[1], 1, 8)
@@ -63,11 +63,11 @@ end
 -- Most projections have none of the fences below and say so, by being plain: to look for each that is not there takes a sixth of its time.
 -- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service
 local cfg_more, key_more = nil, nil
-if not cfg[7] or service == 'c:data' then
+if cfg[7] ~= '1' or service == 'c:data' then
   cfg_more = call('HMGET', KEYS[1], 'sc', 'sl', 'sw', 'da', 'off', service, 'pk')
   ceiling = tonumber(cfg_more[1])
 end
-if not key[3] then key_more = call('HMGET', KEYS[2], 'cap', 'off', service) end
+if key[3] ~= '1' then key_more = call('HMGET', KEYS[2], 'cap', 'off', service) end
 
 -- refused is the verdict: reason, limit, remaining, ms until it opens again, scope; also are the other fences that would refuse.
 local refused, missing, fences = nil, '', nil
@@ -116,7 +116,7 @@ else
     end
   end
   if ceiling or (charge and (quota or account_cap)) then
-    per_name = tag .. 'per:' .. account .. ':' .. period
+    per_name = tag .. 'ap:' .. account .. ':' .. period
     plan_used = tonumber(call('HGET', per_name, 'u'))
     if account_cap then
       local n = tonumber(call('HGET', per_name, service))

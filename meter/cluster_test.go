@@ -212,7 +212,7 @@ func TestHalfOfAShardAdmitsNothingWrongly(t *testing.T) {
 	one, at := c.clients[0], 0
 	r := c.mustAdmit(t, one, charge(10))
 	answered, refunded := int64(1), int64(0)
-	for _, first := range []string{"b:", "dirty", "win:", "day:", "per:", "cfg:", "key:", "s:", "sealed"} {
+	for _, first := range []string{"b:", "dirty", "win:", "day:", "ap:", "cfg:", "key:", "s:", "sealed"} {
 		next := (at + 1) % len(c.cluster.Nodes)
 		pick := func(name string) bool { return strings.HasPrefix(name, tagOf(one)+first) }
 		c.cluster.MoveSlot(t, tagOf(one), c.cluster.Nodes[at], c.cluster.Nodes[next], pick, func() {

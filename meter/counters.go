@@ -16,7 +16,7 @@ import (
 // The names of counters; admit.lua says what they count.
 
 func perName(id account.ID, period string) string {
-	return accountTag(id) + "per:" + id.String() + ":" + period
+	return accountTag(id) + "ap:" + id.String() + ":" + period
 }
 
 func kpName(id account.ID, key account.KeyID, period string) string {

@@ -198,6 +198,22 @@ func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
 	})
 }
 
+// A projection of a program from before fences and packs writes -1 where there is no quota, and is loaded anew.
+func TestAnOlderProgramsProjectionIsLoadedAnew(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.stranger(t, nil)
+		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "v", 1, "st", "active", "rl", -1, "rw", 1000, "p", c.account.Current.Key(),
+			"pe", c.account.Current.End.UnixMilli(), "q", -1)
+		b.rdb.HSet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "v", 1, "st", "active", "dy", -1)
+		if a := b.admit(t, c, charge(1)); !slices.Equal(a.Missing, []string{meter.MissingAccount, meter.MissingKey}) {
+			t.Fatalf("the meter said %+v, want both missing", a)
+		}
+		b.push(t, c)
+		b.mustAdmit(t, c, charge(1))
+	})
+}
+
 // Saying that there are no further fences is what spares looking for them: whatever does not say so is searched.
 func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 	t.Parallel()
@@ -218,14 +234,14 @@ func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 	}
 	onBoth(t, func(t *testing.T, b *bundle) {
 		plain := func(c *client) (ofAccount, ofKey bool) {
-			return b.rdb.HExists(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl").Val(), b.rdb.HExists(b.ctx, tagOf(c)+"key:"+c.Key.String(), "pl").Val()
+			return b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl").Val() == "1", b.rdb.HGet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "pl").Val() == "1"
 		}
 		c := b.client(t, limits(wideWindow, 10_000, 10_000))
 		if ofAccount, ofKey := plain(c); !ofAccount || !ofKey {
 			t.Fatalf("plain are the account: %t, the key: %t; want both, with a window, a quota and a day", ofAccount, ofKey)
 		}
 		b.mustAdmit(t, c, charge(1))
-		b.rdb.HDel(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl")
+		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl", "0")
 		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "off", "c:rpc,")
 		b.mustRefuse(t, c, charge(1), "service_off")
 		for name, fence := range further {

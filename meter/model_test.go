@@ -69,7 +69,9 @@ func (m *model) sum(c account.Counter) plan.Units {
 // verdict is what the meter should answer: the fences that refuse, in their order, or how much each source gives.
 func (m *model) verdict(k *modelKey, call *meter.Call, now time.Time) (refusals []meter.Refusal, parts map[string]plan.Units) {
 	service, a := account.Service(call.Service), m.account
-	refuse := func(reason string, scope meter.Scope) { refusals = append(refusals, meter.Refusal{Reason: reason, Scope: scope}) }
+	refuse := func(reason string, scope meter.Scope) {
+		refusals = append(refusals, meter.Refusal{Reason: reason, Scope: scope})
+	}
 	switch {
 	case k.fences.Status != account.Active:
 		return []meter.Refusal{{Reason: "key_invalid"}}, nil
@@ -359,7 +361,7 @@ func (m *model) flush(t *testing.T) {
 // lose deletes a projection or a counter.
 func (m *model) lose(t *testing.T) {
 	t.Helper()
-	kinds := []string{"cfg:", "key:", "per:", "kp:", "day:", "pk:"}
+	kinds := []string{"cfg:", "key:", "ap:", "kp:", "day:", "pk:"}
 	kind := kinds[m.random.IntN(len(kinds))]
 	for _, name := range m.b.rdb.Keys(m.b.ctx, "*"+kind+"*").Val() {
 		m.must(t, m.b.rdb.Del(m.b.ctx, name).Err())

@@ -143,11 +143,7 @@ func packList(packs []account.Pack) string {
 // put runs push.lua. It reports false when the token of a load has ended.
 func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, version, end int64, token string, counters ...string) (bool, error) {
 	keys := append([]string{tag + name, tag + "ld:" + id}, counters...)
-	args := []any{version, end, token, p.asked.String() + ","}
-	if !p.more {
-		args = append(args, "pl", 1) // first, where it is found soonest
-	}
-	args = append(args, p.fields...)
+	args := append([]any{version, end, token, p.asked.String() + ",", "pl", !p.more}, p.fields...) // first, where it is found soonest
 	n, err := m.run(ctx, m.push, keys, args...).Int()
 	if err != nil {
 		return false, fmt.Errorf("push the fences %s: %w", name, err)

@@ -22,7 +22,8 @@ if ARGV[3] == '' then
 elseif redis.call('GET', KEYS[2]) ~= ARGV[3] then
   return -1
 end
-local there = redis.call('HMGET', KEYS[1], 'v', 'pe')
+local there = redis.call('HMGET', KEYS[1], 'v', 'pe', 'pl')
+if not there[3] then there = {} end -- an older program's, which admit.lua does not read
 if not there[1] and ARGV[3] == '' then return 0 end
 if there[1] then
   local held, given = tonumber(there[1]), tonumber(ARGV[1])

@@ -26,7 +26,7 @@ end
 local day_name = tag .. 'day:' .. key .. ':' .. string.format('%d', day)
 local day_used = tonumber(redis.call('GET', day_name))
 if day_used then redis.call('DECRBY', day_name, string.format('%d', math.max(0, math.min(units, day_used)))) end
-restore(tag .. 'per:' .. account .. ':' .. period, service, units)
+restore(tag .. 'ap:' .. account .. ':' .. period, service, units)
 restore(tag .. 'kp:' .. key .. ':' .. period, 'u', units)
 restore(tag .. 'kp:' .. key .. ':' .. period, service, units)
 
@@ -46,7 +46,7 @@ for source, part in string.gmatch(sources, '([^=,]+)=(%d+)') do
   if pack then
     restore(tag .. 'pk:' .. account, pack, tonumber(part))
   else
-    restore(tag .. 'per:' .. account .. ':' .. period, 'u', tonumber(part))
+    restore(tag .. 'ap:' .. account .. ':' .. period, 'u', tonumber(part))
   end
   redis.call('HINCRBY', bucket, period .. '|refund|' .. source .. '|' .. ARGV[7] .. form .. part, -1)
   form = '|+'

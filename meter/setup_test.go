@@ -376,7 +376,7 @@ func dayKey(c *client, at time.Time) string {
 }
 
 func periodKey(c *client, period string) string {
-	return tagOf(c) + "per:" + c.Account.String() + ":" + period
+	return tagOf(c) + "ap:" + c.Account.String() + ":" + period
 }
 
 func windowKey(c *client) string { return tagOf(c) + "win:" + c.Account.String() }
