@@ -24,6 +24,12 @@ var columns = []column{
 	{"kill: failed", killedName, "failed"},
 	{"p99 back, ms", killedName, "p99_back_ms"},
 	{"allocations", allocationsName, "value"},
+	{"admissions with quota/s", admissionsName + "_" + quota.name, perSecondKey},
+	{"script, µs", admissionsName + "_" + quota.name, scriptKey},
+	{"p99 at 10,000/s, ms", openLoopName, openLoopP99Key},
+	{"bytes per key", idleKeysName, bytesKey},
+	{"with counters", idleKeysName, withCountersKey},
+	{"flush, s", flushName, secondsKey},
 }
 
 // header is the first line of the table.

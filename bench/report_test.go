@@ -71,6 +71,14 @@ func wholeRun() *report {
 	r.add(result{killedName, "retried", 12, 0, bar{}})
 	r.add(result{killedName, "p99_back_ms", 300, 0, backBar})
 	r.add(result{allocationsName, "value", 52, 0, allocationsBar})
+	r.add(result{admissionsName + "_" + quota.name, perSecondKey, 45_000.9, 0, admissionsBar})
+	r.add(result{admissionsName + "_" + quota.name, scriptKey, 17.04, 1, bar{}})
+	r.add(result{openLoopName, openLoopP50Key, 0.3, 2, bar{}})
+	r.add(result{openLoopName, openLoopP99Key, 1.411, 2, openLoopBar})
+	r.add(result{idleKeysName, bytesKey, 248.2, 0, idleKeysBar})
+	r.add(result{idleKeysName, withCountersKey, 334, 0, idleKeysBar})
+	r.add(result{flushName, secondsKey, 16.01, 1, flushBar})
+	r.add(result{flushName, bucketsKey, 12_591, 0, bar{}})
 	r.kill = &timeline{
 		before: []float64{4, 5, 4, 5, 4, 5, 4, 5, 4, 5}, after: []float64{math.NaN(), 80, 40, 5, 4, 5, 4, 5, 4, 5},
 		usual: 5, failed: []time.Duration{30 * time.Millisecond}, reads: 12_345, back: 400 * time.Millisecond,
@@ -139,7 +147,7 @@ func TestRecordAddsALineToTheTableOfTheCheckout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := "| 2026-11-20 | " + machine() + " | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 |\n"
+	line := "| 2026-11-20 | " + machine() + " | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 | 45000 | 17.0 | 1.42 | 249 | 334 | 16.1 |\n"
 	if want := string(committed) + line + line; string(got) != want {
 		t.Errorf("the table is now\n%s\nwant\n%s", got, want)
 	}
@@ -160,6 +168,9 @@ func TestFlags(t *testing.T) {
 		"--rounds 0":                     "at least one round",
 		"--duration 1500ms":              "whole second",
 		"--record --only trace_50mb":     "whole run",
+		"--record --keys 200000":         "whole sizes",
+		"--accounts 10 --keys 9":         "a key for each",
+		"--buckets 0":                    "one account with usage",
 		"trace_50mb":                     "is no flag",
 		"--profile x.prof --duration 1s": "two seconds",
 	} {

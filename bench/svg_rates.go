@@ -84,6 +84,9 @@ func thousands(value float64) string {
 var words = map[string]string{
 	residentKey: "resident memory grows by, in MB", "failed": "failed reads", "retried": "reads sent to the other upstream",
 	"p99_back_ms": "p99 is back after, in ms", "value": "allocations",
+	perSecondKey: "admissions per second", scriptKey: "µs of Redis for each", openLoopP50Key: "p50 from when due, in ms",
+	openLoopP99Key: "p99 from when due, in ms", bytesKey: "bytes of Redis for a key", withCountersKey: "the same with counters",
+	secondsKey: "seconds for all buckets", bucketsKey: "buckets per second",
 }
 
 // table lists the comparisons that no chart shows.
@@ -97,7 +100,7 @@ func (c *canvas) table(results []result) {
 	if len(rest) == 0 {
 		return
 	}
-	c.heading("Memory, failures, allocations", "against the bars of the project")
+	c.heading("Admissions, memory, failures, allocations", "against the bars of the project")
 	for _, r := range rest {
 		c.line(margin, c.y, pictureWidth-margin, c.y, "grid")
 		c.text(margin, c.y+18, "strong", "start", r.name)

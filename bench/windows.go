@@ -71,13 +71,15 @@ func backAfter(windows []float64, limit float64) time.Duration {
 }
 
 // p99 is by nearest rank, in milliseconds; NaN of nothing.
-func p99(took []time.Duration) float64 {
+func p99(took []time.Duration) float64 { return percentile(took, 99) }
+
+// percentile is by nearest rank, in milliseconds; NaN of nothing. percent is from 1 to 100.
+func percentile(took []time.Duration, percent int) float64 {
 	if len(took) == 0 {
 		return math.NaN()
 	}
-	slices.Sort(took)
-	rank := (99*len(took) + 99) / 100
-	return float64(took[rank-1]) / float64(time.Millisecond)
+	sorted := slices.Sorted(slices.Values(took))
+	return float64(sorted[(percent*len(sorted)+99)/100-1]) / float64(time.Millisecond)
 }
 
 // middle is the median of those that are numbers; NaN when none is.
