@@ -69,7 +69,7 @@ generate: ## Generate code: Go from store/queries/*.sql, the linter's layers fro
 	@go test ./internal/house -run TestLinterHoldsTheSameTable -update
 
 .PHONY: bench
-bench: ## Measure the gateway: beside nginx, memory, a killed upstream (ARGS="--list")
+bench: ## Measure the gateway: beside nginx, the meter, memory, a killed upstream (ARGS="--list")
 	@scripts/bootstrap bench
 	@exec go run ./bench $(ARGS)
 

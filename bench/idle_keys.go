@@ -141,7 +141,7 @@ type named struct {
 var idleNames = []named{
 	{"account", func(h *holder, _, _ string) string { return "cfg:" + h.account.String() }},
 	{"key", func(h *holder, _, _ string) string { return "key:" + h.key.String() }},
-	{"account's period", func(h *holder, period, _ string) string { return "per:" + h.account.String() + ":" + period }},
+	{"account's period", func(h *holder, period, _ string) string { return "ap:" + h.account.String() + ":" + period }},
 	{"key's period", func(h *holder, period, _ string) string { return "kp:" + h.key.String() + ":" + period }},
 	{"key's day", func(h *holder, _, day string) string { return "day:" + h.key.String() + ":" + day }},
 	{"account's packs", func(h *holder, _, _ string) string { return "pk:" + h.account.String() }},
@@ -149,6 +149,7 @@ var idleNames = []named{
 
 // tellMemory tells what each kind of name takes by itself, without its share of Redis' tables.
 func (l *ledger) tellMemory(ctx context.Context, holders []holder, report *report) error {
+	found := map[string]bool{}
 	for _, k := range kinds {
 		var some []*holder
 		for i := range holders {
@@ -162,8 +163,14 @@ func (l *ledger) tellMemory(ctx context.Context, holders []holder, report *repor
 				return err
 			}
 			if bytes > 0 {
+				found[n.what] = true
 				report.sayf("%-22s %-18s %4d bytes", k.name, n.what, bytes)
 			}
+		}
+	}
+	for _, n := range idleNames {
+		if !found[n.what] && len(holders) >= len(kinds) {
+			return fmt.Errorf("no %s was found: the meter names it otherwise", n.what)
 		}
 	}
 	return nil
