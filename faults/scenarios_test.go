@@ -20,6 +20,17 @@ type scenario struct {
 
 const shortly = 10 * time.Millisecond
 
+// That this harness can fail was seen by taking three rules out of the code, one at a time, and running the scenario with -long:
+//
+//   - The rule that no command is sent again (MaxRetries of redisconn.Open set to 3 instead of never): "replies of Redis swallowed after they
+//     ran" finds more charges, hits and refusals in PostgreSQL than the client knows of, 113 among 1,287 calls, and none of which it knows
+//     nothing.
+//   - The guard of refunds (SET without NX in meter/settle.lua, whatever it answers): the same scenario finds refunds without charges.
+//   - The generations of buckets (nonce in meter/admit.go always the same word): "the clock of Redis stepped back" finds half of the charges
+//     missing, because the slots that came again are in the ledger already.
+//
+// Do it again when one of them is changed.
+
 // The scenarios of a group run one after another under one load in the short form, and each alone, in several rounds, with -long.
 var groups = []struct {
 	name      string
