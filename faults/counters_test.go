@@ -35,7 +35,7 @@ GROUP BY CASE WHEN $2 THEN date_trunc('day', hour, 'UTC') END) AS days`, k.id, k
 
 // counterSums say of each kind of counter what PostgreSQL must have: $1 and $2 are the last two words of its name, $3 the field.
 var counterSums = map[string]string{
-	"per": `account_id = $1::uuid AND period = $2::date AND (($3 = 'u' AND source = 'plan') OR $3 = 'c:' || service)`,
+	"ap":  `account_id = $1::uuid AND period = $2::date AND (($3 = 'u' AND source = 'plan') OR $3 = 'c:' || service)`,
 	"kp":  `key_id = $1::uuid AND period = $2::date AND ($3 = 'u' OR $3 = 'c:' || service)`,
 	"pk":  `account_id = $1::uuid AND $2 = '' AND source = 'pack:' || $3`,
 	"day": `key_id = $1::uuid AND floor(extract(epoch from hour) / 86400) = $2::bigint AND $3 = ''`,
@@ -74,7 +74,7 @@ func (r *rig) checkCounters(log []entry) {
 			checked[parts[1]]++
 		}
 	}
-	if checked["per"] == 0 || checked["day"] == 0 {
+	if checked["ap"] == 0 || checked["day"] == 0 {
 		r.t.Errorf("of counters, only %v were there to be checked", checked)
 	}
 }

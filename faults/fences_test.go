@@ -112,7 +112,7 @@ func deleteProjections(r *rig) {
 
 // deleteAgain deletes projections, counters, or both, of every key's account.
 func (r *rig) deleteAgain(ctx context.Context, keys []apiKey, quit <-chan struct{}) error {
-	what := [][]string{{"cfg", "key"}, {"per", "kp", "pk", "day"}, {"cfg", "key", "per", "kp", "pk", "day"}}
+	what := [][]string{{"cfg", "key"}, {"ap", "kp", "pk", "day"}, {"cfg", "key", "ap", "kp", "pk", "day"}}
 	tick := time.NewTicker(150 * time.Millisecond) // loading takes its time, and is to come to its end now and then
 	defer tick.Stop()
 	for n := 0; ; n++ {
