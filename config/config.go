@@ -66,7 +66,8 @@ const (
 	Serve Role = iota
 	Worker
 	Migrate
-	Ops
+	Ops       // looks at upstreams and steers them
+	OpsRecord // looks at accounts and their books, and changes accounts
 )
 
 // minPepper is the shortest pepper that is taken: 256 bits in base64 are 43 characters, in hex 64.
@@ -115,6 +116,8 @@ func (c *Config) validate(role Role) error {
 	case Migrate: // needs no more than the database
 	case Ops:
 		c.checkBoard(&f)
+	case OpsRecord:
+		c.checkRedis(&f)
 	case Serve:
 		c.checkShared(&f)
 		c.checkServe(&f)
@@ -149,6 +152,12 @@ func (c *Config) firstTLS() string {
 
 // checkBoard checks what leads to the board and says what stands there.
 func (c *Config) checkBoard(f *faults) {
+	c.checkRedis(f)
+	f.need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
+}
+
+// checkRedis checks what leads to the meter and the board.
+func (c *Config) checkRedis(f *faults) {
 	f.need("REDIS_URL", c.RedisURL, "give Redis as redis://host:6379/0")
 	if c.RedisURL != "" {
 		where, err := redisconn.Parse(c.RedisURL)
@@ -159,7 +168,6 @@ func (c *Config) checkBoard(f *faults) {
 		}
 	}
 	f.check((c.RedisTLSCertFile == "") == (c.RedisTLSKeyFile == ""), "REDIS_TLS_CERT_FILE", "must come together with REDIS_TLS_KEY_FILE")
-	f.need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
 }
 
 // checkShared checks what both long-running roles need.

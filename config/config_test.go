@@ -33,6 +33,8 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 		Worker:  {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "UPSTREAMS_FILE"},
 		Migrate: {"DATABASE_URL"},
 		Ops:     {"REDIS_URL", "UPSTREAMS_FILE"},
+
+		OpsRecord: {"DATABASE_URL", "REDIS_URL"},
 	} {
 		all, e := environment(nil), map[string]string{}
 		for _, name := range needed {
@@ -254,9 +256,11 @@ func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
 func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	t.Parallel()
 	for role, changes := range map[Role]map[string]string{
-		Serve:   {"TEMPORAL_ADDRESS": "", "PROBE_INTERVAL": "1h"},
-		Worker:  {"KEY_PEPPER": "", "LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
-		Ops:     {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
+		Serve:     {"TEMPORAL_ADDRESS": "", "PROBE_INTERVAL": "1h"},
+		Worker:    {"KEY_PEPPER": "", "LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
+		Ops:       {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
+		OpsRecord: {"UPSTREAMS_FILE": "", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
+
 		Migrate: {"KEY_PEPPER": "", "REDIS_URL": "", "TEMPORAL_ADDRESS": "", "UPSTREAMS_FILE": "", "LOG_FORMAT": "nonsense"},
 	} {
 		if _, err := fromMap(role, environment(changes)); err != nil {
@@ -338,7 +342,7 @@ func TestExampleEnvironmentStartsEveryRoleOnceThePepperIsSet(t *testing.T) {
 		t.Errorf("the example starts without a secret of the operator's own: %v", err)
 	}
 	e["KEY_PEPPER"] = environment(nil)["KEY_PEPPER"]
-	for _, role := range []Role{Serve, Worker, Migrate, Ops} {
+	for _, role := range []Role{Serve, Worker, Migrate, Ops, OpsRecord} {
 		if _, err := fromMap(role, e); err != nil {
 			t.Errorf("role %d: %v", role, err)
 		}

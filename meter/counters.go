@@ -97,8 +97,35 @@ func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figu
 
 // Standing is what a counter is and what it should be.
 type Standing struct {
-	Kept         bool // whether the meter keeps it at present
-	Is, ShouldBe plan.Units
+	Kept         bool       // whether the meter keeps it at present; Is says nothing when not
+	Is, ShouldBe plan.Units // ShouldBe is never negative; Is is where a hand other than the meter's made it so
+}
+
+// Differs says whether the counter is kept and is not what it should be.
+func (s Standing) Differs() bool { return s.Kept && s.Is != s.ShouldBe }
+
+// Kept says of each counter whether the meter keeps it. One that is not kept is seeded with the next call that needs it.
+func (m *Meter) Kept(ctx context.Context, id account.ID, counters []account.Counter) ([]bool, error) {
+	pipe := m.rdb.Pipeline()
+	asked := make([]func() bool, len(counters))
+	for i := range counters {
+		if name, field := place(id, &counters[i]); field == "" {
+			there := pipe.Exists(ctx, name)
+			asked[i] = func() bool { return there.Val() == 1 }
+		} else {
+			asked[i] = pipe.HExists(ctx, name, field).Val
+		}
+	}
+	if len(counters) > 0 {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return nil, fmt.Errorf("look for counters of account %s: %w", id, err)
+		}
+	}
+	kept := make([]bool, len(counters))
+	for i, there := range asked {
+		kept[i] = there()
+	}
+	return kept, nil
 }
 
 // Compare says of each counter what it is and what it should be, and changes nothing. It reports false as Seed does.
@@ -107,13 +134,14 @@ func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure, s 
 	if err != nil || len(reply) == 0 || reply[0] != 1 {
 		return nil, false, err
 	}
-	if len(reply) != 1+2*len(figures) {
+	const parts = 3
+	if len(reply) != 1+parts*len(figures) {
 		return nil, false, fmt.Errorf("compare counters of account %s: unexpected reply of %d parts", id, len(reply))
 	}
 	all := make([]Standing, len(figures))
 	for i := range all {
-		is := reply[1+2*i]
-		all[i] = Standing{Kept: is >= 0, Is: plan.Units(max(is, 0)), ShouldBe: plan.Units(reply[2+2*i])}
+		part := reply[1+parts*i:]
+		all[i] = Standing{Kept: part[0] == 1, Is: plan.Units(part[1]), ShouldBe: plan.Units(part[2])}
 	}
 	return all, true, nil
 }

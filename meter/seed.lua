@@ -13,7 +13,7 @@
 --       … buckets of the account which the figures hold already, as <slot>:<account>:<generation>
 --
 -- Returns { 1 } when every counter is there now, { 0 } when the epoch or a version differs: read again. For an audit
--- { 1, value or -1 when it is not kept, what it should be, … }
+-- { 1, 1 when it is kept or 0, value, what it should be, … }; a value that is no number is given as -1, which none should be.
 
 local call = redis.call
 local epoch = call('GET', KEYS[5])
@@ -68,6 +68,7 @@ for _, c in ipairs(counters) do
   -- Below zero only when a charge was lost with its bucket and its refund was not.
   local should = string.format('%d', math.max(0, c.sum))
   if audit then
+    reply[#reply + 1] = value and 1 or 0
     reply[#reply + 1] = value and tonumber(value) or -1
     reply[#reply + 1] = tonumber(should)
   elseif not value then

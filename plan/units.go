@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Units counts weighted units in thousandths, so that a cheap standard call (0.5 units) is an integer.
@@ -39,6 +40,30 @@ func (u Units) MarshalJSON() ([]byte, error) { return u.AppendJSON(nil), nil }
 
 // String is u in units, for messages.
 func (u Units) String() string { return string(u.AppendJSON(nil)) }
+
+// Grouped is u in units with commas between thousands, for people.
+func (u Units) Grouped() string { return Group(u.String()) }
+
+// Group sets commas between the thousands of a decimal number.
+func Group(number string) string {
+	digits, fraction := number, ""
+	if dot := strings.IndexByte(number, '.'); dot >= 0 {
+		digits, fraction = number[:dot], number[dot:]
+	}
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	const group = 3
+	var b strings.Builder
+	for i, digit := range digits {
+		if i > 0 && (len(digits)-i)%group == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(digit)
+	}
+	return sign + b.String() + fraction
+}
 
 // Cents is an amount of US dollars in cents.
 type Cents int64

@@ -52,33 +52,45 @@ type UsageBooks struct {
 
 // UsageBooks reads both books of an account's period. One that has no usage is all zeros.
 func (s *Store) UsageBooks(ctx context.Context, of UsagePeriod) (UsageBooks, error) {
-	start, err := time.Parse(periodLayout, of.Period)
-	if err != nil {
-		return UsageBooks{}, fmt.Errorf("read the books of account %s: period must be a date like 2026-11-01: %w", of.Account, err)
-	}
-	books := UsageBooks{BySource: map[string]Figures{}}
-	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error {
-		totals, err := q.GetPeriod(ctx, db.GetPeriodParams{Account: of.Account.UUID, Period: start})
-		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		books.Totals = totalsOf(totals)
-		hours, err := q.SumHoursOfPeriod(ctx, db.SumHoursOfPeriodParams{Account: of.Account.UUID, Period: start})
-		if err != nil {
-			return err
-		}
-		books.Hours = totalsOf(db.GetPeriodRow(hours))
-		sources, err := q.SumSourcesOfPeriod(ctx, db.SumSourcesOfPeriodParams{Account: of.Account.UUID, Period: start})
-		for _, row := range sources {
-			books.BySource[row.Source] = Figures{Requests: row.Requests, Units: plan.Units(row.Units)}
-		}
+	var books UsageBooks
+	err := s.readPeriod(ctx, of, func(q *db.Queries, start time.Time) (err error) {
+		books, err = readBooks(ctx, q, of.Account, start)
 		return err
 	})
+	return books, err
+}
+
+// readPeriod lends a snapshot in which all that is read of a period belongs together.
+func (s *Store) readPeriod(ctx context.Context, of UsagePeriod, read func(q *db.Queries, start time.Time) error) error {
+	start, err := time.Parse(periodLayout, of.Period)
 	if err != nil {
-		return UsageBooks{}, fmt.Errorf("read the books of account %s, period %s: %w", of.Account, of.Period, err)
+		return fmt.Errorf("read the books of account %s: period must be a date like 2026-11-01: %w", of.Account, err)
 	}
-	return books, nil
+	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error { return read(q, start) })
+	if err != nil {
+		return fmt.Errorf("read the books of account %s, period %s: %w", of.Account, of.Period, err)
+	}
+	return nil
+}
+
+func readBooks(ctx context.Context, q *db.Queries, id account.ID, start time.Time) (UsageBooks, error) {
+	books := UsageBooks{BySource: map[string]Figures{}}
+	totals, err := q.GetPeriod(ctx, db.GetPeriodParams{Account: id.UUID, Period: start})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return books, err
+	}
+	books.Totals = totalsOf(totals)
+	hours, err := q.SumHoursOfPeriod(ctx, db.SumHoursOfPeriodParams{Account: id.UUID, Period: start})
+	if err != nil {
+		return books, err
+	}
+	books.Hours = totalsOf(db.GetPeriodRow(hours))
+	sources, err := q.SumSourcesOfPeriod(ctx, db.SumSourcesOfPeriodParams{Account: id.UUID, Period: start})
+	for _, row := range sources {
+		books.BySource[row.Source] = Figures{Requests: row.Requests, Units: plan.Units(row.Units)}
+	}
+	return books, err
 }
 
 // PeriodTotals reads the totals of an account's period; all zeros when it has no usage.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -36,8 +37,24 @@ func main() {
 			err = fmt.Errorf("%w; gateway --help lists the commands", err)
 		}
 		fmt.Fprintln(os.Stderr, "gateway:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// coded is an error that ends the program with an exit code of its own.
+type coded struct {
+	error
+	code int
+}
+
+func (e coded) Unwrap() error { return e.error }
+
+// exitCode is 1 for an error that has no code of its own.
+func exitCode(err error) int {
+	if e, ok := errors.AsType[coded](err); ok {
+		return e.code
+	}
+	return 1
 }
 
 // command gives the command line. started is set once it is understood.

@@ -20,11 +20,12 @@ func opsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ops",
 		Short: "Look at a running gateway and steer it",
-		Long:  "gateway ops looks at a running gateway and steers it. It needs REDIS_URL and UPSTREAMS_FILE.",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `gateway ops looks at a running gateway and steers it. Commands for upstreams need REDIS_URL and UPSTREAMS_FILE, those for
+accounts and their books DATABASE_URL and REDIS_URL.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(opsUpstreamsCommand())
+	cmd.AddCommand(opsUpstreamsCommand(), opsAuditCommand())
 	return cmd
 }
 

@@ -17,10 +17,10 @@ import (
 // staleProbes is from when on the table says that the probes are old.
 const staleProbes = time.Minute
 
-func writeJSON(out io.Writer, all []upstream.Overview) error {
+func writeJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(all)
+	return encoder.Encode(value)
 }
 
 // writeUpstreams writes a table for people, and below it what needs more words.

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
-	flows   = []string{"fences", "flush", "relay", "toolbox", "statement", "activities", "workflows"}
+	flows   = []string{"fences", "audit", "flush", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "migrations", "cmd/internal/wire"})
 )
@@ -54,6 +54,7 @@ var layers = []rule{
 	{"notify", words},
 	// Behaviour.
 	{"fences", join(words, outside)},
+	{"audit", join(words, []string{"store", "fences"})},
 	{"flush", join(words, []string{"meter", "store"})},
 	{"relay", join(words, outside, []string{"fences"})},
 	{"toolbox", join(words, []string{"upstream"})},

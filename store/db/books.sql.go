@@ -95,6 +95,103 @@ func (q *Queries) AddPeriods(ctx context.Context, arg AddPeriodsParams) ([]AddPe
 	return items, nil
 }
 
+const getImpossibleLine = `-- name: GetImpossibleLine :one
+SELECT account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units
+FROM usage_hours
+WHERE account_id = $1 AND period = $2
+    AND (
+        (outcome = 'refund' AND (requests > 0 OR units > 0))
+        OR (outcome <> 'refund' AND (requests < 0 OR units < 0))
+        OR (outcome NOT IN ('ok', 'refund') AND units <> 0)
+    )
+ORDER BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
+LIMIT 1
+`
+
+type GetImpossibleLineParams struct {
+	Account uuid.UUID
+	Period  time.Time
+}
+
+// A line that no call can have left: only a refund takes back, and it never gives; a hit or a refusal costs nothing.
+func (q *Queries) GetImpossibleLine(ctx context.Context, arg GetImpossibleLineParams) (UsageHour, error) {
+	row := q.db.QueryRow(ctx, getImpossibleLine, arg.Account, arg.Period)
+	var i UsageHour
+	err := row.Scan(
+		&i.AccountID,
+		&i.Period,
+		&i.Hour,
+		&i.KeyID,
+		&i.Agent,
+		&i.Chain,
+		&i.Service,
+		&i.Method,
+		&i.Class,
+		&i.Outcome,
+		&i.Source,
+		&i.Tier,
+		&i.Requests,
+		&i.Units,
+	)
+	return i, err
+}
+
+const getOverRefund = `-- name: GetOverRefund :one
+SELECT
+    key_id, agent, chain, service, method, class, source, tier,
+    coalesce(sum(requests) FILTER (WHERE outcome = 'ok'), 0)::bigint AS charged_requests,
+    coalesce(sum(units) FILTER (WHERE outcome = 'ok'), 0)::bigint AS charged_units,
+    coalesce(-sum(requests) FILTER (WHERE outcome = 'refund'), 0)::bigint AS refunded_requests,
+    coalesce(-sum(units) FILTER (WHERE outcome = 'refund'), 0)::bigint AS refunded_units
+FROM usage_hours
+WHERE account_id = $1 AND period = $2 AND outcome IN ('ok', 'refund')
+GROUP BY key_id, agent, chain, service, method, class, source, tier
+HAVING sum(requests) < 0 OR sum(units) < 0
+ORDER BY key_id, agent, chain, service, method, class, source, tier
+LIMIT 1
+`
+
+type GetOverRefundParams struct {
+	Account uuid.UUID
+	Period  time.Time
+}
+
+type GetOverRefundRow struct {
+	KeyID            uuid.UUID
+	Agent            string
+	Chain            string
+	Service          string
+	Method           string
+	Class            string
+	Source           string
+	Tier             string
+	ChargedRequests  int64
+	ChargedUnits     int64
+	RefundedRequests int64
+	RefundedUnits    int64
+}
+
+// Words for which more was given back than was charged, with both.
+func (q *Queries) GetOverRefund(ctx context.Context, arg GetOverRefundParams) (GetOverRefundRow, error) {
+	row := q.db.QueryRow(ctx, getOverRefund, arg.Account, arg.Period)
+	var i GetOverRefundRow
+	err := row.Scan(
+		&i.KeyID,
+		&i.Agent,
+		&i.Chain,
+		&i.Service,
+		&i.Method,
+		&i.Class,
+		&i.Source,
+		&i.Tier,
+		&i.ChargedRequests,
+		&i.ChargedUnits,
+		&i.RefundedRequests,
+		&i.RefundedUnits,
+	)
+	return i, err
+}
+
 const getPeriod = `-- name: GetPeriod :one
 SELECT requests, billable, hits, refused, refunded, units, plan_units, pack_units
 FROM usage_periods
@@ -286,4 +383,32 @@ func (q *Queries) SumSourcesOfPeriod(ctx context.Context, arg SumSourcesOfPeriod
 		return nil, err
 	}
 	return items, nil
+}
+
+const sumWordsOfPeriod = `-- name: SumWordsOfPeriod :one
+SELECT count(*) AS word_groups, coalesce(sum(grouped.units), 0)::bigint AS units
+FROM (
+    SELECT sum(units) AS units
+    FROM usage_hours
+    WHERE account_id = $1 AND period = $2
+    GROUP BY key_id, chain, class
+) AS grouped
+`
+
+type SumWordsOfPeriodParams struct {
+	Account uuid.UUID
+	Period  time.Time
+}
+
+type SumWordsOfPeriodRow struct {
+	WordGroups int64
+	Units      int64
+}
+
+// Units of a period, added up by key, chain and class, and how many such groups there are.
+func (q *Queries) SumWordsOfPeriod(ctx context.Context, arg SumWordsOfPeriodParams) (SumWordsOfPeriodRow, error) {
+	row := q.db.QueryRow(ctx, sumWordsOfPeriod, arg.Account, arg.Period)
+	var i SumWordsOfPeriodRow
+	err := row.Scan(&i.WordGroups, &i.Units)
+	return i, err
 }

@@ -92,3 +92,41 @@ FROM (
 ) AS both_books
 ORDER BY both_books.account_id, both_books.period
 LIMIT sqlc.arg(most)::integer;
+
+-- name: SumWordsOfPeriod :one
+-- Units of a period, added up by key, chain and class, and how many such groups there are.
+SELECT count(*) AS word_groups, coalesce(sum(grouped.units), 0)::bigint AS units
+FROM (
+    SELECT sum(units) AS units
+    FROM usage_hours
+    WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period)
+    GROUP BY key_id, chain, class
+) AS grouped;
+
+-- name: GetImpossibleLine :one
+-- A line that no call can have left: only a refund takes back, and it never gives; a hit or a refusal costs nothing.
+SELECT account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units
+FROM usage_hours
+WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period)
+    AND (
+        (outcome = 'refund' AND (requests > 0 OR units > 0))
+        OR (outcome <> 'refund' AND (requests < 0 OR units < 0))
+        OR (outcome NOT IN ('ok', 'refund') AND units <> 0)
+    )
+ORDER BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
+LIMIT 1;
+
+-- name: GetOverRefund :one
+-- Words for which more was given back than was charged, with both.
+SELECT
+    key_id, agent, chain, service, method, class, source, tier,
+    coalesce(sum(requests) FILTER (WHERE outcome = 'ok'), 0)::bigint AS charged_requests,
+    coalesce(sum(units) FILTER (WHERE outcome = 'ok'), 0)::bigint AS charged_units,
+    coalesce(-sum(requests) FILTER (WHERE outcome = 'refund'), 0)::bigint AS refunded_requests,
+    coalesce(-sum(units) FILTER (WHERE outcome = 'refund'), 0)::bigint AS refunded_units
+FROM usage_hours
+WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period) AND outcome IN ('ok', 'refund')
+GROUP BY key_id, agent, chain, service, method, class, source, tier
+HAVING sum(requests) < 0 OR sum(units) < 0
+ORDER BY key_id, agent, chain, service, method, class, source, tier
+LIMIT 1;

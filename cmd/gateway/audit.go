@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/audit"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// unproven is the exit code of an audit that could not be made, apart from the 1 of books that differ.
+const unproven = 2
+
+// maxListed bounds the differences that are written as JSON, which are held until the end; the summary counts all.
+const maxListed = 10_000
+
+func opsAuditCommand() *cobra.Command {
+	var id, period string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Prove that the books of usage balance",
+		Long: `gateway ops audit proves, for every account and period of usage, that
+  lines         only a refund takes back, and never gives; cache hits and refusals cost nothing
+  refunds       no more was given back than was charged
+  requests      all requests = billable + cache hits + refusals
+  sources       units by key, chain and class = units by source
+  packs         granted = remaining + used + expired
+  double entry  the totals of a period = the sum of its hours
+  counters      flushed + unflushed usage = the meter's counters, of what fences count at present
+  accounts      usage belongs to an account that is recorded
+
+It tells the first difference of each account and period, may run at any time, also under load, and changes nothing.
+
+Exit codes: 0 when all is balanced, 1 when something differs, 2 when not everything could be read, so that nothing is
+proven.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(cmd, args); err != nil {
+				return coded{err, unproven}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o, err := auditOptions(id, period)
+			if err != nil {
+				return coded{err, unproven}
+			}
+			o.Progress = func(s audit.Summary) { fmt.Fprintln(cmd.ErrOrStderr(), "so far:", summary(s)) }
+			return runAudit(cmd, o, asJSON)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return coded{err, unproven} })
+	cmd.Flags().StringVar(&id, "account", "", "only this account, by its id")
+	cmd.Flags().StringVar(&period, "period", "", "only periods that began on this date, like 2026-11-01")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+// auditOptions reads what to look at.
+func auditOptions(id, period string) (audit.Options, error) {
+	o := audit.Options{Period: period}
+	if id != "" {
+		var err error
+		if o.Account, err = account.ParseID(id); err != nil {
+			return o, fmt.Errorf("--account must be the id of an account, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q", shortened(id))
+		}
+	}
+	if period != "" {
+		if start, err := time.Parse(time.DateOnly, period); err != nil || start.Year() < 1 {
+			return o, fmt.Errorf("--period must be the date on which a period began, like 2026-11-01, not %q", shortened(period))
+		}
+	}
+	return o, nil
+}
+
+// shortened keeps what is repeated of bad input readable.
+func shortened(text string) string {
+	const most = 64
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+func runAudit(cmd *cobra.Command, o audit.Options, asJSON bool) error {
+	wire.LogRedis(quiet)
+	cfg, err := config.FromEnvironment(config.OpsRecord)
+	if err != nil {
+		return coded{err, unproven}
+	}
+	out := cmd.OutOrStdout()
+	result := auditResult{Differences: []audit.Difference{}}
+	tell := func(d audit.Difference) { fmt.Fprintln(out, d) }
+	if asJSON {
+		tell = func(d audit.Difference) {
+			if len(result.Differences) < maxListed {
+				result.Differences = append(result.Differences, d)
+			}
+		}
+	}
+	result.Summary, err = wire.OpsAudit(cmd.Context(), cfg, o, tell)
+	if err != nil {
+		return coded{err, unproven}
+	}
+	result.Balanced = result.Summary.Differences == 0
+	if err := writeAudit(out, &result, asJSON); err != nil {
+		return coded{err, unproven}
+	}
+	if !result.Balanced {
+		return errors.New("the books do not balance; docs/operations.md says what to do")
+	}
+	return nil
+}
+
+// auditResult is what --json writes.
+type auditResult struct {
+	Balanced    bool               `json:"balanced"`
+	Summary     audit.Summary      `json:"summary"`
+	Differences []audit.Difference `json:"differences"`
+}
+
+func writeAudit(out io.Writer, r *auditResult, asJSON bool) error {
+	if asJSON {
+		return writeJSON(out, r)
+	}
+	verdict := "balanced"
+	if !r.Balanced {
+		verdict = fmt.Sprintf("%s not balanced", counted(r.Summary.Differences, "period"))
+	}
+	_, err := fmt.Fprintf(out, "%s: %s\n", verdict, summary(r.Summary))
+	return err
+}
+
+func summary(s audit.Summary) string {
+	return fmt.Sprintf("%s, %s, %s, %s, %s", counted(s.Accounts, "account"), counted(s.Periods, "period"), counted(s.Packs, "pack"),
+		counted(s.Counters, "counter"), counted(s.Differences, "difference"))
+}
+
+// counted is a number of things in words.
+func counted(n int, thing string) string {
+	number := plan.Group(fmt.Sprint(n))
+	if n == 1 {
+		return number + " " + thing
+	}
+	return number + " " + thing + "s"
+}

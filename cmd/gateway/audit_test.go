@@ -1,0 +1,387 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/flush"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// books are a record and a meter with accounts in them, for commands that look at accounts.
+type books struct {
+	ctx    context.Context //nolint:containedctx // a test's own
+	env    map[string]string
+	redis  *testkit.RedisServer
+	store  *store.Store
+	meter  *meter.Meter
+	fences *fences.Fences
+	rdb    *redis.Client
+	db     *pgx.Conn
+}
+
+func setUpBooks(t *testing.T) *books {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	t.Cleanup(cancel)
+	b := &books{ctx: ctx, redis: testkit.Redis(t)}
+	b.env = map[string]string{"DATABASE_URL": testkit.Postgres(t), "REDIS_URL": b.redis.URL}
+	var err error
+	if b.store, err = store.Open(ctx, b.env["DATABASE_URL"]); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.store.Close)
+	if b.meter, err = meter.Open(ctx, b.redis.URL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.meter.Close() })
+	b.fences = fences.New(b.store, b.meter, nil, time.Now)
+	b.rdb = redis.NewClient(&redis.Options{Addr: b.redis.Addr})
+	t.Cleanup(func() { _ = b.rdb.Close() })
+	if b.db, err = pgx.Connect(ctx, b.env["DATABASE_URL"]); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.db.Close(context.Background()) })
+	return b
+}
+
+// customer is an account with one key, fences on every side, and usage of every kind.
+type customer struct {
+	account account.ID
+	key     account.KeyID
+	pack    account.PackID
+	period  string
+	tag     string
+}
+
+// customer makes an account of 5 units a period and a pack of 100. It uses 6 units of RPC, 1 of them from the pack.
+func (b *books) customer(t *testing.T) *customer {
+	t.Helper()
+	c := &customer{account: account.NewID(), key: account.NewKeyID(), pack: account.NewPackID()}
+	c.tag = fmt.Sprintf("{u%04d}:", account.Shard(c.account))
+	by := store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
+	caps := map[account.Service]plan.Units{account.RPC: 1000 * plan.Unit}
+	_, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: c.account, Kind: store.KindDoor, Plan: plan.Enterprise},
+		store.NewKey{ID: c.key, Digest: append(c.key.UUID[:], c.key.UUID[:]...), Prefix: "cag_" + c.key.String()[28:], Door: account.DoorPublic, Daily: 1000 * plan.Unit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	_, _, err = b.fences.GrantPack(b.ctx, store.Pack{
+		Pack:    account.Pack{ID: c.pack, Units: 100 * plan.Unit, Expires: now.AddDate(1, 0, 0)},
+		Account: c.account, Kind: "pack_s", Origin: c.pack.String(), GrantedAt: now,
+	}, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.store.ChangeAccount(b.ctx, c.account, "test", by, func(a *store.Account) error {
+		a.Custom = &account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}
+		a.Services.Caps = caps
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = b.store.ChangeKey(b.ctx, c.key, "test", by, func(k *store.Key, _ store.Account) error {
+		k.MonthlyCap, k.Services.Caps = 1000*plan.Unit, caps
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.use(t, c)
+	return c
+}
+
+// use makes calls and flushes them: the third is split over plan and pack, the fourth refunded, the fifth too large for everything.
+func (b *books) use(t *testing.T, c *customer) {
+	t.Helper()
+	for i, call := range []meter.Call{
+		{Units: 2 * plan.Unit},
+		{Units: 2 * plan.Unit},
+		{Units: 2 * plan.Unit},
+		{Units: 3 * plan.Unit},
+		{Units: 900 * plan.Unit},
+		{Mode: meter.Hit},
+		{Mode: meter.WindowOnly, Reason: "method_not_served"},
+	} {
+		s, a := b.call(t, c, &call)
+		if a.Admitted != (i != 4) {
+			t.Fatalf("call %d: %+v", i, a)
+		}
+		if i == 0 {
+			c.period = a.Receipt.Period
+		}
+		if i == 3 {
+			if err := b.meter.Refund(b.ctx, s, &call, a.Receipt, c.account.String(), "upstream_failed"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.flushAll(t)
+}
+
+func (b *books) call(t *testing.T, c *customer, call *meter.Call) (*meter.Subject, meter.Admission) {
+	t.Helper()
+	s := meter.NewSubject(account.Identity{Key: c.key, Account: c.account, Door: account.DoorPublic, Plan: plan.Enterprise}, account.Digest{})
+	call.Chain, call.Service, call.Method, call.Class, call.Tier = "eth_mainnet", "rpc", "eth_call", "standard", "balanced"
+	_, a, err := b.fences.Admit(b.ctx, s, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, a
+}
+
+func (b *books) flushAll(t *testing.T) {
+	t.Helper()
+	f := flush.New(b.meter, b.store, flush.FromStore(b.store), flush.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err := f.FlushAll(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sql is a spoil in PostgreSQL; $1 is the account.
+func sql(statement string) func(*testing.T, *books, *customer) {
+	return func(t *testing.T, b *books, c *customer) {
+		t.Helper()
+		if done, err := b.db.Exec(b.ctx, statement, c.account.UUID); err != nil || done.RowsAffected() == 0 {
+			t.Fatalf("%s: %v rows, %v", statement, done.RowsAffected(), err)
+		}
+	}
+}
+
+// count is a spoil of a counter in Redis, which is there; %p is the period.
+func count(name, field string, thousandths int64) func(*testing.T, *books, *customer) {
+	return func(t *testing.T, b *books, c *customer) {
+		t.Helper()
+		put := strings.NewReplacer("%a", c.account.String(), "%k", c.key.String(), "%p", c.period, "%P", c.pack.String(),
+			"%d", fmt.Sprint(time.Now().Unix()/86400))
+		key, place := c.tag+put.Replace(name), put.Replace(field)
+		var there bool
+		var err error
+		if place == "" {
+			there, err = b.rdb.SetXX(b.ctx, key, thousandths, redis.KeepTTL).Result() //nolint:staticcheck // the one that says whether it was there
+		} else if there, err = b.rdb.HExists(b.ctx, key, place).Result(); there {
+			err = b.rdb.HSet(b.ctx, key, place, thousandths).Err()
+		}
+		if err != nil || !there {
+			t.Fatalf("%s %s is there: %t, %v", key, place, there, err)
+		}
+	}
+}
+
+// Each case spoils one figure, and the audit names the identity that does not hold any more, what it is of, both figures and by how much.
+func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
+	t.Parallel()
+	b := setUpBooks(t)
+	cases := []struct {
+		spoil func(*testing.T, *books, *customer)
+		want  string // after account and period
+	}{
+		{
+			sql("UPDATE usage_hours SET units = 500 WHERE account_id = $1 AND outcome = 'hit'"),
+			`lines: line "hit" of key %k, rpc eth_call on eth_mainnet, hour %h: units are 0.5, can be only 0: 0.5 more`,
+		},
+		{
+			sql("UPDATE usage_hours SET requests = 3 WHERE account_id = $1 AND outcome = 'refund'"),
+			`lines: line "refund" of key %k, rpc eth_call on eth_mainnet, hour %h: requests are 3, can be at most 0: 3 more`,
+		},
+		{
+			sql("UPDATE usage_hours SET units = -1 WHERE account_id = $1 AND outcome = 'ok' AND source = 'plan'"),
+			`lines: line "ok" of key %k, rpc eth_call on eth_mainnet, hour %h: units are -0.001, can be at least 0: 0.001 less`,
+		},
+		{
+			sql("UPDATE usage_periods SET requests = requests + 1 WHERE account_id = $1"),
+			"requests: usage_periods: requests 8, billable + cache hits + refusals 7: 1 more",
+		},
+		{
+			sql("UPDATE usage_periods SET plan_units = plan_units - 250 WHERE account_id = $1"),
+			"sources: usage_periods: units 6, from the plan and packs 5.75: 0.25 more",
+		},
+		{
+			sql("UPDATE usage_hours SET source = 'gift' WHERE account_id = $1 AND outcome = 'ok' AND source = 'plan'"),
+			"sources: usage_hours: units by key, chain and class 6, units by source 1: 5 more",
+		},
+		{
+			sql("UPDATE usage_hours SET source = 'pack:0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11' WHERE account_id = $1 AND outcome IN ('ok', 'refund') AND source LIKE 'pack:%'"),
+			"packs: pack:0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, which the account was not granted: used 1, granted 0: 1 more",
+		},
+		{
+			sql("UPDATE packs SET units = 1000 WHERE account_id = $1"),
+			"packs: pack:%P: used 2, granted 1: 1 more",
+		},
+		{
+			sql("DELETE FROM usage_hours WHERE account_id = $1 AND outcome = 'method_not_served'"),
+			"double entry: requests: usage_periods 7, usage_hours 6: 1 more",
+		},
+		{
+			sql("UPDATE usage_hours SET units = units + 1 WHERE account_id = $1 AND outcome = 'ok' AND source = 'plan'"),
+			"double entry: units: usage_periods 6, usage_hours 6.001: 0.001 less",
+		},
+		{
+			sql("UPDATE usage_periods SET hits = hits + 1, refused = refused - 1 WHERE account_id = $1"),
+			"double entry: cache hits: usage_periods 2, usage_hours 1: 1 more",
+		},
+		{
+			sql("UPDATE usage_periods SET units = units + 1234567000, pack_units = pack_units + 1234567000 WHERE account_id = $1"),
+			"double entry: units: usage_periods 1,234,573, usage_hours 6: 1,234,567 more",
+		},
+		{sql("DELETE FROM usage_periods WHERE account_id = $1"), "double entry: requests: usage_periods 0, usage_hours 7: 7 less"},
+		{count("per:%a:%p", "u", 4000), "counters: units drawn from the plan: the meter has 4, usage lines add up to 5: 1 less"},
+		{count("per:%a:%p", "u", -1), "counters: units drawn from the plan: the meter has -0.001, usage lines add up to 5: 5.001 less"},
+		{count("per:%a:%p", "c:rpc", 7001), "counters: units of the account, service rpc: the meter has 7.001, usage lines add up to 7: 0.001 more"},
+		{count("kp:%k:%p", "u", 0), "counters: units of key %k: the meter has 0, usage lines add up to 7: 7 less"},
+		{count("kp:%k:%p", "c:rpc", 8000), "counters: units of key %k, service rpc: the meter has 8, usage lines add up to 7: 1 more"},
+		{count("day:%k:%d", "", 9000), "counters: units of key %k, day %D: the meter has 9, usage lines add up to 7: 2 more"},
+		{count("pk:%a", "%P", 1999), "counters: units drawn from pack:%P: the meter has 1.999, usage lines add up to 2: 0.001 less"},
+	}
+	customers := make([]*customer, len(cases))
+	for i := range cases {
+		customers[i] = b.customer(t)
+	}
+	for _, c := range customers { // and one unit more from the pack, which is not flushed
+		if _, a := b.call(t, c, &meter.Call{Units: plan.Unit}); !a.Admitted {
+			t.Fatalf("%+v", a)
+		}
+	}
+	all := fmt.Sprintf("balanced: %d accounts, %d periods, %d packs, %d counters, 0 differences\n", len(cases), len(cases), len(cases), 6*len(cases))
+	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 0 || out != all || errs != "" {
+		t.Fatalf("before anything was spoiled: exit code %d, %q, %q", exit, out, errs)
+	}
+	if _, err := b.db.Exec(b.ctx, "ALTER TABLE usage_periods DROP CONSTRAINT usage_periods_requests_balance"); err != nil {
+		t.Fatal(err)
+	}
+	want := make(map[string]bool, len(cases))
+	for i, tc := range cases {
+		c := customers[i]
+		tc.spoil(t, b, c)
+		hour := time.Now().UTC().Truncate(time.Hour).Format("2006-01-02T15Z")
+		line := "account " + c.account.String() + ", period " + c.period + ": " + strings.NewReplacer("%k", c.key.String(), "%P", c.pack.String(),
+			"%h", hour, "%D", time.Now().UTC().Format(time.DateOnly)).Replace(tc.want)
+		want[line] = true
+		exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String())
+		if told, _, _ := strings.Cut(out, "\n"); exit != 1 || told != line || !strings.Contains(out, "\n1 period not balanced: 1 account, 1 period, ") ||
+			!strings.HasPrefix(errs, "gateway: the books do not balance; docs/operations.md") {
+			t.Errorf("exit code %d, %q\nand %q, want\n%q", exit, out, errs, line)
+		}
+	}
+	exit, out, _ := run(t, b.env, "ops", "audit")
+	told := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if exit != 1 || len(told) != len(cases)+1 || !strings.HasPrefix(told[len(cases)], fmt.Sprintf("%d periods not balanced: %d accounts, ", len(cases), len(cases))) {
+		t.Errorf("all together: exit code %d, %s", exit, out)
+	}
+	for _, line := range told[:len(told)-1] {
+		if !want[line] {
+			t.Errorf("all together: told %s", line)
+		}
+	}
+}
+
+func TestAuditOfWhatIsNotKeptOrNotCalledIsBalanced(t *testing.T) {
+	t.Parallel()
+	b := setUpBooks(t)
+	c := b.customer(t)
+	for _, name := range b.rdb.Keys(b.ctx, "{u*}:[pkd]*").Val() {
+		b.rdb.Del(b.ctx, name)
+	}
+	if exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String()); exit != 0 || errs != "" ||
+		out != "balanced: 1 account, 1 period, 1 pack, 0 counters, 0 differences\n" {
+		t.Errorf("without counters: exit code %d, %q, %q", exit, out, errs)
+	}
+	// Only the books of another period, and a counter of an account without usage.
+	for _, args := range [][]string{{"--period", c.period}, {"--period", c.period, "--account", c.account.String()}} {
+		if exit, out, errs := run(t, b.env, append([]string{"ops", "audit"}, args...)...); exit != 0 || !strings.HasPrefix(out, "balanced: 1 account, 1 period, ") {
+			t.Errorf("%v: exit code %d, %q, %q", args, exit, out, errs)
+		}
+	}
+	idle, key := account.NewID(), account.NewKeyID()
+	if _, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: idle, Kind: store.KindDoor, Plan: plan.Pro}, store.NewKey{
+		ID: key, Digest: append(key.UUID[:], key.UUID[:]...), Prefix: "cag_idle", Door: account.DoorPublic, Daily: account.Unlimited,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.rdb.HSet(b.ctx, fmt.Sprintf("{u%04d}:per:%s:%s", account.Shard(idle), idle, c.period), "u", 500)
+	var result struct {
+		Balanced bool
+		Summary  struct{ Accounts, Periods, Differences int }
+
+		Differences []struct {
+			Account  string `json:"account_id"`
+			Identity string
+			Left     struct{ Figure json.Number }
+			Right    struct{ Figure json.Number }
+		}
+	}
+	exit, out, errs := run(t, b.env, "ops", "audit", "--json")
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatalf("%v: %q", err, out)
+	}
+	if exit != 1 || errs == "" || result.Balanced || result.Summary.Accounts != 2 || result.Summary.Periods != 1 || result.Summary.Differences != 1 {
+		t.Errorf("exit code %d, %s", exit, out)
+	}
+	if d := result.Differences; len(d) != 1 || d[0].Account != idle.String() || d[0].Identity != "counters" || d[0].Left.Figure != "0.5" || d[0].Right.Figure != "0" {
+		t.Errorf("differences %+v", d)
+	}
+	// Usage of nobody.
+	if _, err := b.db.Exec(b.ctx, "UPDATE usage_hours SET account_id = $1; ", account.NewID().UUID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.db.Exec(b.ctx, "UPDATE usage_periods SET account_id = (SELECT account_id FROM usage_hours LIMIT 1)"); err != nil {
+		t.Fatal(err)
+	}
+	if exit, out, _ = run(t, b.env, "ops", "audit"); exit != 1 || !strings.Contains(out, ": accounts: ") && !strings.Contains(out, ": packs: ") {
+		t.Errorf("usage of nobody: exit code %d, %s", exit, out)
+	}
+}
+
+func TestAuditThatCannotBeMadeIsExitCode2(t *testing.T) {
+	t.Parallel()
+	b := setUpBooks(t)
+	b.customer(t)
+	away := environment(t)
+	without := func(name, value string) map[string]string {
+		env := map[string]string{"DATABASE_URL": b.env["DATABASE_URL"], "REDIS_URL": b.env["REDIS_URL"], name: value}
+		return env
+	}
+	for _, tc := range []struct {
+		env  map[string]string
+		args string
+		want string
+	}{
+		{without("DATABASE_URL", away["DATABASE_URL"]), "", "DATABASE_URL: PostgreSQL cannot be used; check that it runs"},
+		{without("REDIS_URL", away["REDIS_URL"]), "", "REDIS_URL: Redis cannot be used; check that it runs"},
+		{without("REDIS_URL", ""), "", "REDIS_URL is not set"},
+		{without("DATABASE_URL", ""), "", "DATABASE_URL is not set"},
+		{without("DATABASE_URL", "mysql://x"), "", "DATABASE_URL must start with postgres://"},
+		{b.env, "--account bogus", `--account must be the id of an account, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not "bogus"`},
+		{b.env, "--account 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11", "account 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11: there is no such account"},
+		{b.env, "--period 2026-02-30", `--period must be the date on which a period began, like 2026-11-01, not "2026-02-30"`},
+		{b.env, "--period 1999-01-01", "no usage was recorded in such a period"},
+		{b.env, "--bogus", "unknown flag: --bogus"},
+		{b.env, "extra", "extra"},
+	} {
+		exit, out, errs := run(t, tc.env, append([]string{"ops", "audit"}, strings.Fields(tc.args)...)...)
+		if exit != 2 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, tc.want) || strings.Contains(errs, canary) {
+			t.Errorf("%q: exit code %d, %q, %q; want 2 and %q", tc.args, exit, out, errs, tc.want)
+		}
+	}
+	// Redis goes away while it is asked.
+	b.redis.Pause(t)
+	defer b.redis.Resume(t)
+	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 2 || out != "" || !strings.Contains(errs, "REDIS_URL") {
+		t.Errorf("with a Redis that does not answer: exit code %d, %q, %q", exit, out, errs)
+	}
+}

@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// UsageEvidence is what an audit needs of a period, read in one snapshot.
+type UsageEvidence struct {
+	UsageBooks
+	// WordUnits are the units of the hours, added up by key, chain and class.
+	WordUnits plan.Units
+	// Impossible is a line that no call can have left: a refund that gives, a charge that takes back, a hit or a refusal that costs. Nil
+	// when there is none.
+	Impossible *UsageHour
+	// Excess are words for which more was given back than was charged; nil when there are none. It may stand for a moment: a refund is
+	// recorded before its charge when the meter's clock stepped back in between.
+	Excess *OverRefund
+}
+
+// OverRefund is what was charged and given back under the same words; the line has these, and neither figures nor outcome.
+type OverRefund struct {
+	Line              account.UsageLine
+	Charged, Refunded Figures
+}
+
+// UsageEvidence reads what an audit needs of an account's period.
+func (s *Store) UsageEvidence(ctx context.Context, of UsagePeriod) (UsageEvidence, error) {
+	var e UsageEvidence
+	err := s.readPeriod(ctx, of, func(q *db.Queries, start time.Time) (err error) {
+		e = UsageEvidence{}
+		if e.UsageBooks, err = readBooks(ctx, q, of.Account, start); err != nil {
+			return err
+		}
+		words, err := q.SumWordsOfPeriod(ctx, db.SumWordsOfPeriodParams{Account: of.Account.UUID, Period: start})
+		if err != nil {
+			return err
+		}
+		e.WordUnits = plan.Units(words.Units)
+		line, err := q.GetImpossibleLine(ctx, db.GetImpossibleLineParams{Account: of.Account.UUID, Period: start})
+		switch {
+		case err == nil:
+			found := usageHourOf(line)
+			e.Impossible = &found
+		case !errors.Is(err, pgx.ErrNoRows):
+			return err
+		}
+		over, err := q.GetOverRefund(ctx, db.GetOverRefundParams{Account: of.Account.UUID, Period: start})
+		switch {
+		case err == nil:
+			e.Excess = overRefundOf(of.Period, over)
+		case !errors.Is(err, pgx.ErrNoRows):
+			return err
+		}
+		return nil
+	})
+	return e, err
+}
+
+func overRefundOf(period string, row db.GetOverRefundRow) *OverRefund {
+	return &OverRefund{
+		Line: account.UsageLine{
+			Period: period, Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent, Chain: row.Chain, Service: row.Service,
+			Method: row.Method, Class: row.Class, Source: row.Source, Tier: row.Tier,
+		},
+		Charged:  Figures{Requests: row.ChargedRequests, Units: plan.Units(row.ChargedUnits)},
+		Refunded: Figures{Requests: row.RefundedRequests, Units: plan.Units(row.RefundedUnits)},
+	}
+}
