@@ -165,6 +165,45 @@ func TestASeedThatWasPausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
 	}
 }
 
+// A cap goes while its counter is being seeded, calls go on, and the cap comes back: it knows of those calls.
+func TestASeedDoesNotBringBackTheCounterOfAFenceThatWent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	quick := b.past(t)
+	h := b.holder(t, plan.Enterprise, account.Unlimited)
+	limit := func(text string) {
+		t.Helper()
+		if _, err := quick.fences.ConfigureAccount(b.ctx, h.account.ID, settings(t, text), author); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := quick.fences.ConfigureKey(b.ctx, h.key.ID, settings(t, text), author); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(`{"caps":{"rpc":10}}`)
+	s := b.identify(t, h)
+	b.admit(t, s, charge(plan.Unit))
+	forget(b, "per:*", "kp:*")
+	reached, release := b.wire.hold(t, "GetAccount")
+	var paused sync.WaitGroup
+	paused.Go(func() {
+		if a := b.admit(t, s, charge(plan.Unit)); !a.Admitted {
+			t.Errorf("the paused call: %+v", a)
+		}
+	})
+	await(b.ctx, t, reached)
+	limit(`{"caps":{}}`)
+	release()
+	paused.Wait()
+	for range 3 {
+		b.admit(t, s, charge(2*plan.Unit))
+	}
+	limit(`{"caps":{"rpc":10}}`) // of which 8 are used
+	if a := b.admit(t, s, charge(3*plan.Unit)); a.Refused != "service_cap" || a.Remaining != int64(2*plan.Unit) {
+		t.Errorf("the cap came back: %+v, want 2 units left", a)
+	}
+}
+
 func settings(t *testing.T, text string) account.Settings {
 	t.Helper()
 	var wish struct {

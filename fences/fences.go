@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -217,13 +218,20 @@ func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, service string, 
 		return false, err
 	}
 	period := terms.Period(now)
+	asked := append(askedByAccount(&a, terms, period.Key()), askedByKey(&k, period.Key(), now)...)
 	var counters []account.Counter
 	for _, what := range missing {
 		c, ok := meter.CounterOf(what, s.Key, service, period.Key(), now)
 		if !ok {
 			return false, fmt.Errorf("the meter lacks %q, which this version does not know", what)
 		}
-		counters = append(counters, c)
+		// A fence that went since the meter asked counts no more: its counter would stand still, and be wrong when the fence comes back.
+		if slices.ContainsFunc(asked, func(s Standing) bool { return s.Counter == c }) {
+			counters = append(counters, c)
+		}
+	}
+	if len(counters) == 0 {
+		return true, nil
 	}
 	figures, snapshot, err := f.figures(ctx, s.Account, counters, period.End.Sub(now))
 	if err != nil {
