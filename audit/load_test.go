@@ -48,7 +48,7 @@ func TestAnAuditUnderLoadNeverAlarms(t *testing.T) {
 		h := holders[i%len(holders)]
 		every(time.Millisecond, func(n int) { b.anyCall(t, h, n) })
 	}
-	lost := []string{"cfg:*", "key:*", "per:*", "kp:*", "day:*", "pk:*"}
+	lost := []string{"cfg:*", "key:*", "ap:*", "kp:*", "day:*", "pk:*"}
 	every(20*time.Millisecond, func(n int) {
 		for _, name := range b.rdb.Keys(b.ctx, "{u*}:"+lost[n%len(lost)]).Val() {
 			b.rdb.Del(b.ctx, name)

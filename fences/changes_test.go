@@ -183,7 +183,7 @@ func TestASeedDoesNotBringBackTheCounterOfAFenceThatWent(t *testing.T) {
 	limit(`{"caps":{"rpc":10}}`)
 	s := b.identify(t, h)
 	b.admit(t, s, charge(plan.Unit))
-	forget(b, "per:*", "kp:*")
+	forget(b, "ap:*", "kp:*")
 	reached, release := b.wire.hold(t, "GetAccount")
 	var paused sync.WaitGroup
 	paused.Go(func() {
