@@ -17,7 +17,7 @@ type UsageLine struct {
 	Method  string
 	Class   string
 	Outcome string
-	Source  string // plan, day, pack:<id>; empty for calls that cost nothing
+	Source  string // plan, pack:<id>; empty for calls that cost nothing
 	Tier    string
 
 	Requests int64

@@ -106,10 +106,10 @@ func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals,
 	return totalsOf(row), nil
 }
 
-// ListUsagePeriods lists up to most periods that either book has, in the order of account and date, after the given one; the zero one
-// begins at the beginning. Fewer than most say that there are no more.
+// ListUsagePeriods lists up to most periods, and at most 10,000, that either book has, in the order of account and date, after the given
+// one; the zero one begins at the beginning. Fewer than that say that there are no more.
 func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, most int) ([]UsagePeriod, error) {
-	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(most)} //nolint:gosec // a page
+	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(most, maxPage))} //nolint:gosec // bounded
 	if after.Period != "" {
 		start, err := time.Parse(periodLayout, after.Period)
 		if err != nil {

@@ -2,8 +2,8 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"math"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -164,6 +164,9 @@ func TestPeriodsOfEitherBookAreListedInPages(t *testing.T) {
 		if _, err := conn.Exec(ctx, "DELETE FROM "+lost.book+" WHERE account_id = $1 AND period = $2::date", lost.of.Account.UUID, lost.of.Period); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if all := must[[]store.UsagePeriod](t)(s.ListUsagePeriods(ctx, store.UsagePeriod{}, math.MaxInt)); !slices.Equal(all, want) {
+		t.Errorf("a page of any size lists\n%v, want\n%v", all, want)
 	}
 	for most := 1; most <= len(want)+1; most += 4 {
 		var got []store.UsagePeriod

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"sync"
 	"testing"
@@ -183,6 +184,9 @@ func TestNoticesStayOpenUntilTheyHaveAResult(t *testing.T) {
 	}
 	if got := len(must[[]store.UsageNotice](t)(s.OpenNotices(ctx, time.Hour, 1))); got != 1 {
 		t.Errorf("a page of one has %d", got)
+	}
+	if got := len(must[[]store.UsageNotice](t)(s.OpenNotices(ctx, time.Hour, math.MaxInt))); got != 2 {
+		t.Errorf("a page of any size has %d", got)
 	}
 	for _, id := range []store.NoticeID{eighty, all} {
 		if err := s.StartNotice(ctx, id); err != nil {
