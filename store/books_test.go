@@ -2,8 +2,8 @@ package store_test
 
 import (
 	"context"
-	"math"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"time"

@@ -18,24 +18,28 @@ type FlushEntry struct {
 	Generation string
 }
 
-// ledgerReach is how far back a seed lists flushed buckets. A bucket that was flushed is dropped from the meter at the next pass,
-// a second later; the reach covers a meter that was out of reach in between.
-const ledgerReach = 48 * time.Hour
+// Which flushed buckets a seed lists: those that the meter may still hold. What lies before its shard's watermark was dropped before that
+// was recorded, but a meter that lost its last writes, to a failover or a restart, has it again; and a bucket that was flushed so long ago
+// would have been dropped at one of the passes since.
+const (
+	ledgerBehind = 2 * time.Hour // before the watermark, which stands still while the meter is away
+	ledgerReach  = 48 * time.Hour
+)
 
 // SumCounters reads, in one snapshot, what is recorded of an account's counters, in their order, and the account's buckets that these sums
-// hold, by the time of their flush, within ledgerReach. A counter is its sum plus the meter's buckets that are not among them.
+// hold and the meter may still hold too. A counter is its sum plus the meter's buckets that are not among them.
 func (s *Store) SumCounters(ctx context.Context, id account.ID, counters []account.Counter) (sums []plan.Units, flushed []FlushEntry, err error) {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error {
-		sums, flushed = make([]plan.Units, len(counters)), nil // a transaction may be tried again
-		for i := range counters {
-			n, err := sumCounter(ctx, q, id, &counters[i])
-			if err != nil {
-				return err
-			}
-			sums[i] = plan.Units(n)
+		flushed = nil // a transaction may be tried again
+		var err error
+		if sums, err = sumCounters(ctx, q, id, counters); err != nil {
+			return err
 		}
-		rows, err := q.ListFlushes(ctx, db.ListFlushesParams{Account: id.UUID, WithinSeconds: ledgerReach.Seconds()})
+		rows, err := q.ListFlushes(ctx, db.ListFlushesParams{
+			Account: id.UUID, Shard: int32(account.Shard(id)), //nolint:gosec // shards are 0 to 1,023
+			BehindSeconds: ledgerBehind.Seconds(), WithinSeconds: ledgerReach.Seconds(),
+		})
 		if err != nil {
 			return err
 		}
@@ -48,25 +52,6 @@ func (s *Store) SumCounters(ctx context.Context, id account.ID, counters []accou
 		return nil, nil, fmt.Errorf("sum the counters of account %s: %w", id, err)
 	}
 	return sums, flushed, nil
-}
-
-func sumCounter(ctx context.Context, q *db.Queries, id account.ID, c *account.Counter) (int64, error) {
-	if !c.Day.IsZero() {
-		day := c.Day.UTC().Truncate(24 * time.Hour)
-		return q.SumKeyDay(ctx, db.SumKeyDayParams{Key: c.Key.UUID, Account: id.UUID, DayStart: day, DayEnd: day.Add(24 * time.Hour)})
-	}
-	if _, ok := account.PackOf(c.Source); ok {
-		return q.SumPack(ctx, db.SumPackParams{Account: id.UUID, Source: c.Source})
-	}
-	period, err := time.Parse(periodLayout, c.Period)
-	if err != nil {
-		return 0, fmt.Errorf("a period must be a date like 2026-11-01: %w", err)
-	}
-	p := db.SumPeriodParams{Account: id.UUID, Period: period, Source: c.Source, Service: c.Service}
-	if !c.Key.IsZero() {
-		p.Key = &c.Key.UUID
-	}
-	return q.SumPeriod(ctx, p)
 }
 
 // UsageHour is the recorded usage of one hour that shares every word of its line.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -141,11 +142,73 @@ func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
 	if len(flushed) != 3 {
 		t.Errorf("ledger names %v, want the account's three buckets: they were flushed just now", flushed)
 	}
+	one, _, err := s.SumCounters(ctx, id, []account.Counter{counters["key"].counter, counters["service of a key"].counter})
+	if err != nil || one[0] != unitsOf(counters["key"].want) || one[1] != unitsOf(counters["service of a key"].want) {
+		t.Errorf("counters of keys alone are %v, %v", one, err)
+	}
 	if got := must[int64](t)(s.DeleteFlushesBefore(ctx, slot)); got != 2 {
 		t.Errorf("forgot %d ledger entries, want 2", got)
 	}
-	if _, _, err := s.SumCounters(ctx, id, []account.Counter{{Period: "November", Key: key}}); err == nil {
-		t.Error("a period that is no date was accepted")
+	for _, c := range []account.Counter{{Period: "November", Key: key}, {Period: "November", Source: account.SourcePlan}} {
+		if _, _, err := s.SumCounters(ctx, id, []account.Counter{c}); err == nil {
+			t.Error("a period that is no date was accepted")
+		}
+	}
+}
+
+// A busy account has hundreds of thousands of hours' rows in a period, and calls wait for the sum of what it drew from its plan.
+func TestUnitsOfThePlanAreNotAddedUpFromTheHours(t *testing.T) {
+	t.Parallel()
+	ctx, s, conn := setupDatabase(t)
+	id, key := account.NewID(), account.NewKeyID()
+	commit(ctx, t, s, bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 1, 7)))
+	if _, err := conn.Exec(ctx, "DELETE FROM usage_hours"); err != nil {
+		t.Fatal(err)
+	}
+	sums, _, err := s.SumCounters(ctx, id, []account.Counter{{Period: november, Source: account.SourcePlan}, {Period: november, Key: key}})
+	if err != nil || sums[0] != unitsOf(7) || sums[1] != 0 {
+		t.Errorf("with hours lost the counters are %v, %v; want 7 of the plan and none of the key", sums, err)
+	}
+}
+
+func TestASeedIsToldOfTheFlushesThatTheMeterMayHave(t *testing.T) {
+	t.Parallel()
+	ctx, s, conn := setupDatabase(t)
+	id := account.NewID()
+	generations := map[time.Duration]string{
+		-48 * time.Hour: "long before", -2*time.Hour - 10*time.Second: "before", -2 * time.Hour: "again after a failover", 0: "at", time.Minute: "after",
+	}
+	for ago, generation := range generations {
+		commit(ctx, t, s, bucketOf(id, slot.Add(ago), generation, lineOf(account.NewKeyID(), "ok", "plan", 1, 1)))
+	}
+	commit(ctx, t, s, bucketOf(id, slot, "flushed long ago"))
+	if _, err := conn.Exec(ctx, "UPDATE usage_flushes SET flushed_at = now() - interval '49 hours' WHERE generation = 'flushed long ago'"); err != nil {
+		t.Fatal(err)
+	}
+	told := func() []string {
+		t.Helper()
+		_, flushed, err := s.SumCounters(ctx, id, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, f := range flushed {
+			names = append(names, f.Generation)
+		}
+		return names
+	}
+	other := account.Shard(id) ^ 1
+	if err := s.SaveWatermarks(ctx, map[int]time.Time{other: slot.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(); len(got) != len(generations) {
+		t.Errorf("before the shard's first watermark %q are told, want all %d of late", got, len(generations))
+	}
+	if err := s.SaveWatermarks(ctx, map[int]time.Time{account.Shard(id): slot}); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(); !slices.Equal(got, []string{"again after a failover", "at", "after"}) {
+		t.Errorf("told are %q, want those since two hours before the watermark", got)
 	}
 }
 

@@ -16,7 +16,7 @@ const bumpAccount = `-- name: BumpAccount :one
 UPDATE accounts
 SET version = version + 1
 WHERE id = $1
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
 `
 
 func (q *Queries) BumpAccount(ctx context.Context, id uuid.UUID) (Account, error) {
@@ -36,12 +36,13 @@ func (q *Queries) BumpAccount(ctx context.Context, id uuid.UUID) (Account, error
 		&i.CustomRateMs,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.TermsChangedAt,
 	)
 	return i, err
 }
 
 const getAccount = `-- name: GetAccount :one
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
 FROM accounts
 WHERE id = $1
 `
@@ -63,6 +64,7 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 		&i.CustomRateMs,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.TermsChangedAt,
 	)
 	return i, err
 }
@@ -70,7 +72,7 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 const insertAccount = `-- name: InsertAccount :one
 INSERT INTO accounts (id, kind, plan)
 VALUES ($1, $2, $3)
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
 `
 
 type InsertAccountParams struct {
@@ -96,12 +98,13 @@ func (q *Queries) InsertAccount(ctx context.Context, arg InsertAccountParams) (A
 		&i.CustomRateMs,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.TermsChangedAt,
 	)
 	return i, err
 }
 
 const listAccountsAfter = `-- name: ListAccountsAfter :many
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
 FROM accounts
 WHERE id > $1
 ORDER BY id
@@ -136,6 +139,7 @@ func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterPa
 			&i.CustomRateMs,
 			&i.ServicesOff,
 			&i.ServiceCaps,
+			&i.TermsChangedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -148,7 +152,7 @@ func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterPa
 }
 
 const lockAccount = `-- name: LockAccount :one
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
 FROM accounts
 WHERE id = $1
 FOR UPDATE
@@ -171,6 +175,7 @@ func (q *Queries) LockAccount(ctx context.Context, id uuid.UUID) (Account, error
 		&i.CustomRateMs,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.TermsChangedAt,
 	)
 	return i, err
 }
@@ -179,9 +184,15 @@ const updateAccountFences = `-- name: UpdateAccountFences :one
 UPDATE accounts
 SET plan = $1, status = $2, cycle_anchor = $3, cycle_ends = $4,
     custom_quota = $5, custom_rate_limit = $6, custom_rate_ms = $7,
-    services_off = $8, service_caps = $9, version = version + 1
+    services_off = $8, service_caps = $9, version = version + 1,
+    terms_changed_at = CASE
+        WHEN ROW(plan, cycle_anchor, cycle_ends, custom_quota) IS DISTINCT FROM ROW(
+            $1::text, $3::timestamptz, $4::timestamptz, $5::bigint
+        ) THEN clock_timestamp()
+        ELSE terms_changed_at
+    END
 WHERE id = $10
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
 `
 
 type UpdateAccountFencesParams struct {
@@ -225,6 +236,7 @@ func (q *Queries) UpdateAccountFences(ctx context.Context, arg UpdateAccountFenc
 		&i.CustomRateMs,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.TermsChangedAt,
 	)
 	return i, err
 }

@@ -28,6 +28,8 @@ type Account struct {
 	ServicesOff     []string
 	// service to thousandths of units of a period
 	ServiceCaps []byte
+	// when the plan, its custom quota or the cycle changed last; null for never
+	TermsChangedAt *time.Time
 }
 
 type AuditLog struct {

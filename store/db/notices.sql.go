@@ -108,15 +108,18 @@ func (q *Queries) InsertNotices(ctx context.Context, arg InsertNoticesParams) er
 }
 
 const listAllowances = `-- name: ListAllowances :many
-SELECT id, plan, custom_quota
+SELECT id, plan, custom_quota, cycle_anchor, cycle_ends, terms_changed_at
 FROM accounts
 WHERE id = ANY($1::uuid[])
 `
 
 type ListAllowancesRow struct {
-	ID          uuid.UUID
-	Plan        string
-	CustomQuota *int64
+	ID             uuid.UUID
+	Plan           string
+	CustomQuota    *int64
+	CycleAnchor    *time.Time
+	CycleEnds      *time.Time
+	TermsChangedAt *time.Time
 }
 
 func (q *Queries) ListAllowances(ctx context.Context, ids []uuid.UUID) ([]ListAllowancesRow, error) {
@@ -128,7 +131,14 @@ func (q *Queries) ListAllowances(ctx context.Context, ids []uuid.UUID) ([]ListAl
 	var items []ListAllowancesRow
 	for rows.Next() {
 		var i ListAllowancesRow
-		if err := rows.Scan(&i.ID, &i.Plan, &i.CustomQuota); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.Plan,
+			&i.CustomQuota,
+			&i.CycleAnchor,
+			&i.CycleEnds,
+			&i.TermsChangedAt,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

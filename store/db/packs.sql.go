@@ -33,6 +33,17 @@ func (q *Queries) GetPackByOrigin(ctx context.Context, origin string) (Pack, err
 	return i, err
 }
 
+const hasPassed = `-- name: HasPassed :one
+SELECT ($1::timestamptz <= now())::boolean
+`
+
+func (q *Queries) HasPassed(ctx context.Context, at time.Time) (bool, error) {
+	row := q.db.QueryRow(ctx, hasPassed, at)
+	var column_1 bool
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const insertPack = `-- name: InsertPack :one
 INSERT INTO packs (id, account_id, kind, units, origin, granted_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)

@@ -195,12 +195,19 @@ func (q *Queries) InsertFlushes(ctx context.Context, arg InsertFlushesParams) ([
 const listFlushes = `-- name: ListFlushes :many
 SELECT slot, generation
 FROM usage_flushes
-WHERE account_id = $1 AND flushed_at >= now() - make_interval(secs => $2::double precision)
+WHERE account_id = $1
+    AND slot >= coalesce(
+        (SELECT w.watermark - make_interval(secs => $2::double precision) FROM usage_watermarks AS w WHERE w.shard = $3),
+        '-infinity'
+    )
+    AND flushed_at >= now() - make_interval(secs => $4::double precision)
 ORDER BY slot, generation
 `
 
 type ListFlushesParams struct {
 	Account       uuid.UUID
+	BehindSeconds float64
+	Shard         int32
 	WithinSeconds float64
 }
 
@@ -209,8 +216,14 @@ type ListFlushesRow struct {
 	Generation string
 }
 
+// Buckets of an account that the meter may still hold: it drops what lies before its shard's watermark before that is recorded.
 func (q *Queries) ListFlushes(ctx context.Context, arg ListFlushesParams) ([]ListFlushesRow, error) {
-	rows, err := q.db.Query(ctx, listFlushes, arg.Account, arg.WithinSeconds)
+	rows, err := q.db.Query(ctx, listFlushes,
+		arg.Account,
+		arg.BehindSeconds,
+		arg.Shard,
+		arg.WithinSeconds,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -323,50 +336,151 @@ func (q *Queries) SumKeyDay(ctx context.Context, arg SumKeyDayParams) (int64, er
 	return units, err
 }
 
-const sumPack = `-- name: SumPack :one
-SELECT coalesce(sum(units), 0)::bigint AS units
+const sumPacks = `-- name: SumPacks :many
+SELECT source, sum(units)::bigint AS units
 FROM usage_hours
-WHERE account_id = $1 AND source = $2::text AND source LIKE 'pack:%'
+WHERE account_id = $1 AND source = ANY($2::text[]) AND source LIKE 'pack:%'
+GROUP BY source
 `
 
-type SumPackParams struct {
+type SumPacksParams struct {
 	Account uuid.UUID
-	Source  string
+	Sources []string
 }
 
-func (q *Queries) SumPack(ctx context.Context, arg SumPackParams) (int64, error) {
-	row := q.db.QueryRow(ctx, sumPack, arg.Account, arg.Source)
-	var units int64
-	err := row.Scan(&units)
-	return units, err
+type SumPacksRow struct {
+	Source string
+	Units  int64
 }
 
-const sumPeriod = `-- name: SumPeriod :one
-SELECT coalesce(sum(units), 0)::bigint AS units
+func (q *Queries) SumPacks(ctx context.Context, arg SumPacksParams) ([]SumPacksRow, error) {
+	rows, err := q.db.Query(ctx, sumPacks, arg.Account, arg.Sources)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumPacksRow
+	for rows.Next() {
+		var i SumPacksRow
+		if err := rows.Scan(&i.Source, &i.Units); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sumPeriod = `-- name: SumPeriod :many
+SELECT
+    (CASE WHEN key_id = ANY($1::uuid[]) THEN key_id ELSE '00000000-0000-0000-0000-000000000000' END)::uuid AS key_id,
+    service, source, sum(units)::bigint AS units
 FROM usage_hours
-WHERE account_id = $1 AND period = $2
-    AND ($3::text = '' OR source = $3::text)
-    AND ($4::uuid IS NULL OR key_id = $4::uuid)
-    AND ($5::text = '' OR service = $5::text)
+WHERE account_id = $2 AND period = $3
+GROUP BY 1, 2, 3
 `
 
 type SumPeriodParams struct {
+	Keys    []uuid.UUID
 	Account uuid.UUID
 	Period  time.Time
-	Source  string
-	Key     *uuid.UUID
-	Service string
 }
 
-// Units of an account's period; of one source, key and service where they are given.
-func (q *Queries) SumPeriod(ctx context.Context, arg SumPeriodParams) (int64, error) {
-	row := q.db.QueryRow(ctx, sumPeriod,
-		arg.Account,
-		arg.Period,
-		arg.Source,
-		arg.Key,
-		arg.Service,
-	)
+type SumPeriodRow struct {
+	KeyID   uuid.UUID
+	Service string
+	Source  string
+	Units   int64
+}
+
+// Units of an account's period by key, service and source, in one scan; keys that are not among those given are added up under the zero one.
+func (q *Queries) SumPeriod(ctx context.Context, arg SumPeriodParams) ([]SumPeriodRow, error) {
+	rows, err := q.db.Query(ctx, sumPeriod, arg.Keys, arg.Account, arg.Period)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumPeriodRow
+	for rows.Next() {
+		var i SumPeriodRow
+		if err := rows.Scan(
+			&i.KeyID,
+			&i.Service,
+			&i.Source,
+			&i.Units,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sumPeriodOfKeys = `-- name: SumPeriodOfKeys :many
+SELECT key_id, service, source, sum(units)::bigint AS units
+FROM usage_hours
+WHERE account_id = $1 AND period = $2 AND key_id = ANY($3::uuid[])
+GROUP BY key_id, service, source
+`
+
+type SumPeriodOfKeysParams struct {
+	Account uuid.UUID
+	Period  time.Time
+	Keys    []uuid.UUID
+}
+
+type SumPeriodOfKeysRow struct {
+	KeyID   uuid.UUID
+	Service string
+	Source  string
+	Units   int64
+}
+
+// As SumPeriod, of these keys alone: the index passes over the others' rows.
+func (q *Queries) SumPeriodOfKeys(ctx context.Context, arg SumPeriodOfKeysParams) ([]SumPeriodOfKeysRow, error) {
+	rows, err := q.db.Query(ctx, sumPeriodOfKeys, arg.Account, arg.Period, arg.Keys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumPeriodOfKeysRow
+	for rows.Next() {
+		var i SumPeriodOfKeysRow
+		if err := rows.Scan(
+			&i.KeyID,
+			&i.Service,
+			&i.Source,
+			&i.Units,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sumPlan = `-- name: SumPlan :one
+SELECT coalesce(sum(plan_units), 0)::bigint AS units
+FROM usage_periods
+WHERE account_id = $1 AND period = $2
+`
+
+type SumPlanParams struct {
+	Account uuid.UUID
+	Period  time.Time
+}
+
+// Units that an account's period drew from its plan, out of the totals.
+func (q *Queries) SumPlan(ctx context.Context, arg SumPlanParams) (int64, error) {
+	row := q.db.QueryRow(ctx, sumPlan, arg.Account, arg.Period)
 	var units int64
 	err := row.Scan(&units)
 	return units, err

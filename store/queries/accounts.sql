@@ -18,7 +18,13 @@ FOR UPDATE;
 UPDATE accounts
 SET plan = sqlc.arg(plan), status = sqlc.arg(status), cycle_anchor = sqlc.narg(cycle_anchor), cycle_ends = sqlc.narg(cycle_ends),
     custom_quota = sqlc.narg(custom_quota), custom_rate_limit = sqlc.narg(custom_rate_limit), custom_rate_ms = sqlc.narg(custom_rate_ms),
-    services_off = sqlc.arg(services_off), service_caps = sqlc.arg(service_caps), version = version + 1
+    services_off = sqlc.arg(services_off), service_caps = sqlc.arg(service_caps), version = version + 1,
+    terms_changed_at = CASE
+        WHEN ROW(plan, cycle_anchor, cycle_ends, custom_quota) IS DISTINCT FROM ROW(
+            sqlc.arg(plan)::text, sqlc.narg(cycle_anchor)::timestamptz, sqlc.narg(cycle_ends)::timestamptz, sqlc.narg(custom_quota)::bigint
+        ) THEN clock_timestamp()
+        ELSE terms_changed_at
+    END
 WHERE id = sqlc.arg(id)
 RETURNING *;
 

@@ -4,6 +4,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (origin) DO NOTHING
 RETURNING *;
 
+-- name: HasPassed :one
+SELECT (sqlc.arg(at)::timestamptz <= now())::boolean;
+
 -- name: GetPackByOrigin :one
 SELECT *
 FROM packs

@@ -45,19 +45,33 @@ DO UPDATE SET
     requests = usage_hours.requests + excluded.requests,
     units = usage_hours.units + excluded.units;
 
--- name: SumPeriod :one
--- Units of an account's period; of one source, key and service where they are given.
-SELECT coalesce(sum(units), 0)::bigint AS units
+-- name: SumPlan :one
+-- Units that an account's period drew from its plan, out of the totals.
+SELECT coalesce(sum(plan_units), 0)::bigint AS units
+FROM usage_periods
+WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period);
+
+-- name: SumPeriod :many
+-- Units of an account's period by key, service and source, in one scan; keys that are not among those given are added up under the zero one.
+SELECT
+    (CASE WHEN key_id = ANY(sqlc.arg(keys)::uuid[]) THEN key_id ELSE '00000000-0000-0000-0000-000000000000' END)::uuid AS key_id,
+    service, source, sum(units)::bigint AS units
 FROM usage_hours
 WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period)
-    AND (sqlc.arg(source)::text = '' OR source = sqlc.arg(source)::text)
-    AND (sqlc.narg(key)::uuid IS NULL OR key_id = sqlc.narg(key)::uuid)
-    AND (sqlc.arg(service)::text = '' OR service = sqlc.arg(service)::text);
+GROUP BY 1, 2, 3;
 
--- name: SumPack :one
-SELECT coalesce(sum(units), 0)::bigint AS units
+-- name: SumPeriodOfKeys :many
+-- As SumPeriod, of these keys alone: the index passes over the others' rows.
+SELECT key_id, service, source, sum(units)::bigint AS units
 FROM usage_hours
-WHERE account_id = sqlc.arg(account) AND source = sqlc.arg(source)::text AND source LIKE 'pack:%';
+WHERE account_id = sqlc.arg(account) AND period = sqlc.arg(period) AND key_id = ANY(sqlc.arg(keys)::uuid[])
+GROUP BY key_id, service, source;
+
+-- name: SumPacks :many
+SELECT source, sum(units)::bigint AS units
+FROM usage_hours
+WHERE account_id = sqlc.arg(account) AND source = ANY(sqlc.arg(sources)::text[]) AND source LIKE 'pack:%'
+GROUP BY source;
 
 -- name: SumKeyDay :one
 SELECT coalesce(sum(units), 0)::bigint AS units
@@ -65,9 +79,15 @@ FROM usage_hours
 WHERE key_id = sqlc.arg(key) AND account_id = sqlc.arg(account) AND hour >= sqlc.arg(day_start) AND hour < sqlc.arg(day_end);
 
 -- name: ListFlushes :many
+-- Buckets of an account that the meter may still hold: it drops what lies before its shard's watermark before that is recorded.
 SELECT slot, generation
 FROM usage_flushes
-WHERE account_id = sqlc.arg(account) AND flushed_at >= now() - make_interval(secs => sqlc.arg(within_seconds)::double precision)
+WHERE account_id = sqlc.arg(account)
+    AND slot >= coalesce(
+        (SELECT w.watermark - make_interval(secs => sqlc.arg(behind_seconds)::double precision) FROM usage_watermarks AS w WHERE w.shard = sqlc.arg(shard)),
+        '-infinity'
+    )
+    AND flushed_at >= now() - make_interval(secs => sqlc.arg(within_seconds)::double precision)
 ORDER BY slot, generation;
 
 -- name: ListUsage :many

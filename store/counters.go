@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// sumCounters adds counters up, in their order. An account has as many rows in a period as it has hours, methods, chains and agents, so none
+// is read twice, and none at all for what the totals of the period hold: what it drew from its plan, which is all that most accounts need.
+func sumCounters(ctx context.Context, q *db.Queries, id account.ID, counters []account.Counter) ([]plan.Units, error) {
+	sums := make([]plan.Units, len(counters))
+	periods := map[string][]int{} // the counters that take a scan of their period
+	packs := map[string][]int{}
+	for i := range counters {
+		c := &counters[i]
+		if _, ok := account.PackOf(c.Source); ok && c.Period == "" {
+			packs[c.Source] = append(packs[c.Source], i)
+			continue
+		}
+		var err error
+		switch {
+		case !c.Day.IsZero():
+			sums[i], err = sumKeyDay(ctx, q, id, c)
+		case c.Source == account.SourcePlan && c.Key.IsZero() && c.Service == "":
+			sums[i], err = sumPlan(ctx, q, id, c.Period)
+		default:
+			periods[c.Period] = append(periods[c.Period], i)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := sumPacks(ctx, q, id, packs, sums); err != nil {
+		return nil, err
+	}
+	for period, which := range periods {
+		if err := sumPeriod(ctx, q, id, period, counters, which, sums); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+func sumKeyDay(ctx context.Context, q *db.Queries, id account.ID, c *account.Counter) (plan.Units, error) {
+	day := c.Day.UTC().Truncate(24 * time.Hour)
+	units, err := q.SumKeyDay(ctx, db.SumKeyDayParams{Key: c.Key.UUID, Account: id.UUID, DayStart: day, DayEnd: day.Add(24 * time.Hour)})
+	return plan.Units(units), err
+}
+
+func sumPlan(ctx context.Context, q *db.Queries, id account.ID, period string) (plan.Units, error) {
+	start, err := startOf(period)
+	if err != nil {
+		return 0, err
+	}
+	units, err := q.SumPlan(ctx, db.SumPlanParams{Account: id.UUID, Period: start})
+	return plan.Units(units), err
+}
+
+// sumPacks sets the sums of packs, given by the name of their source.
+func sumPacks(ctx context.Context, q *db.Queries, id account.ID, packs map[string][]int, sums []plan.Units) error {
+	if len(packs) == 0 {
+		return nil
+	}
+	p := db.SumPacksParams{Account: id.UUID}
+	for source := range packs {
+		p.Sources = append(p.Sources, source)
+	}
+	rows, err := q.SumPacks(ctx, p)
+	for _, row := range rows {
+		for _, i := range packs[row.Source] {
+			sums[i] = plan.Units(row.Units)
+		}
+	}
+	return err
+}
+
+// sumPeriod sets the sums of those of the counters that are named by their places, all of one period, by one scan of it.
+func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string, counters []account.Counter, which []int, sums []plan.Units) error {
+	start, err := startOf(period)
+	if err != nil {
+		return err
+	}
+	keys, onlyKeys := []uuid.UUID{}, true
+	for _, i := range which {
+		if counters[i].Key.IsZero() {
+			onlyKeys = false
+			continue
+		}
+		keys = append(keys, counters[i].Key.UUID)
+	}
+	var rows []db.SumPeriodRow
+	if onlyKeys {
+		var some []db.SumPeriodOfKeysRow
+		some, err = q.SumPeriodOfKeys(ctx, db.SumPeriodOfKeysParams{Account: id.UUID, Period: start, Keys: keys})
+		for _, row := range some {
+			rows = append(rows, db.SumPeriodRow(row))
+		}
+	} else {
+		rows, err = q.SumPeriod(ctx, db.SumPeriodParams{Account: id.UUID, Period: start, Keys: keys})
+	}
+	for _, row := range rows {
+		for _, i := range which {
+			if counts(&counters[i], &row) {
+				sums[i] += plan.Units(row.Units)
+			}
+		}
+	}
+	return err
+}
+
+// counts says whether units of a period belong to a counter of that period.
+func counts(c *account.Counter, row *db.SumPeriodRow) bool {
+	return (c.Key.IsZero() || c.Key.UUID == row.KeyID) && (c.Service == "" || c.Service == row.Service) &&
+		(c.Source == "" || c.Source == row.Source)
+}
+
+func startOf(period string) (time.Time, error) {
+	start, err := time.Parse(periodLayout, period)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("a period must be a date like 2026-11-01: %w", err)
+	}
+	return start, nil
+}
