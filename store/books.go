@@ -144,7 +144,8 @@ type periodKey struct {
 // booking is what one transaction adds to a period.
 type booking struct {
 	PeriodTotals
-	exhausted bool // a call was refused for the plan's quota
+	exhausted bool      // a call was refused for the plan's quota
+	newest    time.Time // the newest slot of what is no refund, which may come long after its charge; zero for none
 }
 
 // bookings adds buckets up by account and period, apart from the lines that go into the hours. ErrRejected when figures do not fit.
@@ -158,6 +159,9 @@ func bookings(buckets []*account.UsageBucket) (map[periodKey]*booking, error) {
 			if b == nil {
 				b = &booking{}
 				all[key] = b
+			}
+			if line.Outcome != outcomeRefund && bucket.Slot.After(b.newest) {
+				b.newest = bucket.Slot
 			}
 			if !b.add(line) {
 				return nil, fmt.Errorf("usage of account %s in slot %s: figures too large: %w", bucket.Account, bucket.Slot, ErrRejected)

@@ -37,7 +37,8 @@ type UsageNotice struct {
 }
 
 // notice enters those of the periods that reached a share of their allowance, in the transaction that added their usage. It compares with
-// what the account's plan includes now and not with what was used before, so that a smaller plan is noticed with the next call.
+// what the account's terms include now and not with what was used before, so that a smaller plan is noticed with the next call. What comes
+// of a period that is over is noticed only when those terms are still the ones that held in it.
 func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, drawn []db.AddPeriodsRow) error {
 	ids := make([]uuid.UUID, len(drawn))
 	for i := range drawn {
@@ -47,19 +48,26 @@ func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, draw
 	if err != nil {
 		return err
 	}
-	allowances := make(map[uuid.UUID]plan.Units, len(rows))
+	held := make(map[uuid.UUID]heldTerms, len(rows))
 	for _, row := range rows {
-		allowances[row.ID] = allowanceOf(row)
+		if terms, known := heldTermsOf(row); known {
+			held[row.ID] = terms
+		}
 	}
 	var p db.InsertNoticesParams
 	for _, row := range drawn {
-		allowance, known := allowances[row.AccountID]
-		if !known || allowance <= 0 {
+		period := row.Period.Format(periodLayout)
+		booked := all[periodKey{row.AccountID, period}]
+		terms, known := held[row.AccountID]
+		if !known || !terms.heldIn(period, booked.newest) {
 			continue
 		}
-		exhausted := all[periodKey{row.AccountID, row.Period.Format(periodLayout)}].exhausted
+		allowance := terms.Allowance()
+		if allowance <= 0 {
+			continue
+		}
 		for _, percent := range noticed {
-			if plan.Units(row.PlanUnits) < share(allowance, percent) && !exhausted {
+			if plan.Units(row.PlanUnits) < share(allowance, percent) && !booked.exhausted {
 				continue
 			}
 			p.Accounts, p.Periods = append(p.Accounts, row.AccountID), append(p.Periods, row.Period)
@@ -73,17 +81,41 @@ func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, draw
 	return q.InsertNotices(ctx, p)
 }
 
-// allowanceOf is what a period of the account includes; Unlimited, which is negative, for none.
-func allowanceOf(row db.ListAllowancesRow) plan.Units {
+// heldTerms is what an account has bought, and since when; zero for ever.
+type heldTerms struct {
+	account.Terms
+	since time.Time
+}
+
+// heldTermsOf reads the terms as far as allowances go. It reports false for a plan that this version does not know.
+func heldTermsOf(row db.ListAllowancesRow) (heldTerms, bool) {
 	held, known := plan.Lookup(row.Plan)
-	if !known {
-		return plan.Unlimited
-	}
-	terms := account.Terms{Plan: held}
+	terms := heldTerms{since: instant(row.TermsChangedAt), Terms: account.Terms{
+		Plan: held, Cycle: plan.Cycle{Anchor: instant(row.CycleAnchor), Ends: instant(row.CycleEnds)},
+	}}
 	if row.CustomQuota != nil {
 		terms.Custom = &account.Custom{Quota: plan.Units(*row.CustomQuota)}
 	}
-	return terms.Allowance()
+	return terms, known
+}
+
+const (
+	slotLength = 10 * time.Second // of the meter's buckets
+	// clocksApart is how far PostgreSQL's clock, by which terms change, may be behind the meter's, by which periods end.
+	clocksApart = 2 * time.Second
+)
+
+// heldIn says whether these are terms of the period by that name, whose charges go on into the slot that begins at newest: it is the period
+// that they give for the slot, and they did not come only after its end, as a plan does that is smaller from the next period on.
+func (t heldTerms) heldIn(name string, newest time.Time) bool {
+	if newest.IsZero() { // nothing but refunds
+		return false
+	}
+	period := t.Period(newest)
+	if period.Key() != name {
+		period = t.Period(newest.Add(slotLength - time.Millisecond)) // which begins within the slot
+	}
+	return period.Key() == name && t.since.Before(period.End.Add(-clocksApart))
 }
 
 // share is so many percent of an allowance, rounded up to a thousandth of a unit.

@@ -27,10 +27,40 @@ func spent(id account.ID, generation int, units plan.Units) account.UsageBucket 
 	return bucketOf(id, slot, strconv.Itoa(generation), line)
 }
 
+// spentAt is spent in a slot of another calendar month.
+func spentAt(at time.Time, id account.ID, generation int, units plan.Units) account.UsageBucket {
+	b := spent(id, generation, units)
+	b.Slot, b.Lines[0].Period = at, monthOf(at)
+	return b
+}
+
+// monthOf is the name of the calendar month that holds a time.
+func monthOf(at time.Time) string {
+	start, _ := plan.CalendarMonth(at)
+	return start.Format(time.DateOnly)
+}
+
+// nextMonth is a slot in the middle of the month that comes: terms that change now hold in it, whenever the test runs.
+func nextMonth() time.Time {
+	_, start := plan.CalendarMonth(time.Now())
+	return start.AddDate(0, 0, 14)
+}
+
+// lastSlot is the last slot of the month that is over.
+func lastSlot() time.Time {
+	start, _ := plan.CalendarMonth(time.Now())
+	return start.Add(-10 * time.Second)
+}
+
 func noticesOf(ctx context.Context, t *testing.T, s *store.Store, id account.ID) (percents []int) {
 	t.Helper()
+	return noticesIn(ctx, t, s, november, id)
+}
+
+func noticesIn(ctx context.Context, t *testing.T, s *store.Store, period string, id account.ID) (percents []int) {
+	t.Helper()
 	for _, percent := range []int{80, 100} {
-		_, err := s.FindNotice(ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: id, Period: november}, Percent: percent})
+		_, err := s.FindNotice(ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: id, Period: period}, Percent: percent})
 		switch {
 		case err == nil:
 			percents = append(percents, percent)
@@ -85,8 +115,8 @@ func TestFiguresOfAContractAreTheAllowance(t *testing.T) {
 			a.Custom = &account.Custom{Quota: contract.quota, Rate: account.RateWindow{Limit: 100, Per: time.Second}}
 			return nil
 		}))
-		commit(ctx, t, s, spent(id, 1, quota))
-		if got := noticesOf(ctx, t, s, id); len(got) != contract.want {
+		commit(ctx, t, s, spentAt(nextMonth(), id, 1, quota))
+		if got := noticesIn(ctx, t, s, monthOf(nextMonth()), id); len(got) != contract.want {
 			t.Errorf("of a quota of %s noticed %v percent, want %d of 80 and 100", contract.quota, got, contract.want)
 		}
 	}
@@ -156,17 +186,72 @@ func TestAShareIsNoticedOnceHoweverOftenItIsReached(t *testing.T) {
 func TestASmallerPlanIsNoticedWithTheNextCall(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	id := owner(ctx, t, s, plan.Pro)
-	commit(ctx, t, s, spent(id, 1, plan.Must(plan.Free).Included))
-	if got := noticesOf(ctx, t, s, id); len(got) != 0 {
+	id, at := owner(ctx, t, s, plan.Pro), nextMonth()
+	commit(ctx, t, s, spentAt(at, id, 1, plan.Must(plan.Free).Included))
+	if got := noticesIn(ctx, t, s, monthOf(at), id); len(got) != 0 {
 		t.Fatalf("noticed %v percent of the larger plan", got)
 	}
-	must[store.Account](t)(s.ChangeAccount(ctx, id, "set_plan", operator, func(a *store.Account) error {
-		a.Plan = plan.Free
+	move(ctx, t, s, id, func(a *store.Account) { a.Plan = plan.Free })
+	refund := spentAt(at, id, 2, 0)
+	refund.Lines[0].Outcome = "refund"
+	commit(ctx, t, s, refund)
+	if got := noticesIn(ctx, t, s, monthOf(at), id); len(got) != 0 {
+		t.Errorf("noticed %v percent with a refund", got)
+	}
+	commit(ctx, t, s, spentAt(at, id, 3, 0))
+	if got := noticesIn(ctx, t, s, monthOf(at), id); len(got) != 2 {
+		t.Errorf("noticed %v percent, want 80 and 100", got)
+	}
+}
+
+// move changes an account's terms.
+func move(ctx context.Context, t *testing.T, s *store.Store, id account.ID, change func(*store.Account)) {
+	t.Helper()
+	must[store.Account](t)(s.ChangeAccount(ctx, id, "change", operator, func(a *store.Account) error {
+		change(a)
 		return nil
 	}))
-	commit(ctx, t, s, spent(id, 2, 0))
-	if got := noticesOf(ctx, t, s, id); len(got) != 2 {
+}
+
+// The last slot of a period is flushed when the next one has begun, and an account often begins that one with other terms.
+func TestAPeriodThatIsOverIsNoticedOnlyByTermsThatHeldInIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	free := plan.Must(plan.Free).Included
+	for name, test := range map[string]struct {
+		plan   string
+		change func(*store.Account) // after the period was over
+		want   int                  // how many of 80 and 100
+	}{
+		"same terms":     {plan.Free, func(*store.Account) {}, 2},
+		"other fences":   {plan.Free, func(a *store.Account) { a.Services.Off = []account.Service{account.Gas} }, 2},
+		"a smaller plan": {plan.Pro, func(a *store.Account) { a.Plan = plan.Free }, 0},
+		"a smaller figure": {plan.Enterprise, func(a *store.Account) {
+			a.Custom = &account.Custom{Quota: free, Rate: account.RateWindow{Limit: 1, Per: time.Second}}
+		}, 0},
+		"another cycle": {plan.Free, func(a *store.Account) { a.Cycle.Anchor = lastSlot().AddDate(0, 0, -3) }, 0},
+		"a cycle that begins with the next period": {plan.Free, func(a *store.Account) { a.Cycle.Anchor = lastSlot().Add(10 * time.Second) }, 0},
+	} {
+		id, at := owner(ctx, t, s, test.plan), lastSlot()
+		commit(ctx, t, s, spentAt(at.Add(-time.Minute), id, 1, free/2))
+		move(ctx, t, s, id, test.change)
+		commit(ctx, t, s, spentAt(at, id, 2, free/2))
+		if got := noticesIn(ctx, t, s, monthOf(at), id); len(got) != test.want {
+			t.Errorf("%s: noticed %v percent, want %d of 80 and 100", name, got, test.want)
+		}
+	}
+}
+
+// A subscription begins at any instant, and slots every ten seconds.
+func TestAPeriodThatBeginsWithinASlotIsNoticed(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, at := owner(ctx, t, s, plan.Free), nextMonth()
+	move(ctx, t, s, id, func(a *store.Account) { a.Cycle.Anchor = at.Add(3 * time.Second) })
+	used := spent(id, 1, plan.Must(plan.Free).Included)
+	used.Slot, used.Lines[0].Period = at, at.Format(time.DateOnly)
+	commit(ctx, t, s, used)
+	if got := noticesIn(ctx, t, s, at.Format(time.DateOnly), id); len(got) != 2 {
 		t.Errorf("noticed %v percent, want 80 and 100", got)
 	}
 }
