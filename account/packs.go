@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -30,6 +31,14 @@ type Pack struct {
 	ID      PackID
 	Units   plan.Units // when it was granted
 	Expires time.Time  // the first instant at which it is no longer drawn
+}
+
+// Check refuses a pack that no account can hold.
+func (p Pack) Check() *fault.Error {
+	if p.Units < 1 || p.Units > MaxCap {
+		return refuse("a pack of %s units; packs hold more than 0 and at most %s.", p.Units, MaxCap)
+	}
+	return nil
 }
 
 // The sources that units are drawn from, as usage lines name them.

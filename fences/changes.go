@@ -51,6 +51,14 @@ func (f *Fences) SetEnterprise(ctx context.Context, id account.ID, c account.Cus
 
 // SetCycle lets an account's periods follow a subscription, or calendar months.
 func (f *Fences) SetCycle(ctx context.Context, id account.ID, c plan.Cycle, by store.Author) (store.Account, error) {
+	switch {
+	case c.Ends.IsZero(): // goes on
+	case c.Anchor.IsZero():
+		return store.Account{}, fault.New(fault.FieldRefused, "cycle_ends comes without cycle_anchor. Give both, or neither for calendar months.")
+	case c.Ends.Before(c.Anchor):
+		return store.Account{}, fault.New(fault.FieldRefused, "cycle_ends %s lies before cycle_anchor %s. Give an end at or after the begin.",
+			c.Ends.UTC().Format(time.RFC3339Nano), c.Anchor.UTC().Format(time.RFC3339Nano))
+	}
 	return f.changeAccount(ctx, id, "set_cycle", by, func(a *store.Account) error {
 		a.Cycle = c
 		return nil
@@ -115,7 +123,7 @@ func (f *Fences) around(owner *store.Account) (account.Around, error) {
 	}
 	for _, p := range owner.Packs {
 		if f.now().Before(p.Expires) {
-			a.Allowance += p.Units
+			a.Allowance += min(p.Units, account.MaxCap-a.Allowance) // no cap is larger
 		}
 	}
 	return a, nil

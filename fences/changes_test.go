@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -333,4 +334,52 @@ func (b *bundle) past(t *testing.T) *bundle {
 	t.Cleanup(s.Close)
 	other.store, other.fences = s, fences.New(s, other.meter, b.hasher, b.clock.Now)
 	return other
+}
+
+func TestACycleThatCannotBeIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Pro, account.Unlimited)
+	anchor := time.Date(2026, time.November, 20, 10, 30, 0, 123_456_789, time.UTC)
+	for name, cycle := range map[string]plan.Cycle{
+		"an end without a begin":  {Ends: anchor},
+		"an end before the begin": {Anchor: anchor, Ends: anchor.Add(-time.Nanosecond)},
+	} {
+		_, err := b.fences.SetCycle(b.ctx, h.account.ID, cycle, author)
+		if refused, ok := errors.AsType[*fault.Error](err); !ok || refused.Reason != fault.FieldRefused {
+			t.Errorf("%s gives %v, want %s", name, err, fault.FieldRefused)
+		}
+	}
+	for _, cycle := range []plan.Cycle{{Anchor: anchor}, {Anchor: anchor, Ends: anchor.AddDate(1, 0, 0)}, {}} {
+		first, err := b.fences.SetCycle(b.ctx, h.account.ID, cycle, author)
+		if err != nil || first.Cycle != cycle.Truncate(time.Millisecond) {
+			t.Fatalf("set %+v, %v; want %+v by the millisecond", first.Cycle, err, cycle)
+		}
+		if again, err := b.fences.SetCycle(b.ctx, h.account.ID, cycle, author); err != nil || again.Version != first.Version {
+			t.Errorf("setting %+v again gives version %d, %v; want %d as before", cycle, again.Version, err, first.Version)
+		}
+	}
+}
+
+// rich is a record in which an account's packs are as large as numbers are.
+type rich struct{ *store.Store }
+
+func (r rich) ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error) {
+	return r.Store.ChangeKey(ctx, id, action, by, func(k *store.Key, owner store.Account) error {
+		for range 2 {
+			owner.Packs = append(owner.Packs, account.Pack{Units: math.MaxInt64, Expires: time.Now().AddDate(100, 0, 0)})
+		}
+		return change(k, owner)
+	})
+}
+
+func TestPacksOfAnySizeLeaveAKeysCapAtTheLargest(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Free, account.Unlimited)
+	f := fences.New(rich{b.store}, b.meter, b.hasher, b.clock.Now)
+	most := `{"monthly_request_cap":` + account.MaxCap.String() + `}`
+	if k, err := f.ConfigureKey(b.ctx, h.key.ID, settings(t, most), author); err != nil || k.MonthlyCap != account.MaxCap {
+		t.Errorf("the largest cap with packs for it gives %s, %v", k.MonthlyCap, err)
+	}
 }

@@ -11,6 +11,11 @@ type Cycle struct {
 	Ends time.Time
 }
 
+// Truncate cuts both instants down to whole steps.
+func (c Cycle) Truncate(step time.Duration) Cycle {
+	return Cycle{Anchor: c.Anchor.Truncate(step), Ends: c.Ends.Truncate(step)}
+}
+
 // Period is the metering period that holds t, its start included and its end not. Every instant lies in exactly one: a period that the
 // begin or the end of a subscription cuts is shorter than a month. A day that a month lacks falls back to its last one, and the next
 // period returns to the day of the anchor.

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -19,6 +20,9 @@ type Author struct {
 	Origin string // console, api, mcp, ops
 	Reason string
 }
+
+// cycleStep is what instants of a cycle are cut to: the meter ends periods by the millisecond, and the record must name the same ones.
+const cycleStep = time.Millisecond
 
 // ChangeAccount changes fences of an account: change gets it locked, as it is, and changes plan, status, cycle, custom figures and services
 // of it. The new version, a line of the audit log and an entry among the pushes that are due are written together. A change that changes
@@ -38,6 +42,7 @@ func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string,
 		if err := change(&after); err != nil {
 			return err
 		}
+		after.Cycle = after.Cycle.Truncate(cycleStep)
 		if bytes.Equal(before, accountDocument(&after)) {
 			return nil
 		}
@@ -131,12 +136,15 @@ func document(v any) []byte {
 	return text
 }
 
-// accountDocument is what the audit log shows of an account's fences, and by which changes are told from no changes.
+// accountDocument is what the audit log shows of an account's fences, and by which changes are told from no changes. All units in documents
+// are whole ones; null stands for none.
 func accountDocument(a *Account) []byte {
-	off, caps := servicesRow(a.Services)
-	d := map[string]any{"plan": a.Plan, "status": a.Status, "services_off": off, "service_caps": json.RawMessage(caps)}
+	off, _ := servicesRow(a.Services)
+	d := map[string]any{"plan": a.Plan, "status": a.Status, "services_off": off, "service_cap_units": capDocument(a.Services.Caps)}
 	if a.Custom != nil {
-		d["custom"] = map[string]any{"quota": a.Custom.Quota, "rate_limit": a.Custom.Rate.Limit, "rate_per": a.Custom.Rate.Per.String()}
+		d["custom"] = map[string]any{
+			"quota_units": unitsOrNull(a.Custom.Quota, account.Unlimited), "rate_limit": a.Custom.Rate.Limit, "rate_per": a.Custom.Rate.Per.String(),
+		}
 	}
 	if !a.Cycle.Anchor.IsZero() {
 		d["cycle_anchor"] = a.Cycle.Anchor.UTC().Format(time.RFC3339Nano)
@@ -148,10 +156,26 @@ func accountDocument(a *Account) []byte {
 }
 
 func keyDocument(k *Key) []byte {
-	off, caps := servicesRow(k.Services)
+	off, _ := servicesRow(k.Services)
 	return document(map[string]any{
-		"status": k.Status, "monthly_cap": k.MonthlyCap, "services_off": off, "service_caps": json.RawMessage(caps),
+		"status": k.Status, "monthly_cap_units": unitsOrNull(k.MonthlyCap, 0), "services_off": off, "service_cap_units": capDocument(k.Services.Caps),
 	})
+}
+
+// capDocument writes caps in whole units; none as an empty object.
+func capDocument(caps map[account.Service]plan.Units) map[account.Service]plan.Units {
+	if caps == nil {
+		return map[account.Service]plan.Units{}
+	}
+	return caps
+}
+
+// unitsOrNull is an amount for a document, or null for the one that stands for none.
+func unitsOrNull(amount, none plan.Units) any {
+	if amount == none {
+		return nil
+	}
+	return amount
 }
 
 func accountRow(a *Account) db.UpdateAccountFencesParams {

@@ -1,14 +1,18 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -63,17 +67,19 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 			return nil
 		})
 	}
-	anchor := time.Date(2026, time.November, 20, 10, 30, 0, 123000, time.UTC)
+	anchor := time.Date(2026, time.November, 20, 10, 30, 0, 123_456_789, time.UTC)
 	want := store.Account{
 		ID: id, Kind: store.KindOwner, Plan: plan.Enterprise, Status: account.Suspended,
 		Custom:   &account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 7, Per: time.Minute}},
 		Cycle:    plan.Cycle{Anchor: anchor, Ends: anchor.AddDate(1, 0, 0)},
 		Services: account.ServiceFences{Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.RPC: 3000}},
 	}
+	finer := want.Cycle
+	want.Cycle = finer.Truncate(time.Millisecond)
 	for version, change := range []func(*store.Account){
 		func(a *store.Account) { a.Status = want.Status },
 		func(a *store.Account) { a.Plan, a.Custom = want.Plan, want.Custom },
-		func(a *store.Account) { a.Cycle = want.Cycle },
+		func(a *store.Account) { a.Cycle = finer },
 		func(a *store.Account) { a.Services = want.Services },
 	} {
 		for range 2 { // the second time nothing changes
@@ -89,7 +95,7 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 		t.Errorf("the account is %+v, want %+v", got, want)
 	}
 	lines := must[[]store.AuditLine](t)(s.ListAudit(ctx, id, 100))
-	if len(lines) != 4 || lines[0].Author != operator || !strings.Contains(string(lines[0].After), `"service_caps": {"rpc": 3000}`) ||
+	if len(lines) != 4 || lines[0].Author != operator || !strings.Contains(string(lines[0].After), `"service_cap_units": {"rpc": 3}`) ||
 		!strings.Contains(string(lines[3].Before), `"status": "active"`) {
 		t.Errorf("the audit log is %s", lines)
 	}
@@ -116,6 +122,57 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 	}
 	if pushes := must[[]store.Push](t)(s.ListPushes(ctx, 0, 100)); len(pushes) != 0 {
 		t.Errorf("due are %+v although the newest version was pushed", pushes)
+	}
+}
+
+// Amounts are kept in thousandths; a person who reads the log never has to know.
+func TestTheAuditLogShowsWholeUnits(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a, k := newDoorKey(1)
+	if _, _, err := s.CreateDoorKey(ctx, a, k); err != nil {
+		t.Fatal(err)
+	}
+	caps := map[account.Service]plan.Units{account.RPC: 5 * plan.Unit, account.Gas: plan.Unit / 2}
+	if _, _, err := s.ChangeKey(ctx, k.ID, "configure_key", operator, func(k *store.Key, _ store.Account) error {
+		k.MonthlyCap, k.Services.Caps = 5*plan.Unit, caps
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, quota := range []plan.Units{7 * plan.Unit, plan.Unlimited} {
+		move(ctx, t, s, a.ID, func(a *store.Account) {
+			a.Custom = &account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 7, Per: time.Minute}}
+			a.Services.Caps = caps
+		})
+	}
+	_, _, _, err := s.GrantPack(ctx, store.Pack{
+		Pack:    account.Pack{ID: account.NewPackID(), Units: 9 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)},
+		Account: a.ID, Kind: "pack_s", Origin: "payment", GrantedAt: time.Now(),
+	}, operator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := must[[]store.AuditLine](t)(s.ListAudit(ctx, a.ID, 100))
+	slices.Reverse(lines)
+	for i, want := range []map[string]string{
+		{"monthly_cap_units": `5`, "service_cap_units": `{"gas": 0.5, "rpc": 5}`},
+		{"custom": `{"rate_per": "1m0s", "rate_limit": 7, "quota_units": 7}`, "service_cap_units": `{"gas": 0.5, "rpc": 5}`},
+		{"custom": `{"rate_per": "1m0s", "rate_limit": 7, "quota_units": null}`},
+		{"pack_units": `9`},
+	} {
+		var got map[string]json.RawMessage
+		if err := json.Unmarshal(lines[i].After, &got); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range want {
+			if string(got[name]) != value {
+				t.Errorf("%s: %s is %s, want %s", lines[i].Action, name, got[name], value)
+			}
+		}
+	}
+	if before := string(lines[0].Before); !strings.Contains(before, `"monthly_cap_units": null`) || !strings.Contains(before, `"service_cap_units": {}`) {
+		t.Errorf("before the first change the log has %s, want no caps", before)
 	}
 }
 
@@ -187,7 +244,7 @@ func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
 	for _, owner := range []account.ID{id, other} {
 		must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{ID: owner, Kind: store.KindOwner, Plan: plan.Free}))
 	}
-	granted := time.Date(2028, time.February, 29, 12, 0, 0, 0, time.UTC)
+	granted := time.Date(2128, time.February, 29, 12, 0, 0, 0, time.UTC)
 	pack, _ := plan.FindPack("s")
 	grant := func(to account.ID, origin string, at time.Time) (store.Pack, store.Account, bool, error) {
 		return s.GrantPack(ctx, store.Pack{
@@ -196,7 +253,7 @@ func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
 		}, operator)
 	}
 	first, owner, fresh, err := grant(id, "payment 1", granted)
-	if err != nil || !fresh || owner.Version != 2 || len(owner.Packs) != 1 || !first.Expires.Equal(time.Date(2029, time.February, 28, 12, 0, 0, 0, time.UTC)) {
+	if err != nil || !fresh || owner.Version != 2 || len(owner.Packs) != 1 || !first.Expires.Equal(time.Date(2129, time.February, 28, 12, 0, 0, 0, time.UTC)) {
 		t.Fatalf("granted %+v to %+v, %t, %v", first, owner, fresh, err)
 	}
 	again, owner, fresh, err := grant(id, "payment 1", granted)
@@ -215,5 +272,42 @@ func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
 	}
 	if _, _, _, err := grant(account.NewID(), "payment 3", granted); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a pack for nobody gives %v", err)
+	}
+}
+
+func TestAPackThatNobodyCanHoldIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, now := owner(ctx, t, s, plan.Free), time.Now()
+	good := store.Pack{
+		Pack:    account.Pack{Units: account.MaxCap, Expires: now.AddDate(1, 0, 0)},
+		Account: id, Kind: "goodwill", GrantedAt: now,
+	}
+	grant := func(origin string, change func(*store.Pack)) error {
+		p := good
+		p.ID, p.Origin = account.NewPackID(), origin
+		change(&p)
+		_, _, _, err := s.GrantPack(ctx, p, operator)
+		return err
+	}
+	for name, change := range map[string]func(*store.Pack){
+		"no units":                         func(p *store.Pack) { p.Units = 0 },
+		"fewer than none":                  func(p *store.Pack) { p.Units = -1 },
+		"more than the meter counts":       func(p *store.Pack) { p.Units = account.MaxCap + 1 },
+		"more than any number":             func(p *store.Pack) { p.Units = math.MaxInt64 },
+		"no kind":                          func(p *store.Pack) { p.Kind = "" },
+		"no origin":                        func(p *store.Pack) { p.Origin = "" },
+		"expired when it is granted":       func(p *store.Pack) { p.Expires = p.GrantedAt },
+		"granted long ago, and it is over": func(p *store.Pack) { p.GrantedAt, p.Expires = now.AddDate(-2, 0, 0), now.AddDate(-1, 0, 0) },
+	} {
+		if refused, ok := errors.AsType[*fault.Error](grant(name, change)); !ok || refused.Reason != fault.FieldRefused || refused.Message == "" {
+			t.Errorf("%s: %v, want %s", name, refused, fault.FieldRefused)
+		}
+	}
+	if packs := must[[]store.Pack](t)(s.ListPacks(ctx, id)); len(packs) != 0 {
+		t.Errorf("refused packs are there: %+v", packs)
+	}
+	if err := grant("the largest", func(*store.Pack) {}); err != nil {
+		t.Errorf("the largest pack: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
@@ -26,8 +27,12 @@ type Pack struct {
 }
 
 // GrantPack grants a pack to its account, once for its origin: granting again gives the pack as it was granted and false, and changes
-// nothing. ErrNotFound when there is no such account, ErrOriginTaken when the origin's pack went to another one.
+// nothing. ErrNotFound when there is no such account, ErrOriginTaken when the origin's pack went to another one, fault.FieldRefused for a
+// pack that nobody can hold or that expired already.
 func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack, owner Account, fresh bool, err error) {
+	if refusal := p.check(); refusal != nil {
+		return Pack{}, Account{}, false, refusal
+	}
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		before, err := q.LockAccount(ctx, p.Account.UUID)
 		if err != nil {
@@ -49,10 +54,17 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 		case err != nil:
 			return err
 		default:
+			expired, err := q.HasPassed(ctx, p.Expires)
+			if err != nil {
+				return err
+			}
+			if expired {
+				return refuse("The pack expired on %s. Grant one that expires later.", p.Expires.UTC().Format(time.RFC3339))
+			}
 			if before, err = q.BumpAccount(ctx, p.Account.UUID); err != nil {
 				return err
 			}
-			after := map[string]any{"pack": p.ID.String(), "kind": p.Kind, "units": p.Units, "origin": p.Origin, "expires_at": p.Expires.UTC()}
+			after := map[string]any{"pack": p.ID.String(), "kind": p.Kind, "pack_units": p.Units, "origin": p.Origin, "expires_at": p.Expires.UTC()}
 			if err := note(ctx, q, subject{account: p.Account, version: before.Version}, "grant_pack", by, nil, after); err != nil {
 				return err
 			}
@@ -66,6 +78,25 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 	}
 	return granted, owner, fresh, nil
 }
+
+// check refuses a pack that nobody can hold.
+func (p *Pack) check() error {
+	if refusal := p.Pack.Check(); refusal != nil {
+		return refusal
+	}
+	switch {
+	case p.Kind == "":
+		return refuse("kind is empty; it takes the key of a pack on the price ladder, or another name.")
+	case p.Origin == "":
+		return refuse("origin is empty; it takes what the pack is granted for, a payment for instance.")
+	case !p.Expires.After(p.GrantedAt):
+		return refuse("expires_at is %s, which is not after %s, when the pack is granted.",
+			p.Expires.UTC().Format(time.RFC3339), p.GrantedAt.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+func refuse(format string, args ...any) error { return fault.New(fault.FieldRefused, format, args...) }
 
 // ListPacks reads the packs of an account, expired ones too, in the order in which they are drawn.
 func (s *Store) ListPacks(ctx context.Context, id account.ID) ([]Pack, error) {
