@@ -30,8 +30,8 @@ func (g *gateway) fence(key string, s account.Settings, ofAccount bool) {
 	g.must(err)
 }
 
-func caps(service, units string) account.Settings {
-	return account.Settings{Caps: &map[string]json.Number{service: json.Number(units)}}
+func rpcCap(units string) account.Settings {
+	return account.Settings{Caps: &map[string]json.Number{"rpc": json.Number(units)}}
 }
 
 func enabled(services ...string) account.Settings { return account.Settings{Enabled: &services} }
@@ -66,8 +66,8 @@ func TestCapsRefuseWithTheirScopeAndNameTheOthers(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.accountKey(plan.Pro)
-	g.fence(key, caps("rpc", "3"), true)
-	g.fence(key, caps("rpc", "2"), false)
+	g.fence(key, rpcCap("3"), true)
+	g.fence(key, rpcCap("2"), false)
 	g.eth(key, "eth_call").result()
 	g.eth(key, "eth_call").result()
 	a := g.eth(key, "eth_call")

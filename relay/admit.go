@@ -11,9 +11,12 @@ import (
 	"github.com/chainaccess/gateway/plan"
 )
 
+const retryMeter = 2 * time.Second
+
+// A refund is tried twice, each time on a connection of its own: one that hangs must not take the second try's time.
 const (
-	retryMeter    = 2 * time.Second
-	refundTimeout = 2 * time.Second
+	refundAttempts = 2
+	refundTimeout  = 1500 * time.Millisecond // of one: to connect and be answered
 )
 
 // admit asks the meter to charge the call, or to let a cache hit through.
@@ -82,6 +85,7 @@ func refusal(c *call, a meter.Admission) *fault.Error {
 		f = f.With("scope", string(a.Scope)).With("service", c.metered.Service)
 	case fault.KeyBudget:
 		f = f.With("scope", string(meter.ScopeKey))
+	default: // the reason says it all
 	}
 	if len(a.Also) > 0 {
 		f = f.With("also", others(a.Also))
@@ -120,12 +124,14 @@ func (r *Relay) refund(ctx context.Context, c *call, own *fault.Error) *fault.Er
 	if !c.charged {
 		return own
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refundTimeout)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	name := c.envelope.RequestID.String() + ":" + strconv.Itoa(c.index)
 	var err error
-	for range 2 { // guarded by name, so trying again is safe
-		if err = r.Meter.Refund(ctx, c.subject, &c.metered, c.receipt, name, own.Reason.String()); err == nil {
+	for range refundAttempts { // guarded by name, so trying again is safe
+		attempt, cancel := context.WithTimeout(ctx, refundTimeout)
+		err = r.Meter.Refund(attempt, c.subject, &c.metered, c.receipt, name, own.Reason.String())
+		cancel()
+		if err == nil {
 			c.charged = false
 			r.Metrics.Refunded(true)
 			return own

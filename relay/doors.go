@@ -7,30 +7,62 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/meter"
+)
+
+const (
+	newKeyRoute = "POST /keys"
+	relayRoute  = "POST /rpc/{chain}"
 )
 
 // withNextDoor tells the holder of a door key what to do next, and where. The service's own failures are no doors.
-func withNextDoor(s *meter.Subject, f *fault.Error) *fault.Error {
+func withNextDoor(c *call, f *fault.Error) *fault.Error {
+	s := c.subject
 	if s == nil || (s.Door != account.DoorPublic && s.Door != account.DoorWallet) || f.HTTP() >= http.StatusInternalServerError {
 		return f
 	}
-	return f.With("next_door", nextDoor(f))
+	return f.With("next_door", nextDoor(c, f))
 }
 
-func nextDoor(f *fault.Error) map[string]string {
+// nextDoor names only what is there today: waiting and until when, another key, and correcting the call.
+func nextDoor(c *call, f *fault.Error) map[string]string {
+	wait := "wait " + seconds(f.RetryAfter) + " s, "
 	switch f.Reason {
 	case fault.RateWindow:
 		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s, then keep to " + limit(f) + " requests per second with this key."}
 	case fault.DoorKeyDay:
-		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s until 00:00 UTC, when this key has " + limit(f) + " units again."}
+		return anotherKey("or " + wait + "until 00:00 UTC, when this key has " + limit(f) + " units again.")
 	case fault.PlanQuota:
-		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s until the month ends, when this key has " + limit(f) + " units again."}
+		return anotherKey("or " + wait + "until the month ends, when this key has " + limit(f) + " units again.")
+	case fault.KeyBudget:
+		return anotherKey("or " + wait + "until the month ends, when this key's own cap has " + limit(f) + " units again.")
+	case fault.ServiceCap:
+		return anotherKey("or " + wait + "until the month ends, when the cap on " + c.metered.Service + " has " + limit(f) + " units again.")
+	case fault.ServiceOff:
+		return anotherKey("or have " + c.metered.Service + " switched on at the path in data.enable.")
 	case fault.KeyInvalid:
-		return map[string]string{"door": "new_key", "do": "Make a new key without sign-up.", "where": "POST /keys"}
-	default:
-		return map[string]string{"door": "same_key", "do": f.Reason.Entry().Steps[0]}
+		return map[string]string{"door": "new_key", "do": "Make a new key without sign-up.", "where": newKeyRoute}
+	case fault.AccountSuspended:
+		return sameKey(f.Reason.Entry().Steps[0], "/support/new?request_id="+c.envelope.RequestID.String())
+	case fault.PlanLacksService:
+		return sameKey("Read balances with eth_getBalance and eth_call through the relay.", relayRoute)
+	case fault.MethodNotServed:
+		docs, _ := f.Data["docs"].(string)
+		return sameKey(f.Reason.Entry().Steps[0], docs)
+	default: // the request itself: the same key takes it once it is corrected
+		return sameKey(f.Reason.Entry().Steps[0], relayRoute)
 	}
+}
+
+func anotherKey(otherwise string) map[string]string {
+	return map[string]string{"door": "new_key", "do": "Make another key without sign-up, " + otherwise, "where": newKeyRoute}
+}
+
+func sameKey(do, where string) map[string]string {
+	door := map[string]string{"door": "same_key", "do": do}
+	if where != "" {
+		door["where"] = where
+	}
+	return door
 }
 
 func limit(f *fault.Error) string {

@@ -233,7 +233,7 @@ func (reply *Reply) refused(f *fault.Error) {
 	if reply.Timing.Gate == 0 {
 		reply.Timing.Gate = reply.relay.Now().Sub(reply.call.started)
 	}
-	reply.Fault, reply.Result, reply.Error, reply.Rest = withNextDoor(reply.call.subject, f), nil, nil, nil
+	reply.Fault, reply.Result, reply.Error, reply.Rest = withNextDoor(&reply.call, f), nil, nil, nil
 }
 
 // Broken says that reading the answer's Rest ended early, with this error, while the client was there. The charge is given back, unless
