@@ -3,8 +3,11 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +26,7 @@ func (r *rig) begin() {
 // against the meter.
 func (r *rig) finish() {
 	r.t.Helper()
+	underLoad := r.audit()
 	close(r.stop)
 	r.load.Wait()
 	for _, p := range append(r.serve[:], r.worker) {
@@ -42,6 +46,13 @@ func (r *rig) finish() {
 	r.checkAllowances()
 	r.checkCounters(log)
 	r.checkTotals()
+	if !r.refundsWithoutCharge(log) {
+		for when, differences := range map[string]string{"under load": underLoad, "in the end": r.audit()} {
+			if differences != "" {
+				r.t.Errorf("gateway ops audit, %s: %s", when, differences)
+			}
+		}
+	}
 	for _, check := range r.atEnd {
 		check()
 	}
@@ -74,6 +85,17 @@ func (r *rig) flushRest() {
 			r.t.Errorf("after everything was flushed, the meter still holds %s", key)
 		}
 	}
+}
+
+// audit runs gateway ops audit, and gives what it says unless all is balanced.
+func (r *rig) audit() string {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), program(r.t), "ops", "audit") //nolint:gosec // built by the harness
+	cmd.Env = slices.Concat(r.env, []string{"REDIS_URL=" + r.redis.URL})
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Sprintf("%v: %s", err, text)
+	}
+	return ""
 }
 
 // scan lists Redis' keys that match.

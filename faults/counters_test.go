@@ -41,19 +41,26 @@ var counterSums = map[string]string{
 	"day": `key_id = $1::uuid AND floor(extract(epoch from hour) / 86400) = $2::bigint AND $3 = ''`,
 }
 
-// checkCounters: what the meter has counted is what PostgreSQL has of it. A call that was under way when Redis lost everything, its charge
-// with it, and that was given back afterwards, is a refund without a charge: a counter that begins anew knows nothing of it and gives
-// nothing back.
-func (r *rig) checkCounters(log []entry) {
-	r.t.Helper()
-	givenBack := map[string]int64{} // units of such calls, by account and by key
+// givenBack are units of calls that were under way when Redis lost everything, their charges with it, and that were given back afterwards: each
+// is a refund without a charge. A counter that begins anew knows nothing of it and gives nothing back. By account and by key.
+func (r *rig) givenBack(log []entry) map[string]int64 {
+	units := map[string]int64{}
 	for i := range log {
 		if f, _, _ := fateOf(&log[i]); f == refunded && r.wiped.caught(&log[i]) {
 			key := r.keys[slices.IndexFunc(r.keys, func(k apiKey) bool { return k.id == log[i].Key })]
-			givenBack[key.id] += log[i].Units
-			givenBack[key.account] += log[i].Units
+			units[key.id] += log[i].Units
+			units[key.account] += log[i].Units
 		}
 	}
+	return units
+}
+
+func (r *rig) refundsWithoutCharge(log []entry) bool { return len(r.givenBack(log)) > 0 }
+
+// checkCounters: what the meter has counted is what PostgreSQL has of it.
+func (r *rig) checkCounters(log []entry) {
+	r.t.Helper()
+	givenBack := r.givenBack(log)
 	checked := map[string]int{}
 	for _, name := range r.scan("{u*}:") {
 		parts := append(strings.Split(name, ":"), "")
