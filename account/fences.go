@@ -55,6 +55,8 @@ type AccountFences struct {
 	// above 0.
 	SoftCeiling plan.Units
 	SoftRate    RateWindow
+	// Supply is the class of upstreams that the plan has.
+	Supply plan.Supply
 	// Data is whether the data service comes with the plan.
 	Data     bool
 	Services ServiceFences

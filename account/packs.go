@@ -31,6 +31,7 @@ type Pack struct {
 	ID      PackID
 	Units   plan.Units // when it was granted
 	Expires time.Time  // the first instant at which it is no longer drawn
+	Used    plan.Units // what is recorded of its use; the meter may know of more
 }
 
 // Check refuses a pack that no account can hold.

@@ -72,10 +72,10 @@ func (t Terms) Period(at time.Time) Period {
 }
 
 // Fences is the projection of an account with these terms at a time: the period that holds it and the next one, and the packs that have
-// not expired by then. packs come in the order in which they are drawn.
+// not expired by then and are not known to be used up. packs come in the order in which they are drawn.
 func (t Terms) Fences(id ID, version int64, status Status, services ServiceFences, packs []Pack, at time.Time) AccountFences {
 	f := AccountFences{
-		Account: id, Version: version, Status: status, Rate: t.Rate(), Data: t.Plan.Data, Services: services, Current: t.Period(at),
+		Account: id, Version: version, Status: status, Rate: t.Rate(), Supply: t.Plan.Supply, Data: t.Plan.Data, Services: services, Current: t.Period(at),
 	}
 	f.Next = t.Period(f.Current.End)
 	if t.Custom == nil && t.Plan.SoftCeiling() != Unlimited {
@@ -85,7 +85,7 @@ func (t Terms) Fences(id ID, version int64, status Status, services ServiceFence
 		return f
 	}
 	for _, p := range packs {
-		if at.Before(p.Expires) {
+		if at.Before(p.Expires) && p.Used < p.Units {
 			f.Packs = append(f.Packs, p)
 		}
 	}

@@ -148,3 +148,18 @@ func TestAQuotaThatIsUsedUpSaysWhenItOpensAgain(t *testing.T) {
 		t.Errorf("Retry-After is %q, want the end of the month at %s", a.header.Get("Retry-After"), end)
 	}
 }
+
+// The plan's supply holds from the change on, though who a key is stays in memory for a minute.
+func TestAChangeOfPlanReachesTheChoiceOfUpstreamsAtOnce(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.supply = plan.Premium })
+	key := g.accountKey(plan.Free)
+	id := g.identity(key)
+	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020)
+	_, err := g.fences.SetPlan(t.Context(), id.Account, plan.Must(plan.Pro), author)
+	g.must(err)
+	g.eth(key, "eth_call").result()
+	_, err = g.fences.SetPlan(t.Context(), id.Account, plan.Must(plan.Builder), author)
+	g.must(err)
+	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020)
+}

@@ -205,21 +205,30 @@ const (
 	pushDueInterval = time.Second
 )
 
-// PushDue puts changes in force whose own push failed, and gives how many. It may run beside others.
+// PushDue puts changes in force whose own push failed, and for some minutes those whose push did not, and gives how many were not in force
+// before. One that fails keeps no other waiting. It may run beside others.
 func (f *Fences) PushDue(ctx context.Context) (int, error) {
 	due, err := f.store.ListPushes(ctx, pushDueAfter, pushesAtOnce)
 	if err != nil {
 		return 0, err
 	}
-	for i, d := range due {
+	pushed := 0
+	var failed []error
+	for _, d := range due {
 		if err := f.pushOne(ctx, d); err != nil {
-			return i, err
+			failed = append(failed, err, f.store.DelayPush(ctx, d))
+			continue
+		}
+		if !d.InForce {
+			pushed++
 		}
 	}
-	return len(due), nil
+	return pushed, errors.Join(append(failed, f.store.ForgetPushes(ctx))...)
 }
 
 func (f *Fences) pushOne(ctx context.Context, d store.Push) error {
+	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
 	owner, err := f.store.LoadAccount(ctx, d.Account)
 	if err != nil {
 		return err

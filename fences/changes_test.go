@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -381,5 +382,112 @@ func TestPacksOfAnySizeLeaveAKeysCapAtTheLargest(t *testing.T) {
 	most := `{"monthly_request_cap":` + account.MaxCap.String() + `}`
 	if k, err := f.ConfigureKey(b.ctx, h.key.ID, settings(t, most), author); err != nil || k.MonthlyCap != account.MaxCap {
 		t.Errorf("the largest cap with packs for it gives %s, %v", k.MonthlyCap, err)
+	}
+}
+
+// due has every push wait no longer.
+func (b *bundle) due(t *testing.T) {
+	t.Helper()
+	if _, err := b.db.Exec(b.ctx, `UPDATE fence_pushes SET due_at = now() - interval '1 minute'`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPushThatCannotBeDoneKeepsNoOtherWaiting(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stuck, h := b.holder(t, plan.Enterprise, account.Unlimited), b.holder(t, plan.Enterprise, account.Unlimited)
+	s := b.identify(t, h)
+	b.admit(t, s, charge(1))
+	if _, err := b.store.ChangeAccount(b.ctx, stuck.account.ID, "set_plan", author, func(a *store.Account) error {
+		a.Plan = "platinum" // of a later version
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.store.ChangeKey(b.ctx, h.key.ID, "revoke_key", author, func(k *store.Key, _ store.Account) error {
+		k.Status = account.Revoked
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.due(t)
+	if pushed, err := b.fences.PushDue(b.ctx); err == nil || pushed != 1 {
+		t.Errorf("pushed %d, %v; want the other one, and the error told", pushed, err)
+	}
+	if a := b.admit(t, s, charge(1)); a.Refused != "key_invalid" {
+		t.Errorf("after the push: %+v", a)
+	}
+	left, err := b.store.ListPushes(b.ctx, -time.Hour, 10)
+	if err != nil || len(left) != 2 || left[0].Account != stuck.account.ID || left[0].InForce || !left[1].InForce {
+		t.Errorf("left are %+v, %v; want the one that failed before the one that is pushed once more", left, err)
+	}
+}
+
+// A Redis that takes over may lack the newest write of the one before it.
+func TestARevocationThatRedisForgotIsPushedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Enterprise, account.Unlimited)
+	s := b.identify(t, h)
+	b.admit(t, s, charge(1))
+	before := b.rdb.Dump(b.ctx, h.keyName()).Val()
+	if _, err := b.fences.RevokeKey(b.ctx, h.key.ID, author); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.rdb.RestoreReplace(b.ctx, h.keyName(), time.Hour, before).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.admit(t, s, charge(1)); !a.Admitted {
+		t.Fatalf("with the older projection: %+v", a)
+	}
+	b.due(t)
+	if _, err := b.fences.PushDue(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.admit(t, s, charge(1)); a.Refused != "key_invalid" {
+		t.Errorf("after the next push: %+v", a)
+	}
+	if _, err := b.db.Exec(b.ctx, `UPDATE fence_pushes SET since = now() - interval '1 hour'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.fences.PushDue(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := b.store.ListPushes(b.ctx, -time.Hour, 10); err != nil || len(left) != 0 {
+		t.Errorf("after an hour %+v are kept, %v", left, err)
+	}
+}
+
+func TestAPackThatIsKnownToBeUsedUpIsNoPartOfTheProjection(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.holder(t, plan.Free, account.Unlimited)
+	s := b.identify(t, h)
+	custom := account.Custom{Quota: 0, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}
+	if _, err := b.fences.SetEnterprise(b.ctx, h.account.ID, custom, author); err != nil {
+		t.Fatal(err)
+	}
+	var packs []store.Pack
+	for i := range 3 {
+		p, _, err := b.fences.GrantPack(b.ctx, store.Pack{
+			Pack:    account.Pack{ID: account.NewPackID(), Units: plan.Unit, Expires: b.clock.Now().AddDate(1, 0, i)},
+			Account: h.account.ID, Kind: "pack_s", Origin: fmt.Sprint("test ", i), GrantedAt: b.clock.Now(),
+		}, author)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packs = append(packs, p)
+	}
+	if a := b.admit(t, s, charge(1500)); !a.Admitted {
+		t.Fatalf("%+v", a)
+	}
+	b.flushAll(t)
+	forget(b, "cfg:*")
+	if a := b.admit(t, s, charge(1500)); !a.Admitted || strings.Contains(a.Receipt.Sources, packs[0].ID.String()) {
+		t.Errorf("%+v", a)
+	}
+	if list := b.rdb.HGet(b.ctx, fmt.Sprintf("{u%04d}:cfg:%s", account.Shard(h.account.ID), h.account.ID), "pk").Val(); strings.Count(list, ",") != 2 {
+		t.Errorf("the projection has packs %q, want the two with units left", list)
 	}
 }

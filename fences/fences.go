@@ -31,6 +31,8 @@ type Record interface {
 	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)
 	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]store.Push, error)
 	DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error
+	DelayPush(ctx context.Context, p store.Push) error
+	ForgetPushes(ctx context.Context) error
 }
 
 var _ Record = (*store.Store)(nil)
@@ -73,7 +75,7 @@ func (f *Fences) Admit(ctx context.Context, s *meter.Subject, c *meter.Call) (*m
 			}
 			continue
 		}
-		err = f.load(ctx, s, c.Service, a.Missing)
+		err = f.load(ctx, s, c.Service, &a)
 		if errors.Is(err, errMoved) {
 			s, err = f.ids.reload(ctx, s)
 		}
@@ -85,13 +87,13 @@ func (f *Fences) Admit(ctx context.Context, s *meter.Subject, c *meter.Call) (*m
 }
 
 // load brings what is missing into the meter, once for all calls that wait for the same.
-func (f *Fences) load(ctx context.Context, s *meter.Subject, service string, missing []string) error {
-	name := s.Account.String() + s.Key.String() + service + strings.Join(missing, ",")
+func (f *Fences) load(ctx context.Context, s *meter.Subject, service string, a *meter.Admission) error {
+	name := s.Account.String() + s.Key.String() + service + a.Period + strings.Join(a.Missing, ",")
 	result := f.flight.DoChan(name, func() (any, error) {
 		// Not ended with the first caller: others wait for it too.
 		loadCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
-		return nil, f.loadMissing(loadCtx, s, service, missing)
+		return nil, f.loadMissing(loadCtx, s, service, a)
 	})
 	select {
 	case r := <-result:
@@ -103,9 +105,9 @@ func (f *Fences) load(ctx context.Context, s *meter.Subject, service string, mis
 
 const loadTimeout = 5 * time.Second
 
-func (f *Fences) loadMissing(ctx context.Context, s *meter.Subject, service string, missing []string) error {
-	var counters []string
-	for _, what := range missing {
+func (f *Fences) loadMissing(ctx context.Context, s *meter.Subject, service string, a *meter.Admission) error {
+	var counters []account.Counter
+	for _, what := range a.Missing {
 		var err error
 		switch what {
 		case meter.MissingAccount:
@@ -113,14 +115,18 @@ func (f *Fences) loadMissing(ctx context.Context, s *meter.Subject, service stri
 		case meter.MissingKey:
 			err = f.loadKey(ctx, s)
 		default:
-			counters = append(counters, what)
+			c, ok := a.CounterOf(what, s.Key, service)
+			if !ok {
+				return fmt.Errorf("the meter lacks %q, which this version does not know", what)
+			}
+			counters = append(counters, c)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if len(counters) > 0 {
-		return f.seed(ctx, s, service, counters)
+		return f.seed(ctx, s, a, counters)
 	}
 	return nil
 }
@@ -190,9 +196,9 @@ const maxSeeds = 3
 
 // seed gives lost counters the value they had: what PostgreSQL knows, plus what was not flushed. A flush or a change in between makes both
 // wrong together, so it is tried again.
-func (f *Fences) seed(ctx context.Context, s *meter.Subject, service string, missing []string) error {
+func (f *Fences) seed(ctx context.Context, s *meter.Subject, missing *meter.Admission, counters []account.Counter) error {
 	for range maxSeeds {
-		done, err := f.trySeed(ctx, s, service, missing)
+		done, err := f.trySeed(ctx, s, missing, counters)
 		if err != nil || done {
 			return err
 		}
@@ -200,7 +206,7 @@ func (f *Fences) seed(ctx context.Context, s *meter.Subject, service string, mis
 	return nil
 }
 
-func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, service string, missing []string) (bool, error) {
+func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, missing *meter.Admission, counters []account.Counter) (bool, error) {
 	a, err := f.store.LoadAccount(ctx, s.Account)
 	if err != nil {
 		return false, err
@@ -209,31 +215,19 @@ func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, service string, 
 	if err != nil {
 		return false, err
 	}
-	now, err := f.meter.NowOf(ctx, s.Account)
-	if err != nil {
-		return false, fmt.Errorf("read the meter's time: %w", err)
-	}
 	terms, err := a.Terms()
 	if err != nil {
 		return false, err
 	}
-	period := terms.Period(now)
-	asked := append(askedByAccount(&a, terms, period.Key()), askedByKey(&k, period.Key(), now)...)
-	var counters []account.Counter
-	for _, what := range missing {
-		c, ok := meter.CounterOf(what, s.Key, service, period.Key(), now)
-		if !ok {
-			return false, fmt.Errorf("the meter lacks %q, which this version does not know", what)
-		}
-		// A fence that went since the meter asked counts no more: its counter would stand still, and be wrong when the fence comes back.
-		if slices.ContainsFunc(asked, func(s Standing) bool { return s.Counter == c }) {
-			counters = append(counters, c)
-		}
-	}
+	// A fence that went since the meter asked counts no more: its counter would stand still, and be wrong when the fence comes back.
+	asked := append(askedByAccount(&a, terms, missing.Period), askedByKey(&k, missing.Period, missing.At)...)
+	counters = slices.DeleteFunc(slices.Clone(counters), func(c account.Counter) bool {
+		return !slices.ContainsFunc(asked, func(s Standing) bool { return s.Counter == c })
+	})
 	if len(counters) == 0 {
-		return true, nil
+		return true, f.catchUp(ctx, &a, &k)
 	}
-	figures, snapshot, err := f.figures(ctx, s.Account, counters, period.End.Sub(now))
+	figures, snapshot, err := f.figures(ctx, s.Account, counters, terms.Period(missing.At).End.Sub(missing.At))
 	if err != nil {
 		return false, err
 	}

@@ -102,6 +102,8 @@ const lineBars = 6
 type Admission struct {
 	Admitted bool
 	Receipt  Receipt
+	// Supply is the class of upstreams that may serve an admitted call: the plan's, or that of the packs it draws from.
+	Supply plan.Supply
 
 	// Refused is the name of the reason and Scope whose fence it is; Limit, Remaining and Reset describe the fence, Also other fences that
 	// would refuse.
@@ -113,6 +115,9 @@ type Admission struct {
 
 	// Missing is what must be loaded before the call is admitted once more, as admit.lua names it; empty when nothing is.
 	Missing []string
+	// Period and At are of the counters that are missing, by the meter's own fences and time.
+	Period string
+	At     time.Time
 	// Moved is set when the key belongs to another account now.
 	Moved bool
 }
@@ -142,14 +147,15 @@ type Receipt struct {
 // FromPack says whether any unit was drawn from a pack.
 func (r Receipt) FromPack() bool { return r.Sources != account.SourcePlan && r.Sources != "" }
 
-// What may be missing of projections; everything else is a counter, which CounterOf knows.
+// What may be missing of projections; everything else is a counter, which Admission.CounterOf knows.
 const (
 	MissingAccount = "cfg"
 	MissingKey     = "key"
 )
 
-// CounterOf is the counter that Admission.Missing names, for a call of a key in the period at that time.
-func CounterOf(missing string, key account.KeyID, service, period string, at time.Time) (account.Counter, bool) {
+// CounterOf is the counter that Admission.Missing names, for a call of a key.
+func (a *Admission) CounterOf(missing string, key account.KeyID, service string) (account.Counter, bool) {
+	period := a.Period
 	switch missing {
 	case "plan":
 		return account.Counter{Period: period, Source: account.SourcePlan}, true
@@ -160,7 +166,7 @@ func CounterOf(missing string, key account.KeyID, service, period string, at tim
 	case "key_service":
 		return account.Counter{Period: period, Key: key, Service: service}, true
 	case "day":
-		return account.Counter{Day: at, Key: key}, true
+		return account.Counter{Day: a.At, Key: key}, true
 	}
 	if _, ok := account.PackOf(missing); ok {
 		return account.Counter{Source: missing}, true
@@ -208,19 +214,38 @@ func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, erro
 func parseAdmission(reply string) (Admission, error) {
 	verdict, rest, _ := strings.Cut(reply, "|")
 	switch verdict {
-	case "0":
-		var r Receipt
-		r.Period, rest, _ = strings.Cut(rest, "|")
-		r.Sources, r.Slot, _ = strings.Cut(rest, "|")
-		return Admission{Admitted: true, Receipt: r}, nil
+	case "0", "4":
+		a := Admission{Admitted: true, Supply: plan.Public}
+		a.Receipt.Period, rest, _ = strings.Cut(rest, "|")
+		a.Receipt.Sources, a.Receipt.Slot, _ = strings.Cut(rest, "|")
+		if verdict == "4" || a.Receipt.FromPack() {
+			a.Supply = plan.Premium
+		}
+		return a, nil
 	case "1":
 		return parseRefusal(rest)
 	case "2":
-		return Admission{Missing: strings.Split(strings.TrimSuffix(rest, ","), ",")}, nil
+		return parseMissing(rest)
 	case "3":
 		return Admission{Moved: true}, nil
 	}
 	return Admission{}, fmt.Errorf("admit: unexpected reply %q", reply)
+}
+
+func parseMissing(rest string) (Admission, error) {
+	parts := strings.SplitN(rest, "|", 3)
+	if len(parts) != 3 {
+		return Admission{}, fmt.Errorf("admit: unexpected reply %q of what is missing", rest)
+	}
+	a := Admission{Period: parts[0], Missing: strings.Split(strings.TrimSuffix(parts[2], ","), ",")}
+	if parts[1] != "" {
+		ms, err := strconv.ParseInt(parts[1], 10, 64)
+		if err != nil {
+			return Admission{}, fmt.Errorf("admit: unexpected reply %q of what is missing", rest)
+		}
+		a.At = time.UnixMilli(ms).UTC()
+	}
+	return a, nil
 }
 
 func parseRefusal(rest string) (Admission, error) {

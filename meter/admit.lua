@@ -17,10 +17,12 @@
 --
 -- Returns one string
 --       0|<period>|<sources>|<slot>                      admitted; what a refund needs to know. sources is "plan", or source=units,…
+--       4|…                                              the same for a plan with premium supply
 --       1|<reason>|<limit>|<remaining>|<reset ms>|<also>|<scope>
 --                                                        refused; also = other fences that would refuse, as reason or
 --                                                        reason:scope, comma-separated; scope = account or key, whose the fence is, where both may have one
---       2|<what>,…                                       a projection (cfg, key) or counter (see below) is missing: load, repeat
+--       2|<period>|<ms since 1970>|<what>,…              a projection (cfg, key) or counter (see below) is missing: load, repeat.
+--                                                        Counters are of that period and instant; both empty for projections
 --       3                                                the key moved to another account: load the identity, repeat
 -- A missing or moved call has changed nothing. A refused one has written its usage line; it counts in the window too, unless the key,
 -- the account or the window itself refused.
@@ -44,12 +46,13 @@ local seconds = tonumber(time[1])
 local now_ms = seconds * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- Evaluate: what is known of the account and the key.
--- cfg: status, window limit, window ms, period, period end ms, quota, plain; key: status, day's allowance, plain
+-- cfg: status, window limit, window ms, period, period end ms, quota, plain; key: status, day's allowance, plain.
+-- plain is 1 or, with premium supply, 2; 3 and 4 where there are further fences
 local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q', 'pl')
 local key = call('HMGET', KEYS[2], 'st', 'dy', 'pl')
 if key[1] == 'moved' then return '3' end
 if not cfg[7] or not key[3] then -- every projection says whether it is plain, save one that an older program wrote
-  return '2|' .. (cfg[7] and '' or 'cfg,') .. (key[3] and '' or 'key,')
+  return '2|||' .. (cfg[7] and '' or 'cfg,') .. (key[3] and '' or 'key,')
 end
 
 local tag = string.sub(KEYS[1], 1, 8)
@@ -57,17 +60,17 @@ local period, period_end, quota, ceiling = cfg[4], tonumber(cfg[5]), tonumber(cf
 if now_ms >= period_end then
   local following = call('HMGET', KEYS[1], 'np', 'ne', 'nq')
   period, period_end, quota = following[1], tonumber(following[2]), tonumber(following[3])
-  if now_ms >= period_end then return '2|cfg,' end
+  if now_ms >= period_end then return '2|||cfg,' end
 end
 
 -- Most projections have none of the fences below and say so, by being plain: to look for each that is not there takes a sixth of its time.
 -- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service
 local cfg_more, key_more = nil, nil
-if cfg[7] ~= '1' or service == 'c:data' then
+if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
   cfg_more = call('HMGET', KEYS[1], 'sc', 'sl', 'sw', 'da', 'off', service, 'pk')
   ceiling = tonumber(cfg_more[1])
 end
-if key[3] ~= '1' then key_more = call('HMGET', KEYS[2], 'cap', 'off', service) end
+if key[3] == '3' then key_more = call('HMGET', KEYS[2], 'cap', 'off', service) end
 
 -- refused is the verdict: reason, limit, remaining, ms until it opens again, scope; also are the other fences that would refuse.
 local refused, missing, fences = nil, '', nil
@@ -89,7 +92,7 @@ else
     if key_off and string.find(key_off, service .. ',', 1, true) then fences[#fences + 1] = { 'service_off', 0, 0, 0, 'key' } end
     if service == 'c:data' and not cfg_more[4] then fences[#fences + 1] = { 'plan_lacks_service', 0, 0, 0, '' } end
   end
-  local plan_used
+  local said, plan_used = fences[1], nil
   if charge then
     daily = tonumber(key[2])
     if cfg_more then account_cap = tonumber(cfg_more[6]) end
@@ -143,25 +146,29 @@ else
   if charge and quota and plan_used and plan_used + units > quota then
     -- What the plan has left, then the packs in order of expiry: <id>:<units>:<expires ms>,…
     plan_part = math.max(0, quota - plan_used)
-    local rest, left = units - plan_part, plan_part
+    local rest, left, whole, unknown = units - plan_part, plan_part, quota, false
     if cfg_more and cfg_more[7] then
       draws = {}
       for id, size, expires in string.gmatch(cfg_more[7], '([^:,]+):(%d+):(%d+)') do
+        if rest == 0 then break end
         if tonumber(expires) > now_ms then
           local n = tonumber(call('HGET', tag .. 'pk:' .. account, id))
           if not n then
-            missing = missing .. 'pack:' .. id .. ','
+            missing, unknown = missing .. 'pack:' .. id .. ',', true
           else
             local holds = math.max(0, tonumber(size) - n)
             local take = math.min(holds, rest)
-            left, rest = left + holds, rest - take
+            left, rest, whole = left + holds, rest - take, whole + tonumber(size)
             if take > 0 then draws[#draws + 1] = { id, take } end
           end
         end
       end
     end
-    if rest > 0 then fences[#fences + 1] = { 'plan_quota', quota, left, period_end - now_ms, '' } end
+    if rest > 0 and not unknown then fences[#fences + 1] = { 'plan_quota', whole, left, period_end - now_ms, '' } end
   end
+  -- What refuses without a counter waits for none, so fences whose counter is missing are not among those that also refuse. The slower window
+  -- past a soft ceiling does wait.
+  if said and not ceiling then missing = '' end
 end
 
 -- The sliding window, estimated from two buckets: the share of the previous one that still lies inside it, and the current one.
@@ -197,7 +204,7 @@ if limit and fences and not (ceiling and missing ~= '') then
     refused, missing, first = { 'rate_window', limit, 0, math.max(1, wait), '' }, '', 1
   end
 end
-if missing ~= '' then return '2|' .. missing end
+if missing ~= '' then return format('2|%s|%d|', period, now_ms) .. missing end
 if fences then
   refused = refused or fences[1]
   for i = first, #fences do
@@ -268,4 +275,4 @@ end
 if refused then
   return format('1|%s|%d|%d|%d|%s|%s', refused[1], refused[2], refused[3], math.ceil(refused[4]), also, refused[5])
 end
-return '0|' .. period .. '|' .. (further or source) .. '|' .. slot
+return ((cfg[7] == '1' or cfg[7] == '3') and '0|' or '4|') .. period .. '|' .. (further or source) .. '|' .. slot

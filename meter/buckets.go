@@ -74,7 +74,7 @@ func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool, limit in
 	return sealed, oldestOpen, nil
 }
 
-// DropBuckets deletes sealed buckets that are in PostgreSQL and advances the epoch of their shards, so that a counter seeded in
+// DropBuckets deletes sealed buckets that are in PostgreSQL and ends the epoch of their shards, so that a counter seeded in
 // between is seeded again.
 func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) error {
 	pipe := m.rdb.Pipeline()
@@ -84,8 +84,9 @@ func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) 
 	}
 	for shard, names := range byShard {
 		t := tag(shard)
-		// The epoch first: were the process killed after the deletion alone, a seed under way would miss these buckets.
-		pipe.Incr(ctx, t+"epoch")
+		// The epoch first: were the process killed after the deletion alone, a seed under way would miss these buckets. It ends instead of
+		// growing, for a Redis without memory refuses all but deletions.
+		pipe.Del(ctx, t+"epoch")
 		members := make([]any, len(names))
 		for i, n := range names {
 			pipe.Del(ctx, t+"s:"+n)

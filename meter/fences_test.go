@@ -241,7 +241,7 @@ func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 			t.Fatalf("plain are the account: %t, the key: %t; want both, with a window, a quota and a day", ofAccount, ofKey)
 		}
 		b.mustAdmit(t, c, charge(1))
-		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl", "0")
+		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl", "3")
 		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "off", "c:rpc,")
 		b.mustRefuse(t, c, charge(1), "service_off")
 		for name, fence := range further {
@@ -251,4 +251,46 @@ func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestWhatRefusesWithoutACounterWaitsForNone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.stranger(t, func(a *account.AccountFences, k *account.KeyFences) {
+			a.Current.Quota, k.Daily, k.MonthlyCap = 1000, 1000, 1000
+			k.Services.Off = []account.Service{account.RPC}
+		})
+		b.push(t, c)
+		b.mustRefuse(t, c, charge(1), "service_off")
+		b.mustRefuse(t, c, of("data", 1), "plan_lacks_service")
+		if a := b.admit(t, c, of("gas", 1)); !slices.Equal(a.Missing, []string{"key_units", "plan", "day"}) {
+			t.Errorf("the meter said %+v", a)
+		}
+	})
+}
+
+// The projection was loaded after the turn of a period, to which the clock then steps back.
+func TestCountersThatAreMissingAreThoseOfThePeriodInForce(t *testing.T) {
+	t.Parallel()
+	b := setupMini(t)
+	c := b.stranger(t, limits(noWindow, 1000, 1000))
+	c.account.Current.Start, c.account.Next.Start = b.now(t), c.account.Current.End
+	b.push(t, c)
+	b.mini.SetTime(c.account.Current.Start.Add(-15 * time.Second))
+	a := b.admit(t, c, charge(1))
+	if a.Period != c.account.Current.Key() || !a.At.Equal(b.now(t)) {
+		t.Fatalf("missing are counters of %s at %s, want %s at %s", a.Period, a.At, c.account.Current.Key(), b.now(t))
+	}
+	var counters []account.Counter
+	for _, what := range a.Missing {
+		counter, ok := a.CounterOf(what, c.Key, "rpc")
+		if !ok {
+			t.Fatalf("nobody knows %q", what)
+		}
+		counters = append(counters, counter)
+	}
+	b.seedCounters(t, c, figure{}, counters...)
+	if r := b.mustAdmit(t, c, charge(1)); r.Period != c.account.Current.Key() {
+		t.Errorf("charged to %s", r.Period)
+	}
 }

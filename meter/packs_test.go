@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -75,8 +74,8 @@ func TestPacksAreDrawnAfterThePlanInOrderOfExpiryAndOneCallIsSplit(t *testing.T)
 			t.Errorf("drawn %v from the packs and %d from the plan", got, b.usedPeriod(t, c))
 		}
 		a := b.mustRefuse(t, c, charge(4001), "plan_quota")
-		if a.Limit != 1000 || a.Remaining != 4000 {
-			t.Errorf("refused with %+v, want 4000 left", a)
+		if a.Limit != 1000+300+5000 || a.Remaining != 4000 {
+			t.Errorf("refused with %+v, want 4000 left of the plan and the packs", a)
 		}
 		b.mustAdmit(t, c, charge(4000))
 		b.mustRefuse(t, c, charge(1), "plan_quota")
@@ -159,10 +158,11 @@ func TestALostPackCounterIsSeededFromWhateverPeriod(t *testing.T) {
 		// A line of an earlier period, still unflushed.
 		b.rdb.HIncrBy(b.ctx, openBucket(t, b, c), "2020-01-01|ok|"+pack+"|"+c.Key.String()+"||c|rpc|m|x|balanced|+70", 1)
 		b.rdb.Del(b.ctx, tagOf(c)+"pk:"+c.Account.String())
-		if a := b.admit(t, c, charge(1)); !slices.Equal(a.Missing, []string{pack}) {
+		a := b.admit(t, c, charge(1))
+		if !slices.Equal(a.Missing, []string{pack}) {
 			t.Fatalf("the meter said %+v, want the pack's counter missing", a)
 		}
-		counter, ok := meter.CounterOf(pack, c.Key, "rpc", c.account.Current.Key(), b.now(t))
+		counter, ok := a.CounterOf(pack, c.Key, "rpc")
 		if !ok {
 			t.Fatal("nobody knows the counter")
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
 )
 
 // PushAccount puts an account's fences in force for every process after a change, unless a higher version is there already, or the same one
@@ -26,7 +27,7 @@ func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token 
 	if f.Rate.Limit >= 0 && f.Rate.Per < time.Millisecond {
 		return false, fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, f.Rate.Per)
 	}
-	var p projection
+	p := projection{premium: f.Supply == plan.Premium}
 	p.set("st", string(f.Status))
 	if f.Rate.Limit >= 0 {
 		p.set("rl", f.Rate.Limit)
@@ -93,6 +94,8 @@ type projection struct {
 	fields []any
 	asked  strings.Builder
 	more   bool // than what every admission reads
+
+	premium bool // supply of the account's plan
 }
 
 func (p *projection) set(field string, value any) { p.fields = append(p.fields, field, value) }
@@ -101,6 +104,18 @@ func (p *projection) set(field string, value any) { p.fields = append(p.fields, 
 func (p *projection) further(field string, value any) {
 	p.set(field, value)
 	p.more = true
+}
+
+// plain says whether there are further fences, and which supply the plan has, as admit.lua reads it.
+func (p *projection) plain() int {
+	n := 1
+	if p.premium {
+		n++
+	}
+	if p.more {
+		n += 2
+	}
+	return n
 }
 
 func (p *projection) asks(counter string) { p.asked.WriteString("," + counter) }
@@ -143,7 +158,7 @@ func packList(packs []account.Pack) string {
 // put runs push.lua. It reports false when the token of a load has ended.
 func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, version, end int64, token string, counters ...string) (bool, error) {
 	keys := append([]string{tag + name, tag + "ld:" + id}, counters...)
-	args := append([]any{version, end, token, p.asked.String() + ",", "pl", !p.more}, p.fields...) // first, where it is found soonest
+	args := append([]any{version, end, token, p.asked.String() + ",", "pl", p.plain()}, p.fields...) // first, where it is found soonest
 	n, err := m.run(ctx, m.push, keys, args...).Int()
 	if err != nil {
 		return false, fmt.Errorf("push the fences %s: %w", name, err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/meter"
 )
@@ -242,4 +244,61 @@ func TestSeedsAtTheSameTimeMakeOneCounter(t *testing.T) {
 			t.Errorf("%d calls of 100 admitted with 500 of 1000 used before, want 5", len(admitted))
 		}
 	})
+}
+
+// A master that took over may have a bucket open that the one before it saw recorded.
+func TestASeedCountsOnceWhatIsRecordedAndStillOpen(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, limits(noWindow, 100_000, unlimited))
+		b.mustAdmit(t, c, charge(1000))
+		open := openBucket(t, b, c)
+		generation := b.rdb.HGet(b.ctx, open, "g").Val()
+		held := meter.BucketName(b.now(t).Truncate(meter.SlotLength), c.Account, generation)
+		b.rdb.Del(b.ctx, dayKey(c, b.now(t)))
+		b.seed(t, c, figure{units: 1000, flushed: []string{held}})
+		if got := b.usedDay(t, c); got != 1000 {
+			t.Errorf("seeded with %d, want the 1000 once", got)
+		}
+	})
+}
+
+// Buckets of slots years apart, as a broken clock leaves them, are found without a step for every slot in between.
+func TestASeedFindsOpenBucketsHoweverFarApart(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, limits(noWindow, unlimited, 100_000))
+		b.mustAdmit(t, c, charge(1000))
+		const slot = "100"
+		b.rdb.HSet(b.ctx, tagOf(c)+"b:"+slot+":"+c.Account.String(), "g", "old", c.account.Current.Key()+"|ok|plan|"+c.Key.String()+"||c|rpc|m|x|balanced|70", 1)
+		b.rdb.ZAdd(b.ctx, tagOf(c)+"dirty", redis.Z{Score: 100, Member: slot + ":" + c.Account.String()})
+		b.rdb.Del(b.ctx, periodKey(c, c.account.Current.Key()))
+		b.seed(t, c, figure{})
+		if got := b.usedPeriod(t, c); got != 1070 {
+			t.Errorf("seeded with %d, want 1070", got)
+		}
+	})
+}
+
+// A Redis at its memory's end refuses everything but deletions: a seed that was under way must not take what it read for news.
+func TestDroppingBucketsWithoutMemoryEndsTheEpochToo(t *testing.T) {
+	t.Parallel()
+	b, _ := setupRedis(t)
+	c := b.client(t, limits(noWindow, unlimited, 100_000))
+	b.mustAdmit(t, c, charge(1000))
+	b.rdb.Del(b.ctx, periodKey(c, c.account.Current.Key()))
+	epoch, buckets := b.epoch(t, c), b.buckets(t, c)
+	if err := b.rdb.ConfigSet(b.ctx, "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	_ = b.meter.DropBuckets(b.ctx, buckets) // what was refused is tried again with the next pass
+	if err := b.rdb.ConfigSet(b.ctx, "maxmemory", "0").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if left := b.buckets(t, c); len(left) > 0 {
+		return // then nothing is lost
+	}
+	if ok, err := b.trySeed(t, c, epoch, figure{}, account.Counter{Period: c.account.Current.Key(), Source: account.SourcePlan}); ok || err != nil {
+		t.Errorf("seeded %t, %v, from what was read before the buckets went", ok, err)
+	}
 }

@@ -15,7 +15,8 @@
 -- Returns { 1 } when every counter is there now, { 0 } when the epoch or a version differs: read again. For an audit
 -- { 1, 1 when it is kept or 0, value, what it should be, … }; a value that is no number is given as -1, which none should be.
 
-local call = redis.call
+local SLOT_SECONDS = 10
+local call, format = redis.call, string.format
 local epoch = call('GET', KEYS[5])
 local versions = { call('HGET', KEYS[1], 'v') or '', call('HGET', KEYS[2], 'v') or '' }
 if epoch ~= ARGV[1] then return { 0 } end
@@ -52,9 +53,21 @@ local function add(bucket, slot)
   end
 end
 
-for _, member in ipairs(call('ZRANGE', KEYS[3], 0, -1)) do
-  local slot, owner = string.match(member, '^(%d+):(.+)$')
-  if owner == account then add(tag .. 'b:' .. member, slot) end
+-- The account's open buckets, by their names: a shard that nobody flushes lists those of all its accounts. One that is recorded already may
+-- be open still, on a master that lacks what another did last.
+local function add_open(slot)
+  local member = format('%d:%s', slot, account)
+  local generation = call('HGET', tag .. 'b:' .. member, 'g')
+  if generation and not held[member .. ':' .. generation] then add(tag .. 'b:' .. member, slot) end
+end
+local oldest, newest = call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')[2], call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
+if oldest and (newest - oldest) / SLOT_SECONDS <= call('ZCARD', KEYS[3]) then
+  for slot = tonumber(oldest), tonumber(newest), SLOT_SECONDS do add_open(slot) end
+elseif oldest then -- few buckets, far apart
+  for _, member in ipairs(call('ZRANGE', KEYS[3], 0, -1)) do
+    local slot, owner = string.match(member, '^(%d+):(.+)$')
+    if owner == account then add_open(tonumber(slot)) end
+  end
 end
 for _, member in ipairs(call('ZRANGE', KEYS[4], 0, -1)) do
   local slot, owner = string.match(member, '^(%d+):([^:]+):')
@@ -66,7 +79,7 @@ for _, c in ipairs(counters) do
   local value
   if c.field == '' then value = call('GET', c.name) else value = call('HGET', c.name, c.field) end
   -- Below zero only when a charge was lost with its bucket and its refund was not.
-  local should = string.format('%d', math.max(0, c.sum))
+  local should = format('%d', math.max(0, c.sum))
   if audit then
     reply[#reply + 1] = value and 1 or 0
     reply[#reply + 1] = value and tonumber(value) or -1

@@ -71,11 +71,14 @@ CREATE TABLE fence_pushes (
     account_id uuid NOT NULL,
     key_id     uuid NOT NULL,
     version    bigint NOT NULL,
+    pushed     bigint NOT NULL DEFAULT 0,
     since      timestamptz NOT NULL DEFAULT now(),
+    due_at     timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT fence_pushes_pkey PRIMARY KEY (account_id, key_id)
 );
-COMMENT ON TABLE fence_pushes IS 'changes that are committed and that the meter may not have yet; key_id is all zeros for the account itself';
-CREATE INDEX fence_pushes_oldest ON fence_pushes (since);
+COMMENT ON TABLE fence_pushes IS 'changes that are committed and that the meter may not have; key_id is all zeros for the account itself';
+COMMENT ON COLUMN fence_pushes.pushed IS 'newest version that the meter took; it is pushed for some minutes more, in case that Redis forgot it';
+CREATE INDEX fence_pushes_due ON fence_pushes (due_at);
 
 -- +goose Down
 DROP TABLE fence_pushes;

@@ -33,12 +33,7 @@ func (r *Relay) admit(ctx context.Context, c *call) *fault.Error {
 	if a.Refused != "" {
 		return refusal(c, a)
 	}
-	c.receipt, c.charged = a.Receipt, c.metered.Mode == meter.Charge
-	if c.charged && a.Receipt.FromPack() {
-		c.supply = plan.Premium // whatever the plan: packs buy premium supply
-	} else {
-		c.supply = subject.Supply
-	}
+	c.receipt, c.charged, c.supply = a.Receipt, c.metered.Mode == meter.Charge, a.Supply
 	return nil
 }
 

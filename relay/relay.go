@@ -94,7 +94,7 @@ type call struct {
 	metered   meter.Call
 	subject   *meter.Subject
 	receipt   meter.Receipt
-	supply    plan.Supply // the subject's, or that of the pack which the call draws from
+	supply    plan.Supply // of the plan in force, or of the packs that the call draws from
 	charged   bool
 	asked     upstream.Asked
 	bytes     int64

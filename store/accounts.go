@@ -127,8 +127,25 @@ func withPacks(ctx context.Context, q *db.Queries, row db.Account) (Account, err
 	if err != nil {
 		return Account{}, err
 	}
+	if len(rows) == 0 {
+		return a, nil
+	}
+	sources := make([]string, len(rows))
+	for i, p := range rows {
+		sources[i] = account.PackID{UUID: p.ID}.Source()
+	}
+	sums, err := q.SumPacks(ctx, db.SumPacksParams{Account: row.ID, Sources: sources})
+	if err != nil {
+		return Account{}, err
+	}
+	used := make(map[string]int64, len(sums))
+	for _, s := range sums {
+		used[s.Source] = s.Units
+	}
 	for _, p := range rows {
-		a.Packs = append(a.Packs, packOf(p).Pack)
+		pack := packOf(p).Pack
+		pack.Used = plan.Units(used[pack.ID.Source()])
+		a.Packs = append(a.Packs, pack)
 	}
 	return a, nil
 }

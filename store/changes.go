@@ -229,13 +229,22 @@ func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]Audi
 	return lines, nil
 }
 
-// Push is a change that is committed and that the meter may not have yet.
+// Push is a change that is committed and that the meter may not have.
 type Push struct {
 	Account account.ID
 	Key     account.KeyID // zero for the account itself
 	Version int64
+	InForce bool // the meter took it once
 	Since   time.Time
 }
+
+// A version that the meter took is pushed again for some minutes: a Redis that takes over from another, or comes back from its file, may lack
+// what the other acknowledged last.
+const (
+	pushAgain  = 30 * time.Second
+	pushesKept = 10 * time.Minute
+	pushDelay  = 10 * time.Second // of one that failed, behind the others
+)
 
 // ListPushes reads up to limit pushes that have been due for as long, oldest first.
 func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]Push, error) {
@@ -245,16 +254,35 @@ func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int)
 	}
 	pushes := make([]Push, len(rows))
 	for i, row := range rows {
-		pushes[i] = Push{account.ID{UUID: row.AccountID}, account.KeyID{UUID: row.KeyID}, row.Version, row.Since.UTC()}
+		pushes[i] = Push{
+			account.ID{UUID: row.AccountID}, account.KeyID{UUID: row.KeyID}, row.Version, row.Pushed >= row.Version, row.Since.UTC(),
+		}
 	}
 	return pushes, nil
 }
 
-// DonePush notes that the meter has a version; a newer one stays due.
+// DonePush notes that the meter took a version; a newer one stays due.
 func (s *Store) DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error {
-	err := s.queries().DonePush(ctx, db.DonePushParams{AccountID: id.UUID, KeyID: key.UUID, Version: version})
-	if err != nil {
+	p := db.DonePushParams{Account: id.UUID, Key: key.UUID, Pushed: version, AgainSeconds: pushAgain.Seconds()}
+	if err := s.queries().DonePush(ctx, p); err != nil {
 		return fmt.Errorf("note a push of account %s: %w", id, err)
+	}
+	return nil
+}
+
+// DelayPush puts a push that failed behind the others.
+func (s *Store) DelayPush(ctx context.Context, p Push) error {
+	params := db.DelayPushParams{Account: p.Account.UUID, Key: p.Key.UUID, DelaySeconds: pushDelay.Seconds()}
+	if err := s.queries().DelayPush(ctx, params); err != nil {
+		return fmt.Errorf("delay a push of account %s: %w", p.Account, err)
+	}
+	return nil
+}
+
+// ForgetPushes forgets versions that the meter took long enough ago.
+func (s *Store) ForgetPushes(ctx context.Context) error {
+	if err := s.queries().ForgetPushes(ctx, pushesKept.Seconds()); err != nil {
+		return fmt.Errorf("forget pushes: %w", err)
 	}
 	return nil
 }

@@ -7,23 +7,59 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
 
+const delayPush = `-- name: DelayPush :exec
+UPDATE fence_pushes
+SET due_at = now() + make_interval(secs => $1::double precision)
+WHERE account_id = $2 AND key_id = $3
+`
+
+type DelayPushParams struct {
+	DelaySeconds float64
+	Account      uuid.UUID
+	Key          uuid.UUID
+}
+
+func (q *Queries) DelayPush(ctx context.Context, arg DelayPushParams) error {
+	_, err := q.db.Exec(ctx, delayPush, arg.DelaySeconds, arg.Account, arg.Key)
+	return err
+}
+
 const donePush = `-- name: DonePush :exec
-DELETE FROM fence_pushes
-WHERE account_id = $1 AND key_id = $2 AND version <= $3
+UPDATE fence_pushes
+SET pushed = greatest(pushed, $1), due_at = now() + make_interval(secs => $2::double precision)
+WHERE account_id = $3 AND key_id = $4 AND version <= $1
 `
 
 type DonePushParams struct {
-	AccountID uuid.UUID
-	KeyID     uuid.UUID
-	Version   int64
+	Pushed       int64
+	AgainSeconds float64
+	Account      uuid.UUID
+	Key          uuid.UUID
 }
 
+// A version that was pushed is due again for a while.
 func (q *Queries) DonePush(ctx context.Context, arg DonePushParams) error {
-	_, err := q.db.Exec(ctx, donePush, arg.AccountID, arg.KeyID, arg.Version)
+	_, err := q.db.Exec(ctx, donePush,
+		arg.Pushed,
+		arg.AgainSeconds,
+		arg.Account,
+		arg.Key,
+	)
+	return err
+}
+
+const forgetPushes = `-- name: ForgetPushes :exec
+DELETE FROM fence_pushes
+WHERE pushed >= version AND since < now() - make_interval(secs => $1::double precision)
+`
+
+func (q *Queries) ForgetPushes(ctx context.Context, keptSeconds float64) error {
+	_, err := q.db.Exec(ctx, forgetPushes, keptSeconds)
 	return err
 }
 
@@ -103,10 +139,10 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]AuditLo
 }
 
 const listPushes = `-- name: ListPushes :many
-SELECT account_id, key_id, version, since
+SELECT account_id, key_id, version, pushed, since
 FROM fence_pushes
-WHERE since <= now() - make_interval(secs => $1::double precision)
-ORDER BY since, account_id, key_id
+WHERE due_at <= now() - make_interval(secs => $1::double precision)
+ORDER BY due_at, account_id, key_id
 LIMIT $2
 `
 
@@ -115,19 +151,28 @@ type ListPushesParams struct {
 	Most         int32
 }
 
-func (q *Queries) ListPushes(ctx context.Context, arg ListPushesParams) ([]FencePush, error) {
+type ListPushesRow struct {
+	AccountID uuid.UUID
+	KeyID     uuid.UUID
+	Version   int64
+	Pushed    int64
+	Since     time.Time
+}
+
+func (q *Queries) ListPushes(ctx context.Context, arg ListPushesParams) ([]ListPushesRow, error) {
 	rows, err := q.db.Query(ctx, listPushes, arg.OlderSeconds, arg.Most)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []FencePush
+	var items []ListPushesRow
 	for rows.Next() {
-		var i FencePush
+		var i ListPushesRow
 		if err := rows.Scan(
 			&i.AccountID,
 			&i.KeyID,
 			&i.Version,
+			&i.Pushed,
 			&i.Since,
 		); err != nil {
 			return nil, err
@@ -143,7 +188,8 @@ func (q *Queries) ListPushes(ctx context.Context, arg ListPushesParams) ([]Fence
 const queuePush = `-- name: QueuePush :exec
 INSERT INTO fence_pushes (account_id, key_id, version)
 VALUES ($1, $2, $3)
-ON CONFLICT (account_id, key_id) DO UPDATE SET version = greatest(fence_pushes.version, excluded.version)
+ON CONFLICT (account_id, key_id) DO UPDATE
+SET version = greatest(fence_pushes.version, excluded.version), since = now(), due_at = now()
 `
 
 type QueuePushParams struct {

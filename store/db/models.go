@@ -71,14 +71,6 @@ type Call struct {
 	ResponseBytes int64
 }
 
-// changes that are committed and that the meter may not have yet; key_id is all zeros for the account itself
-type FencePush struct {
-	AccountID uuid.UUID
-	KeyID     uuid.UUID
-	Version   int64
-	Since     time.Time
-}
-
 type Key struct {
 	ID        uuid.UUID
 	AccountID uuid.UUID

@@ -13,15 +13,27 @@ LIMIT sqlc.arg(most);
 -- name: QueuePush :exec
 INSERT INTO fence_pushes (account_id, key_id, version)
 VALUES ($1, $2, $3)
-ON CONFLICT (account_id, key_id) DO UPDATE SET version = greatest(fence_pushes.version, excluded.version);
+ON CONFLICT (account_id, key_id) DO UPDATE
+SET version = greatest(fence_pushes.version, excluded.version), since = now(), due_at = now();
 
 -- name: DonePush :exec
+-- A version that was pushed is due again for a while.
+UPDATE fence_pushes
+SET pushed = greatest(pushed, sqlc.arg(pushed)), due_at = now() + make_interval(secs => sqlc.arg(again_seconds)::double precision)
+WHERE account_id = sqlc.arg(account) AND key_id = sqlc.arg(key) AND version <= sqlc.arg(pushed);
+
+-- name: ForgetPushes :exec
 DELETE FROM fence_pushes
-WHERE account_id = $1 AND key_id = $2 AND version <= $3;
+WHERE pushed >= version AND since < now() - make_interval(secs => sqlc.arg(kept_seconds)::double precision);
+
+-- name: DelayPush :exec
+UPDATE fence_pushes
+SET due_at = now() + make_interval(secs => sqlc.arg(delay_seconds)::double precision)
+WHERE account_id = sqlc.arg(account) AND key_id = sqlc.arg(key);
 
 -- name: ListPushes :many
-SELECT account_id, key_id, version, since
+SELECT account_id, key_id, version, pushed, since
 FROM fence_pushes
-WHERE since <= now() - make_interval(secs => sqlc.arg(older_seconds)::double precision)
-ORDER BY since, account_id, key_id
+WHERE due_at <= now() - make_interval(secs => sqlc.arg(older_seconds)::double precision)
+ORDER BY due_at, account_id, key_id
 LIMIT sqlc.arg(most);
