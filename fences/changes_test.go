@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -228,11 +229,21 @@ func TestFencesHoldFromTheAnswerOnInEveryProcess(t *testing.T) {
 	h := b.holder(t, plan.Pro, account.Unlimited)
 	want := func(units plan.Units, refused string, scope meter.Scope) {
 		t.Helper()
-		for _, p := range processes {
+		var before meter.Admission
+		for i, p := range processes {
 			a := p.admit(t, p.identify(t, h), charge(units))
 			if a.Refused != refused || a.Scope != scope {
 				t.Errorf("%s units: %+v, want %q of %q", units, a, refused, scope)
 			}
+			if refused == "" {
+				continue
+			}
+			if a.Reset = 0; i > 0 && !reflect.DeepEqual(a, before) {
+				t.Errorf("%s units: %+v when Redis has lost everything, %+v before", units, a, before)
+			}
+			before = a
+			b.flushAll(t)
+			b.rdb.FlushAll(b.ctx) // projections and counters come back as they were, to the unit
 		}
 	}
 	key := func(text string) {
@@ -264,8 +275,19 @@ func TestFencesHoldFromTheAnswerOnInEveryProcess(t *testing.T) {
 	owner(`{"caps":{"rpc":4}}`)
 	want(plan.Unit, "", "")
 	want(1, "service_cap", meter.ScopeAccount)
-	b.rdb.FlushAll(b.ctx) // projections and counters come back as they were, short of what was not flushed
+	owner(`{"caps":{"rpc":5}}`)
+	if a := processes[1].admit(t, processes[1].identify(t, h), charge(plan.Unit+1)); a.Refused != "service_cap" || a.Remaining != int64(plan.Unit) {
+		t.Errorf("past what the cap has left: %+v", a)
+	}
 	b.flushAll(t)
+	b.rdb.FlushAll(b.ctx)
+	if a := b.admit(t, b.identify(t, h), charge(plan.Unit)); !a.Admitted {
+		t.Errorf("what the cap has left: %+v", a)
+	}
+	want(1, "service_cap", meter.ScopeAccount)
+	if requests, units := b.recorded(t, h); requests != 5 || units != 5*plan.Unit {
+		t.Errorf("PostgreSQL has %d calls of %s units, want 5 of 5", requests, units)
+	}
 	if _, err := b.fences.ConfigureKey(b.ctx, account.NewKeyID(), settings(t, `{}`), author); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("configuring nobody's key gives %v", err)
 	}

@@ -2,9 +2,11 @@ package fences_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -85,23 +87,52 @@ func TestSeedCountsOnceWhatIsFlushedAndNotDropped(t *testing.T) {
 	}
 }
 
-// Whatever is deleted in the meter, and whenever: the day and the quota admit what they allow, to the unit.
+// Whatever is deleted in the meter, and whenever: each fence admits what it allows, to the unit.
 func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 	t.Parallel()
+	const units, most = 300, 900
+	limit := json.Number(strconv.Itoa(units * most / int(plan.Unit)))
+	capped := account.Settings{Caps: &map[string]json.Number{"rpc": limit}}
 	for name, tt := range map[string]struct {
-		plan  string
-		daily plan.Units
-		units plan.Units
-		most  int64
+		plan    string
+		daily   plan.Units
+		units   plan.Units
+		most    int64
+		fence   func(b *bundle, h *holder) error
+		refused string
 	}{
-		"day":    {plan.Enterprise, 2000 * 300, 300, 2000},
-		"period": {plan.Pro, account.Unlimited, plan.Must(plan.Pro).MonthlyQuota() / 1500, 1500},
+		"day":    {plan: plan.Enterprise, daily: 2000 * units, units: units, most: 2000, refused: "door_key_day"},
+		"period": {plan: plan.Pro, daily: account.Unlimited, units: plan.Must(plan.Pro).MonthlyQuota() / 1500, most: 1500, refused: "plan_quota"},
+		"key's monthly cap": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: most, refused: "key_budget", fence: func(b *bundle, h *holder) error {
+			_, err := b.fences.ConfigureKey(b.ctx, h.key.ID, account.Settings{MonthlyCap: &limit}, author)
+			return err
+		}},
+		"key's cap of a service": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: most, refused: "service_cap", fence: func(b *bundle, h *holder) error {
+			_, err := b.fences.ConfigureKey(b.ctx, h.key.ID, capped, author)
+			return err
+		}},
+		"account's cap of a service": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: most, refused: "service_cap", fence: func(b *bundle, h *holder) error {
+			_, err := b.fences.ConfigureAccount(b.ctx, h.account.ID, capped, author)
+			return err
+		}},
+		// The quota ends within a call and so does the first pack: both calls are split.
+		"packs": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: most, refused: "plan_quota", fence: func(b *bundle, h *holder) error {
+			return b.quotaAndPacks(h, units*most/3+units/2, units*most/3, units*most/3-units/2)
+		}},
+		"packs alone": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: most, refused: "plan_quota", fence: func(b *bundle, h *holder) error {
+			return b.quotaAndPacks(h, 0, units*most/2+1, units*most/2-1)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			processes := []*bundle{b, b.another(t)}
 			h := b.holder(t, tt.plan, tt.daily)
+			if tt.fence != nil {
+				if err := tt.fence(b, h); err != nil {
+					t.Fatal(err)
+				}
+			}
 			var admitted, refused atomic.Int64
 			var load, trouble sync.WaitGroup
 			done := make(chan struct{})
@@ -118,10 +149,14 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 				})
 			}
 			tag := fmt.Sprintf("{u%04d}:", account.Shard(h.account.ID))
-			kinds := []string{"cfg:*", "key:*", "day:*", "ap:*"}
+			losses := [][]string{
+				{"cfg:*"}, {"key:*"}, {"day:*", "ap:*", "kp:*", "pk:*"}, {"cfg:*", "key:*", "day:*", "ap:*", "kp:*", "pk:*"},
+			}
 			loop(func(n int) {
-				for _, name := range b.rdb.Keys(b.ctx, tag+kinds[n%len(kinds)]).Val() {
-					b.rdb.Del(b.ctx, name)
+				for _, kind := range losses[n%len(losses)] {
+					for _, name := range b.rdb.Keys(b.ctx, tag+kind).Val() {
+						b.rdb.Del(b.ctx, name)
+					}
 				}
 				waitAdmissions(b.ctx, &admitted, 20)
 			})
@@ -138,8 +173,11 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 						case a.Admitted:
 							admitted.Add(1)
 						case a.Refused == "rate_window":
-						default:
+						case a.Refused == tt.refused:
 							refused.Add(1)
+						default:
+							t.Errorf("refused for %s, want %s", a.Refused, tt.refused)
+							return
 						}
 					}
 				})
@@ -156,6 +194,24 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// quotaAndPacks gives an account a quota and packs of these sizes.
+func (b *bundle) quotaAndPacks(h *holder, quota plan.Units, packs ...plan.Units) error {
+	c := account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1_000_000, Per: time.Second}}
+	if _, err := b.fences.SetEnterprise(b.ctx, h.account.ID, c, author); err != nil {
+		return err
+	}
+	for i, units := range packs {
+		p := account.Pack{ID: account.NewPackID(), Units: units, Expires: time.Now().AddDate(1, 0, i)}
+		_, _, err := b.fences.GrantPack(b.ctx, store.Pack{
+			Pack: p, Account: h.account.ID, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: time.Now(),
+		}, author)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // waitAdmissions lets some calls pass between two losses, so that the load goes on; not for ever, for at the end there are none.
