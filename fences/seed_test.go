@@ -166,7 +166,7 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 				p := processes[i%2]
 				s := p.identify(t, h)
 				load.Go(func() {
-					for refused.Load() < 100 && b.ctx.Err() == nil {
+					for refused.Load() < 100 && admitted.Load() < 2*tt.most && b.ctx.Err() == nil {
 						_, a, err := p.fences.Admit(b.ctx, s, charge(tt.units))
 						switch {
 						case err != nil: // a load that gave up; the call was not admitted
