@@ -60,7 +60,7 @@ type rig struct {
 	stop        chan struct{} // closed when the load is to end
 	load        sync.WaitGroup
 	clockOff    time.Duration // of Redis' clock
-	// outages are when the meter did not answer, or its replies were lost.
+	// outages are when the meter did not answer, its replies were lost, or it could not be loaded.
 	outages []outage
 	// atEnd is to be checked when everything is in PostgreSQL.
 	atEnd []func()

@@ -81,11 +81,11 @@ func killAnything(r *rig) {
 	}
 }
 
-// outage notes that the meter is away from now until some time after the function that it gives is called: replies have three
-// seconds.
+// outage notes that the meter, or the record from which it is loaded, is away from now until some time after the function that it gives is
+// called: replies have three seconds, loads five.
 func (r *rig) outage() (over func()) {
 	from := time.Now()
-	return func() { r.outages = append(r.outages, outage{from, time.Now().Add(4 * time.Second)}) }
+	return func() { r.outages = append(r.outages, outage{from, time.Now().Add(6 * time.Second)}) }
 }
 
 // killRedis ends Redis, which keeps every write that it acknowledged.
@@ -111,6 +111,7 @@ func hangRedis(r *rig) {
 // stopPostgres stops PostgreSQL at once, in the middle of whatever it does.
 func stopPostgres(r *rig) {
 	r.t.Helper()
+	defer r.outage()()
 	r.postgres.Stop(r.t)
 	r.pause(200*time.Millisecond, 2*time.Second)
 	r.postgres.Start(r.t)

@@ -91,7 +91,7 @@ type tally struct {
 	trouble []error
 }
 
-// outage is a time in which the meter did not answer, on this machine's clock.
+// outage is a time in which the meter did not answer, or could not be loaded, on this machine's clock.
 type outage struct{ from, to time.Time }
 
 func (o outage) met(e *entry) bool {
