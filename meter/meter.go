@@ -78,8 +78,31 @@ func OpenTLS(ctx context.Context, address string, certificates redisconn.Certifi
 	return New(ctx, rdb)
 }
 
+// OpenLater is OpenTLS for who can do without Redis for a while: it does not look whether Redis answers. What needs it fails until it does, and
+// sends its script along the first time.
+func OpenLater(address string, certificates redisconn.Certificates) (*Meter, error) {
+	where, err := redisconn.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("REDIS_URL %w", err)
+	}
+	rdb, err := redisconn.Open(where, certificates)
+	if err != nil {
+		return nil, err
+	}
+	return over(rdb), nil
+}
+
 // New makes a meter over a client of package redisconn, or another that sends nothing twice by itself. The meter owns it from then on.
 func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
+	m := over(rdb)
+	if err := m.loadScripts(ctx); err != nil {
+		_ = m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func over(rdb redis.UniversalClient) *Meter {
 	m := &Meter{
 		rdb:    rdb,
 		admit:  redis.NewScript(admitSource),
@@ -91,16 +114,12 @@ func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 		take:   redis.NewScript(takeSource),
 		give:   redis.NewScript(giveSource),
 	}
-	if err := m.loadScripts(ctx); err != nil {
-		_ = rdb.Close()
-		return nil, err
-	}
 	if cluster, ok := rdb.(*redis.ClusterClient); ok {
 		m.lanes = newSpread(cluster, &m.pipelines)
 	} else {
 		m.lanes = startLanes(rdb, &m.pipelines)
 	}
-	return m, nil
+	return m
 }
 
 // Close answers what is under way or queued, refuses what comes later, and closes the connection. Closing again does nothing.

@@ -89,6 +89,21 @@ func (s *Store) ListKeys(ctx context.Context, id account.ID) ([]Key, error) {
 	return keys, nil
 }
 
+// ListKeysByPrefix reads up to limit keys whose shown prefix is this, oldest first.
+func (s *Store) ListKeysByPrefix(ctx context.Context, prefix string, limit int) ([]Key, error) {
+	rows, err := s.queries().ListKeysByPrefix(ctx, db.ListKeysByPrefixParams{Prefix: prefix, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list keys by prefix: %w", err)
+	}
+	keys := make([]Key, len(rows))
+	for i, row := range rows {
+		if keys[i], err = keyOf(row); err != nil {
+			return nil, fmt.Errorf("list keys by prefix: %w", err)
+		}
+	}
+	return keys, nil
+}
+
 func insertKey(k NewKey) db.InsertKeyParams {
 	p := db.InsertKeyParams{
 		ID: k.ID.UUID, AccountID: k.Account.UUID, Digest: k.Digest, Prefix: k.Prefix, Name: k.Name, Door: string(k.Door),

@@ -138,6 +138,38 @@ func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]AuditLo
 	return items, nil
 }
 
+const listLastKeyChanges = `-- name: ListLastKeyChanges :many
+SELECT key_id::uuid AS key_id, max(at)::timestamptz AS at
+FROM audit_log
+WHERE account_id = $1 AND key_id IS NOT NULL
+GROUP BY key_id
+`
+
+type ListLastKeyChangesRow struct {
+	KeyID uuid.UUID
+	At    time.Time
+}
+
+func (q *Queries) ListLastKeyChanges(ctx context.Context, account uuid.UUID) ([]ListLastKeyChangesRow, error) {
+	rows, err := q.db.Query(ctx, listLastKeyChanges, account)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLastKeyChangesRow
+	for rows.Next() {
+		var i ListLastKeyChangesRow
+		if err := rows.Scan(&i.KeyID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listPushes = `-- name: ListPushes :many
 SELECT account_id, key_id, version, pushed, since
 FROM fence_pushes
@@ -173,6 +205,45 @@ func (q *Queries) ListPushes(ctx context.Context, arg ListPushesParams) ([]ListP
 			&i.KeyID,
 			&i.Version,
 			&i.Pushed,
+			&i.Since,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPushesOf = `-- name: ListPushesOf :many
+SELECT account_id, key_id, version, since
+FROM fence_pushes
+WHERE account_id = $1 AND pushed < version
+ORDER BY since, key_id
+`
+
+type ListPushesOfRow struct {
+	AccountID uuid.UUID
+	KeyID     uuid.UUID
+	Version   int64
+	Since     time.Time
+}
+
+func (q *Queries) ListPushesOf(ctx context.Context, account uuid.UUID) ([]ListPushesOfRow, error) {
+	rows, err := q.db.Query(ctx, listPushesOf, account)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListPushesOfRow
+	for rows.Next() {
+		var i ListPushesOfRow
+		if err := rows.Scan(
+			&i.AccountID,
+			&i.KeyID,
+			&i.Version,
 			&i.Since,
 		); err != nil {
 			return nil, err

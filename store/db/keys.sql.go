@@ -156,6 +156,55 @@ func (q *Queries) ListKeys(ctx context.Context, accountID uuid.UUID) ([]Key, err
 	return items, nil
 }
 
+const listKeysByPrefix = `-- name: ListKeysByPrefix :many
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+FROM keys
+WHERE prefix = $1
+ORDER BY created_at, id
+LIMIT $2
+`
+
+type ListKeysByPrefixParams struct {
+	Prefix string
+	Most   int32
+}
+
+func (q *Queries) ListKeysByPrefix(ctx context.Context, arg ListKeysByPrefixParams) ([]Key, error) {
+	rows, err := q.db.Query(ctx, listKeysByPrefix, arg.Prefix, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Key
+	for rows.Next() {
+		var i Key
+		if err := rows.Scan(
+			&i.ID,
+			&i.AccountID,
+			&i.Digest,
+			&i.Prefix,
+			&i.Name,
+			&i.Door,
+			&i.Status,
+			&i.DailyUnits,
+			&i.Version,
+			&i.CreatedAt,
+			&i.RevokedAt,
+			&i.LastUsedAt,
+			&i.MonthlyCap,
+			&i.ServicesOff,
+			&i.ServiceCaps,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockKey = `-- name: LockKey :one
 SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
 FROM keys

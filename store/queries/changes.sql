@@ -37,3 +37,15 @@ FROM fence_pushes
 WHERE due_at <= now() - make_interval(secs => sqlc.arg(older_seconds)::double precision)
 ORDER BY due_at, account_id, key_id
 LIMIT sqlc.arg(most);
+
+-- name: ListPushesOf :many
+SELECT account_id, key_id, version, since
+FROM fence_pushes
+WHERE account_id = sqlc.arg(account) AND pushed < version
+ORDER BY since, key_id;
+
+-- name: ListLastKeyChanges :many
+SELECT key_id::uuid AS key_id, max(at)::timestamptz AS at
+FROM audit_log
+WHERE account_id = sqlc.arg(account) AND key_id IS NOT NULL
+GROUP BY key_id;

@@ -32,3 +32,10 @@ SET status = sqlc.arg(status), revoked_at = CASE WHEN sqlc.arg(status) = 'revoke
     monthly_cap = sqlc.narg(monthly_cap), services_off = sqlc.arg(services_off), service_caps = sqlc.arg(service_caps), version = version + 1
 WHERE id = sqlc.arg(id)
 RETURNING *;
+
+-- name: ListKeysByPrefix :many
+SELECT *
+FROM keys
+WHERE prefix = sqlc.arg(prefix)
+ORDER BY created_at, id
+LIMIT sqlc.arg(most);

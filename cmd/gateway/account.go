@@ -1,0 +1,292 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// notInForce is the exit code of a change that is saved and that the meter could not be told of.
+const notInForce = 3
+
+func opsAccountCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "account",
+		Short: "Look at an account and its fences, or change it",
+		Long: `gateway ops account shows accounts and changes them. Units are whole ones.
+
+Each change is written with a line of the audit log (who, when, why), then put in force for every process, and only then
+answered. Exit codes: 0 when it is in force, 1 when it was refused, 3 when it is saved but Redis could not be told: a worker
+does so as soon as Redis answers.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(accountShowCommand(), statusCommand(account.Suspended), statusCommand(account.Active), setPlanCommand(),
+		grantPackCommand(), setEnterpriseCommand())
+	return cmd
+}
+
+func accountShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show an account with its fences, packs, keys and last changes",
+		Long: `gateway ops account show ID shows an account. ID is its own id, that of one of its keys, or the first 12 characters of one.
+
+USED counts every call until now; REQUESTS are those that are in PostgreSQL, which is all until COMPLETE UNTIL.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			wire.LogRedis(quiet)
+			cfg, err := config.FromEnvironment(config.OpsRecord)
+			if err != nil {
+				return err
+			}
+			v, err := wire.OpsAccount(cmd.Context(), cfg, args[0])
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = writeJSON(cmd.OutOrStdout(), v)
+			} else {
+				err = writeAccount(cmd.OutOrStdout(), &v)
+			}
+			if err == nil && v.MeterError != "" {
+				err = fmt.Errorf("REDIS_URL: Redis cannot be used, so what fences and packs have left is not shown: %s", v.MeterError)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+// change is a change of an account that is understood and not made yet. It gives what to say when it is in force.
+type change func(context.Context, *fences.Fences, store.Account, store.Author) (said string, err error)
+
+// changeCommand makes a command of a change; parse refuses what is wrong before anything is connected.
+func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)) *cobra.Command {
+	var reason string
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := account.ParseID(args[0])
+		if err != nil {
+			return fmt.Errorf("the id of an account is like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q; gateway ops account show finds one by a key", shortened(args[0]))
+		}
+		made, err := parse(args[1:])
+		if err != nil {
+			return err
+		}
+		why, err := text("--reason", reason, 500)
+		if err != nil {
+			return err
+		}
+		wire.LogRedis(quiet)
+		cfg, err := config.FromEnvironment(config.OpsRecord)
+		if err != nil {
+			return err
+		}
+		var said string
+		by := store.Author{Actor: operator(), Origin: "ops", Reason: why}
+		changed, err := wire.OpsChangeAccount(cmd.Context(), cfg, id, func(ctx context.Context, f *fences.Fences, before store.Account) (err error) {
+			said, err = made(ctx, f, before, by)
+			return err
+		})
+		switch {
+		case errors.Is(err, wire.ErrNotInForce):
+			return coded{err, notInForce}
+		case err != nil:
+			return err
+		case !changed:
+			said += "; it was so before, and nothing changed"
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "account %s %s\n", id, said)
+		return err
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit log; required")
+	return cmd
+}
+
+// text reads a word of the operator's that has to be there and is kept.
+func text(name, value string, most int) (string, error) {
+	value = strings.TrimSpace(value)
+	switch {
+	case value == "":
+		return "", fmt.Errorf("%s is missing: say in some words what the change is for", name)
+	case len([]rune(value)) > most:
+		return "", fmt.Errorf("%s may have %d characters", name, most)
+	case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return "", fmt.Errorf("%s must be one line of printable characters", name)
+	}
+	return value, nil
+}
+
+func statusCommand(to account.Status) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "suspend ID --reason WHY", Short: "Refuse every call of an account, from the answer on",
+		Args: cobra.ExactArgs(1),
+	}
+	if to == account.Active {
+		cmd.Use, cmd.Short = "resume ID --reason WHY", "Admit a suspended account again"
+	}
+	return changeCommand(cmd, func([]string) (change, error) {
+		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+			a, err := f.SetStatus(ctx, before.ID, to, by)
+			return "is " + string(a.Status), err
+		}, nil
+	})
+}
+
+func setPlanCommand() *cobra.Command {
+	var keys []string
+	for _, p := range plan.All() {
+		if p.Key != plan.Enterprise {
+			keys = append(keys, p.Key)
+		}
+	}
+	known := strings.Join(keys, ", ")
+	return changeCommand(&cobra.Command{
+		Use:   "set-plan ID PLAN --reason WHY",
+		Short: "Move an account to a plan",
+		Long: `gateway ops account set-plan moves an account to a plan: ` + known + `.
+The period goes on, with what was used of it. Figures of a contract end; set-enterprise begins one.`,
+		Args: cobra.ExactArgs(2),
+	}, func(args []string) (change, error) {
+		if args[0] == plan.Enterprise {
+			return nil, errors.New("enterprise needs the figures of its contract: gateway ops account set-enterprise")
+		}
+		to, ok := plan.Lookup(args[0])
+		if !ok {
+			return nil, fmt.Errorf("there is no plan %q; plans are %s", shortened(args[0]), known)
+		}
+		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+			if to.Key == plan.Door1 && before.Kind != store.KindDoor {
+				return "", fault.New(fault.FieldRefused, "the plan %s is for anonymous keys, whose day bounds them; this is a %s account", to.Key, before.Kind)
+			}
+			a, err := f.SetPlan(ctx, before.ID, to, by)
+			return "is on plan " + a.Plan, err
+		}, nil
+	})
+}
+
+func grantPackCommand() *cobra.Command {
+	var size, origin string
+	cmd := changeCommand(&cobra.Command{
+		Use:   "grant-pack ID --size s|m|l [--origin TEXT] --reason WHY",
+		Short: "Grant a pack of units for twelve months",
+		Long: `gateway ops account grant-pack grants a pack, which is drawn after the plan's quota for twelve months.
+
+--origin says what it is granted for; one pack is granted for each, so repeating a command with the same origin grants
+nothing more. Without it every command grants one more, under an origin of its own.`,
+		Args: cobra.ExactArgs(1),
+	}, func([]string) (change, error) {
+		sold, ok := plan.FindPack(size)
+		if !ok {
+			return nil, fmt.Errorf("--size must be s, m or l, not %q", shortened(size))
+		}
+		cause, err := text("--origin", cmp.Or(origin, "ops:"+uuid.Must(uuid.NewV7()).String()), 200)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+			now := time.Now().UTC().Truncate(time.Microsecond)
+			p, fresh, err := f.GrantPack(ctx, store.Pack{
+				Pack:    account.Pack{ID: account.NewPackID(), Units: sold.Units, Expires: sold.Expires(now)},
+				Account: before.ID, Kind: sold.Key, Origin: cause, GrantedAt: now,
+			}, by)
+			said := "was granted"
+			if !fresh {
+				said = "has been granted, on " + p.GrantedAt.Format(time.DateOnly) + ","
+			}
+			said += fmt.Sprintf(" %s %s: %s units until %s, origin %s", p.Kind, p.ID, p.Units.Grouped(), p.Expires.Format(time.DateOnly), p.Origin)
+			if terms, unknown := before.Terms(); unknown == nil && !terms.DrawsPacks() {
+				said += "; it is not drawn on plan " + before.Plan + ", where no quota refuses"
+			}
+			return said, err
+		}, nil
+	})
+	cmd.Flags().StringVar(&size, "size", "", "s, m or l; required")
+	cmd.Flags().StringVar(&origin, "origin", "", "what it is granted for, once; a fresh one when left out")
+	return cmd
+}
+
+func setEnterpriseCommand() *cobra.Command {
+	var quota, rate, per string
+	cmd := changeCommand(&cobra.Command{
+		Use:   "set-enterprise ID --quota N|unlimited --rate N --per DURATION --reason WHY",
+		Short: "Put an account on the Enterprise plan with the figures of its contract",
+		Long: `gateway ops account set-enterprise puts an account on the Enterprise plan with a contract's quota, in whole units a period,
+and its rate window: so many requests per 1s, 1m, 15m or any other time up to an hour.`,
+		Args: cobra.ExactArgs(1),
+	}, func([]string) (change, error) {
+		c, err := contract(quota, rate, per)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+			a, err := f.SetEnterprise(ctx, before.ID, c, by)
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprintf("is on plan %s: %s, %s requests per %s", a.Plan, quotaWords(c.Quota), plan.Group(fmt.Sprint(c.Rate.Limit)), duration(c.Rate.Per)), nil
+		}, nil
+	})
+	cmd.Flags().StringVar(&quota, "quota", "", "whole units of a period, or unlimited; required")
+	cmd.Flags().StringVar(&rate, "rate", "", "requests of the rate window; required")
+	cmd.Flags().StringVar(&per, "per", "", "length of the rate window, like 1s, 1m or 15m; required")
+	return cmd
+}
+
+// maxRequests is more than any window is sold with.
+const maxRequests = 1_000_000_000
+
+// contract reads the figures of a contract.
+func contract(quota, rate, per string) (account.Custom, error) {
+	c := account.Custom{Quota: account.Unlimited}
+	if quota != "unlimited" {
+		units, ok := whole(quota, int64(account.MaxCap/plan.Unit))
+		if !ok {
+			return c, fmt.Errorf("--quota must be whole units from 0 to %s, without commas, or unlimited, not %q", account.MaxCap.Grouped(), shortened(quota))
+		}
+		c.Quota = plan.Units(units) * plan.Unit
+	}
+	requests, ok := whole(rate, maxRequests)
+	if !ok || requests == 0 {
+		return c, fmt.Errorf("--rate must be requests from 1 to %s, without commas, not %q", plan.Group(fmt.Sprint(maxRequests)), shortened(rate))
+	}
+	length, err := time.ParseDuration(per)
+	if err != nil {
+		return c, fmt.Errorf("--per must be a time from 1s to 1h, like 1s, 1m or 15m, not %q", shortened(per))
+	}
+	c.Rate = account.RateWindow{Limit: requests, Per: length}
+	if refusal := c.Check(); refusal != nil {
+		return c, errors.New(refusal.Message)
+	}
+	return c, nil
+}
+
+// whole reads a number of digits alone.
+func whole(text string, most int64) (int64, bool) {
+	const longest = 18 // digits that fit for sure
+	if text == "" || len(text) > longest || strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
+		return 0, false
+	}
+	var n int64
+	for _, digit := range []byte(text) {
+		n = n*10 + int64(digit-'0')
+	}
+	return n, n <= most
+}
