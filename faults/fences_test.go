@@ -159,7 +159,7 @@ func flushAll(r *rig) {
 		r.pause(100*time.Millisecond, 200*time.Millisecond)
 		return len(r.lines()) > 0
 	}, "some usage is in PostgreSQL")
-	r.pause(0, 3*time.Second)
+	r.pause(0, time.Second)
 	before, begun := r.lines(), time.Now()
 	if err := r.rdb.FlushAll(r.t.Context()).Err(); err != nil {
 		r.t.Fatal(err)

@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	if !*long {
+		// The groups mostly wait, for slots that end and for processes that start.
+		if err := flag.Set("test.parallel", "3"); err != nil {
+			panic(err)
+		}
+	}
 	if *seed == 0 {
 		*seed = rand.Uint64() //nolint:gosec // moments, no secret
 	}

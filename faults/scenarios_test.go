@@ -119,7 +119,7 @@ func TestEverythingTogetherBalances(t *testing.T) {
 func (r *rig) strike(s scenario) {
 	r.t.Helper()
 	begun := time.Now()
-	r.pause(200*time.Millisecond, time.Second)
+	r.pause(100*time.Millisecond, 500*time.Millisecond)
 	s.strike(r)
 	r.t.Logf("%s: %s", s.name, time.Since(begun).Round(10*time.Millisecond))
 }
