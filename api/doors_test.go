@@ -52,7 +52,7 @@ func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 	}{
 		"the month is used up": {
 			close:  func(g *gateway, _ string) { g.spend("*:ap:*", "u", 1_000_000*plan.Unit) },
-			status: http.StatusTooManyRequests, code: -32007, door: "new_key", do: []string{"another key", " s, until the month ends", " 1000000 units"}, where: "POST /keys",
+			status: http.StatusTooManyRequests, code: -32007, door: "new_key", do: []string{"another key", " s, until the month ends"}, where: "POST /keys",
 		},
 		"the key's cap is used up": {
 			close:  func(g *gateway, key string) { g.fence(key, account.Settings{MonthlyCap: &one}, false) },

@@ -32,7 +32,7 @@ func nextDoor(c *call, f *fault.Error) map[string]string {
 	case fault.DoorKeyDay:
 		return anotherKey("or " + wait + "until 00:00 UTC, when this key has " + limit(f) + " units again.")
 	case fault.PlanQuota:
-		return anotherKey("or " + wait + "until the month ends, when this key has " + limit(f) + " units again.")
+		return anotherKey("or " + wait + "until the month ends, when this key has the units of a new one.")
 	case fault.KeyBudget:
 		return anotherKey("or " + wait + "until the month ends, when this key's own cap has " + limit(f) + " units again.")
 	case fault.ServiceCap:
