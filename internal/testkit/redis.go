@@ -72,6 +72,7 @@ func (r *RedisServer) launch(t testing.TB) {
 	t.Cleanup(func() {
 		if r.process != nil {
 			_ = r.process.Kill()
+			r.sweepClock()
 		}
 	})
 	// Another program may take a port between the choice and the start.
@@ -110,6 +111,7 @@ func (r *RedisServer) Kill(t testing.TB) {
 	if err := r.process.Kill(); err != nil {
 		t.Fatal(err)
 	}
+	r.sweepClock()
 }
 
 // Stop ends the server in order.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -34,6 +35,16 @@ func (r *RedisServer) SetClock(t testing.TB, off time.Duration) {
 	}
 	if err := os.Rename(name+".new", name); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// sweepClock removes what libfaketime leaves in shared memory when its process is killed: processes that it would be shared with do not exist.
+func (r *RedisServer) sweepClock() {
+	if !r.ownClock {
+		return
+	}
+	for _, name := range []string{"/dev/shm/faketime_shm_", "/dev/shm/sem.faketime_sem_"} {
+		_ = os.Remove(name + strconv.Itoa(r.process.PID()))
 	}
 }
 
