@@ -97,12 +97,16 @@ func (f *Fences) RevokeKey(ctx context.Context, id account.KeyID, by store.Autho
 
 // ConfigureKey changes the monthly cap, the service switches and the service caps of a key, never to be wider than its account's.
 func (f *Fences) ConfigureKey(ctx context.Context, id account.KeyID, s account.Settings, by store.Author) (store.Key, error) {
+	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
+	if err != nil {
+		at = f.now() // the change is saved all the same, and the meter goes by its own
+	}
 	return f.changeKey(ctx, id, "configure_key", by, func(k *store.Key, owner store.Account) error {
-		around, err := f.around(&owner)
+		most, err := around(&owner, at)
 		if err != nil {
 			return err
 		}
-		limit, services, refusal := s.ForKey(k.MonthlyCap, k.Services, around)
+		limit, services, refusal := s.ForKey(k.MonthlyCap, k.Services, most)
 		if refusal != nil {
 			return refusal
 		}
@@ -111,8 +115,8 @@ func (f *Fences) ConfigureKey(ctx context.Context, id account.KeyID, s account.S
 	})
 }
 
-// around is what fences of an account's keys may have at most: what a period includes, and the packs that can be drawn.
-func (f *Fences) around(owner *store.Account) (account.Around, error) {
+// around is what fences of an account's keys may have at most: what a period includes, and the packs that can be drawn at that time.
+func around(owner *store.Account, at time.Time) (account.Around, error) {
 	terms, err := owner.Terms()
 	if err != nil {
 		return account.Around{}, err
@@ -122,7 +126,7 @@ func (f *Fences) around(owner *store.Account) (account.Around, error) {
 		return a, nil
 	}
 	for _, p := range owner.Packs {
-		if f.now().Before(p.Expires) {
+		if at.Before(p.Expires) {
 			a.Allowance += min(p.Units, account.MaxCap-a.Allowance) // no cap is larger
 		}
 	}

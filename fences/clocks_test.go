@@ -87,3 +87,18 @@ func TestHostsWhoseClocksDifferAdmitRefuseAndRecordTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestCapsOfKeysFollowTheMetersClock(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now := b.now(t)
+	for name, off := range map[string]time.Duration{"slow": -10 * time.Minute, "fast": 10 * time.Minute} {
+		host := b.on(t, func() time.Time { return time.Now().Add(off) })
+		h := b.holder(t, plan.Enterprise, account.Unlimited)
+		host.contract(t, h, 2*plan.Unit, now.Add(time.Hour))
+		host.grant(t, h, 3*plan.Unit, now.Add(5*time.Minute)) // not expired by Redis' clock
+		if _, err := host.fences.ConfigureKey(b.ctx, h.key.ID, settings(t, `{"monthly_request_cap":5}`), author); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
