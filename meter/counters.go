@@ -54,19 +54,31 @@ func place(id account.ID, c *account.Counter) (name, field string) {
 // Read it before the figures for Seed are.
 func (m *Meter) Epoch(ctx context.Context, id account.ID) (int64, error) {
 	name := accountTag(id) + "epoch"
-	n, err := m.rdb.Get(ctx, name).Int64()
-	if errors.Is(err, redis.Nil) {
+	for range epochTries {
+		n, err := m.rdb.Get(ctx, name).Int64()
+		if err == nil {
+			return n, nil
+		}
+		if !errors.Is(err, redis.Nil) {
+			return 0, fmt.Errorf("read the flush epoch: %w", err)
+		}
 		// A shard begins anywhere: were the first epoch the same after every loss, what was read before one could be taken for news.
-		if err := m.rdb.SetNX(ctx, name, firstEpoch(), 0).Err(); err != nil {
+		first := firstEpoch()
+		begun, err := m.rdb.SetNX(ctx, name, first, 0).Result()
+		if err != nil {
 			return 0, fmt.Errorf("begin the flush epoch: %w", err)
 		}
-		n, err = m.rdb.Get(ctx, name).Int64()
+		if begun {
+			return first, nil // also when a drop has ended it by now: whoever comes with it reads again
+		}
 	}
-	if err != nil {
-		return 0, fmt.Errorf("read the flush epoch: %w", err)
-	}
-	return n, nil
+	return 0, errEpochGone
 }
+
+// epochTries is how often somebody else may begin an epoch, and a drop end it, before it is read.
+const epochTries = 5
+
+var errEpochGone = errors.New("read the flush epoch: drops of flushed usage end it faster than it is read")
 
 // Figure is what a counter is to begin with.
 type Figure struct {
