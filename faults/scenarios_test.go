@@ -64,6 +64,9 @@ var groups = []struct {
 
 func TestBooksBalance(t *testing.T) {
 	t.Parallel()
+	if *long {
+		t.Run("everything together", everythingTogether)
+	}
 	for _, g := range groups {
 		if !*long {
 			t.Run(g.name, func(t *testing.T) {
@@ -99,12 +102,9 @@ func TestBooksBalance(t *testing.T) {
 	}
 }
 
-// TestEverythingTogetherBalances lets one load live through all of it, but for the loss of everything.
-func TestEverythingTogetherBalances(t *testing.T) {
+// everythingTogether lets one load live through all of it, but for the loss of everything.
+func everythingTogether(t *testing.T) {
 	t.Parallel()
-	if !*long {
-		return // the short form of TestBooksBalance is that, in two parts
-	}
 	r := newRig(t, needs{ownPostgres: true, clock: true})
 	all := slices.Concat(groups[0].scenarios, groups[1].scenarios)
 	r.begin()
