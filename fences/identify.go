@@ -18,8 +18,9 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// How identities are remembered. A known one is read again after a minute, so that a change of plan reaches the choice of supply;
-// when that fails, it is good for some seconds more, again and again: a record that is away must not take known keys with it.
+// How identities are remembered. A known one is read again after a minute, so that what it says of door and plan is not old for long (what
+// holds for a call, supply among it, is the meter's to say); when that fails, it is good for some seconds more, again and again: a record
+// that is away must not take known keys with it.
 // Status and allowances are not cached here at all. An unknown digest is asked for once in a while, and by one network address
 // only so often: a well-formed key that does not exist costs a query.
 const (
