@@ -68,3 +68,14 @@ func (s secret) Digest(h *Hasher) Digest {
 	h.states.Put(state)
 	return sum
 }
+
+// derive gives 32 bytes that follow from a label, a plaintext and the pepper. A label ends with a byte that no plaintext has, so that what is
+// derived is never the digest of anything.
+func (h *Hasher) derive(label string, s secret) []byte {
+	state := h.states.Get().(*hashState) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	defer h.states.Put(state)
+	state.mac.Reset()
+	_, _ = state.mac.Write([]byte(label)) // a hash never fails to write
+	_, _ = state.mac.Write(s.text[:s.length])
+	return state.mac.Sum(nil)
+}

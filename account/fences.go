@@ -83,6 +83,7 @@ type KeyFences struct {
 type Identity struct {
 	Key     KeyID
 	Account ID
+	Agent   AgentID // zero when it is no agent's key
 	Door    Door
 	Plan    string
 	Supply  plan.Supply

@@ -14,6 +14,18 @@ type ID struct{ uuid.UUID }
 // KeyID names an API key (UUIDv7). It is not a secret and not the key.
 type KeyID struct{ uuid.UUID }
 
+// AgentID names an agent of an account (UUIDv7).
+type AgentID struct{ uuid.UUID }
+
+// UserID names a person who signs in (UUIDv7).
+type UserID struct{ uuid.UUID }
+
+// NewAgentID makes an agent id.
+func NewAgentID() AgentID { return AgentID{uuid.Must(uuid.NewV7())} }
+
+// NewUserID makes a user id.
+func NewUserID() UserID { return UserID{uuid.Must(uuid.NewV7())} }
+
 // NewID makes an account id.
 func NewID() ID { return ID{uuid.Must(uuid.NewV7())} }
 
@@ -43,6 +55,12 @@ func (id ID) IsZero() bool { return id.UUID == uuid.Nil }
 
 // IsZero says whether the id names nothing.
 func (id KeyID) IsZero() bool { return id.UUID == uuid.Nil }
+
+// IsZero says whether the id names nothing.
+func (id AgentID) IsZero() bool { return id.UUID == uuid.Nil }
+
+// IsZero says whether the id names nothing.
+func (id UserID) IsZero() bool { return id.UUID == uuid.Nil }
 
 // parseCanonical refuses the braces, URN and bare forms that uuid.Parse also takes, so that one id has one spelling.
 func parseCanonical(s string) (uuid.UUID, error) {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -52,10 +53,14 @@ func MintCredential(rand io.Reader) (Credential, error) {
 	return Credential{s}, err
 }
 
-// MintClaimCode makes a claim code out of 32 bytes of a cryptographic source.
-func MintClaimCode(rand io.Reader) (ClaimCode, error) {
-	s, err := mint(rand, claimPrefix)
-	return ClaimCode{s}, err
+// ClaimCode is the code that lets an owner adopt the key. It follows from the key and the pepper, so that whoever holds the key can be told it
+// again, and nobody else can: knowing the code gives nothing of the key.
+func (k Key) ClaimCode(h *Hasher) ClaimCode {
+	s, err := mint(bytes.NewReader(h.derive("claim code\x00", k.secret)), claimPrefix)
+	if err != nil { // 32 bytes are there
+		panic(err)
+	}
+	return ClaimCode{s}
 }
 
 // ParseKey checks prefix, length, alphabet, range and checksum, without allocating.

@@ -68,12 +68,8 @@ func TestMintedSecretsHaveTheDocumentedForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cc, err := account.MintClaimCode(bytes.NewReader(source))
-		if err != nil {
-			t.Fatal(err)
-		}
 		digits := encodeBig(new(big.Int).SetBytes(source), 43)
-		for prefix, got := range map[string]string{"cag_": k.Reveal(), "cagx_": c.Reveal(), "cagc_": cc.Reveal()} {
+		for prefix, got := range map[string]string{"cag_": k.Reveal(), "cagx_": c.Reveal()} {
 			if want := seal(prefix + digits); got != want {
 				t.Errorf("%s: %s, want %s", name, got, want)
 			}
@@ -84,9 +80,31 @@ func TestMintedSecretsHaveTheDocumentedForm(t *testing.T) {
 		if parsed, ok := account.ParseCredential([]byte(c.Reveal())); !ok || parsed != c {
 			t.Errorf("%s: the credential does not parse", name)
 		}
-		if parsed, ok := account.ParseClaimCode(cc.Reveal()); !ok || parsed != cc {
-			t.Errorf("%s: the claim code does not parse", name)
+	}
+}
+
+func TestAClaimCodeFollowsFromKeyAndPepper(t *testing.T) {
+	t.Parallel()
+	hasher := func(pepper string) *account.Hasher {
+		h, err := account.NewHasher([]byte(strings.Repeat(pepper, account.MinPepperBytes)))
+		if err != nil {
+			t.Fatal(err)
 		}
+		return h
+	}
+	key, other, h := mintKey(t), mintKey(t), hasher("p")
+	code := key.ClaimCode(h)
+	if parsed, ok := account.ParseClaimCode(code.Reveal()); !ok || parsed != code || !strings.HasPrefix(code.Reveal(), "cagc_") {
+		t.Errorf("%q is not of the form of claim codes", code.Reveal())
+	}
+	if key.ClaimCode(h) != code {
+		t.Error("the same key has two claim codes")
+	}
+	if other.ClaimCode(h) == code || key.ClaimCode(hasher("q")) == code {
+		t.Error("two keys, or two peppers, share a claim code")
+	}
+	if strings.Contains(code.Reveal(), key.Reveal()[4:20]) || code.Digest(h) == key.Digest(h) {
+		t.Error("the code gives something of its key away")
 	}
 }
 

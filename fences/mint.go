@@ -17,12 +17,12 @@ func (f *Fences) NewDoorKey(ctx context.Context, random io.Reader) (account.Key,
 	if err != nil {
 		return account.Key{}, fmt.Errorf("mint a key: %w", err)
 	}
-	digest := key.Digest(f.ids.hasher)
+	digest, claim := key.Digest(f.ids.hasher), key.ClaimCode(f.ids.hasher).Digest(f.ids.hasher)
 	_, _, err = f.store.CreateDoorKey(ctx,
 		store.NewAccount{ID: account.NewID(), Kind: store.KindDoor, Plan: plan.Door1},
 		store.NewKey{
 			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic,
-			Daily: plan.Must(plan.Door1).DailyQuota(),
+			Daily: plan.Must(plan.Door1).DailyQuota(), Claim: claim[:],
 		})
 	if err != nil {
 		return account.Key{}, err

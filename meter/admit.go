@@ -48,6 +48,10 @@ type Subject struct {
 // NewSubject prepares an identity for admission.
 func NewSubject(id account.Identity, digest account.Digest) *Subject {
 	t := accountTag(id.Account)
+	var agent string
+	if !id.Agent.IsZero() {
+		agent = id.Agent.String()
+	}
 	return &Subject{
 		Identity:   id,
 		Digest:     digest,
@@ -57,7 +61,7 @@ func NewSubject(id account.Identity, digest account.Digest) *Subject {
 		cfgKey:     t + "cfg:" + id.Account.String(),
 		keyKey:     t + "key:" + id.Key.String(),
 		windowKey:  t + "win:" + id.Account.String(),
-		linePrefix: id.Key.String() + "||",
+		linePrefix: id.Key.String() + "|" + agent + "|",
 	}
 }
 

@@ -19,6 +19,11 @@ type NewKey struct {
 	Name    string
 	Door    account.Door
 	Daily   plan.Units // allowance of a UTC day; account.Unlimited for none
+	// MonthlyCap is of each period of its account; 0 for none.
+	MonthlyCap plan.Units
+	// Claim is the digest of the code with which an owner may adopt the key; empty when nobody may.
+	Claim []byte
+	Agent account.AgentID // zero when it is no agent's key
 }
 
 // Key is a key as recorded. Version grows with every change of a fence. RevokedAt and LastUsedAt are zero when it never happened.
@@ -32,6 +37,8 @@ type Key struct {
 	Daily      plan.Units // allowance of a UTC day; account.Unlimited for none
 	MonthlyCap plan.Units // of each period of its account; 0 for no cap
 	Services   account.ServiceFences
+	Agent      account.AgentID // zero when it is no agent's key
+	Adoptable  bool            // a claim code exists that was not used
 	Version    int64
 	CreatedAt  time.Time
 	RevokedAt  time.Time
@@ -59,10 +66,14 @@ func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identi
 	if !ok {
 		return account.Identity{}, fmt.Errorf("account %s is on plan %q, which this version does not know", row.AccountID, row.Plan)
 	}
-	return account.Identity{
+	id := account.Identity{
 		Key: account.KeyID{UUID: row.KeyID}, Account: account.ID{UUID: row.AccountID},
 		Door: account.Door(row.Door), Plan: row.Plan, Supply: held.Supply,
-	}, nil
+	}
+	if row.AgentID != nil {
+		id.Agent = account.AgentID{UUID: *row.AgentID}
+	}
+	return id, nil
 }
 
 // LoadKey reads a key, or ErrNotFound.
@@ -107,10 +118,18 @@ func (s *Store) ListKeysByPrefix(ctx context.Context, prefix string, limit int) 
 func insertKey(k NewKey) db.InsertKeyParams {
 	p := db.InsertKeyParams{
 		ID: k.ID.UUID, AccountID: k.Account.UUID, Digest: k.Digest, Prefix: k.Prefix, Name: k.Name, Door: string(k.Door),
+		ClaimDigest: k.Claim,
 	}
 	if k.Daily != account.Unlimited {
 		daily := int64(k.Daily)
 		p.DailyUnits = &daily
+	}
+	if k.MonthlyCap > 0 {
+		limit := int64(k.MonthlyCap)
+		p.MonthlyCap = &limit
+	}
+	if !k.Agent.IsZero() {
+		p.AgentID = &k.Agent.UUID
 	}
 	return p
 }
@@ -127,6 +146,10 @@ func keyOf(row db.Key) (Key, error) {
 	if row.MonthlyCap != nil {
 		k.MonthlyCap = plan.Units(*row.MonthlyCap)
 	}
+	if row.AgentID != nil {
+		k.Agent = account.AgentID{UUID: *row.AgentID}
+	}
+	k.Adoptable = len(row.ClaimDigest) > 0
 	var err error
 	k.Services, err = servicesOf(row.ServicesOff, row.ServiceCaps)
 	return k, err

@@ -16,7 +16,7 @@ const bumpAccount = `-- name: BumpAccount :one
 UPDATE accounts
 SET version = version + 1
 WHERE id = $1
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
 `
 
 func (q *Queries) BumpAccount(ctx context.Context, id uuid.UUID) (Account, error) {
@@ -37,12 +37,13 @@ func (q *Queries) BumpAccount(ctx context.Context, id uuid.UUID) (Account, error
 		&i.ServicesOff,
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
+		&i.Name,
 	)
 	return i, err
 }
 
 const getAccount = `-- name: GetAccount :one
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
 FROM accounts
 WHERE id = $1
 `
@@ -65,6 +66,7 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 		&i.ServicesOff,
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
+		&i.Name,
 	)
 	return i, err
 }
@@ -72,7 +74,7 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 const insertAccount = `-- name: InsertAccount :one
 INSERT INTO accounts (id, kind, plan)
 VALUES ($1, $2, $3)
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
 `
 
 type InsertAccountParams struct {
@@ -99,12 +101,13 @@ func (q *Queries) InsertAccount(ctx context.Context, arg InsertAccountParams) (A
 		&i.ServicesOff,
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
+		&i.Name,
 	)
 	return i, err
 }
 
 const listAccountsAfter = `-- name: ListAccountsAfter :many
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
 FROM accounts
 WHERE id > $1
 ORDER BY id
@@ -140,6 +143,7 @@ func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterPa
 			&i.ServicesOff,
 			&i.ServiceCaps,
 			&i.TermsChangedAt,
+			&i.Name,
 		); err != nil {
 			return nil, err
 		}
@@ -152,7 +156,7 @@ func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterPa
 }
 
 const lockAccount = `-- name: LockAccount :one
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
 FROM accounts
 WHERE id = $1
 FOR UPDATE
@@ -176,6 +180,7 @@ func (q *Queries) LockAccount(ctx context.Context, id uuid.UUID) (Account, error
 		&i.ServicesOff,
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
+		&i.Name,
 	)
 	return i, err
 }
@@ -192,7 +197,7 @@ SET plan = $1, status = $2, cycle_anchor = $3, cycle_ends = $4,
         ELSE terms_changed_at
     END
 WHERE id = $10
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
 `
 
 type UpdateAccountFencesParams struct {
@@ -237,6 +242,7 @@ func (q *Queries) UpdateAccountFences(ctx context.Context, arg UpdateAccountFenc
 		&i.ServicesOff,
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
+		&i.Name,
 	)
 	return i, err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const getIdentity = `-- name: GetIdentity :one
-SELECT keys.id AS key_id, keys.account_id, keys.door, accounts.plan
+SELECT keys.id AS key_id, keys.account_id, keys.door, keys.agent_id, accounts.plan
 FROM keys
 JOIN accounts ON accounts.id = keys.account_id
 WHERE keys.digest = $1
@@ -22,6 +22,7 @@ type GetIdentityRow struct {
 	KeyID     uuid.UUID
 	AccountID uuid.UUID
 	Door      string
+	AgentID   *uuid.UUID
 	Plan      string
 }
 
@@ -32,13 +33,14 @@ func (q *Queries) GetIdentity(ctx context.Context, digest []byte) (GetIdentityRo
 		&i.KeyID,
 		&i.AccountID,
 		&i.Door,
+		&i.AgentID,
 		&i.Plan,
 	)
 	return i, err
 }
 
 const getKey = `-- name: GetKey :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
 FROM keys
 WHERE id = $1
 `
@@ -62,24 +64,29 @@ func (q *Queries) GetKey(ctx context.Context, id uuid.UUID) (Key, error) {
 		&i.MonthlyCap,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.ClaimDigest,
+		&i.AgentID,
 	)
 	return i, err
 }
 
 const insertKey = `-- name: InsertKey :one
-INSERT INTO keys (id, account_id, digest, prefix, name, door, daily_units)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+INSERT INTO keys (id, account_id, digest, prefix, name, door, daily_units, monthly_cap, claim_digest, agent_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
 `
 
 type InsertKeyParams struct {
-	ID         uuid.UUID
-	AccountID  uuid.UUID
-	Digest     []byte
-	Prefix     string
-	Name       string
-	Door       string
-	DailyUnits *int64
+	ID          uuid.UUID
+	AccountID   uuid.UUID
+	Digest      []byte
+	Prefix      string
+	Name        string
+	Door        string
+	DailyUnits  *int64
+	MonthlyCap  *int64
+	ClaimDigest []byte
+	AgentID     *uuid.UUID
 }
 
 func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, error) {
@@ -91,6 +98,9 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 		arg.Name,
 		arg.Door,
 		arg.DailyUnits,
+		arg.MonthlyCap,
+		arg.ClaimDigest,
+		arg.AgentID,
 	)
 	var i Key
 	err := row.Scan(
@@ -109,12 +119,14 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 		&i.MonthlyCap,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.ClaimDigest,
+		&i.AgentID,
 	)
 	return i, err
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
 FROM keys
 WHERE account_id = $1
 ORDER BY created_at, id
@@ -145,6 +157,8 @@ func (q *Queries) ListKeys(ctx context.Context, accountID uuid.UUID) ([]Key, err
 			&i.MonthlyCap,
 			&i.ServicesOff,
 			&i.ServiceCaps,
+			&i.ClaimDigest,
+			&i.AgentID,
 		); err != nil {
 			return nil, err
 		}
@@ -157,7 +171,7 @@ func (q *Queries) ListKeys(ctx context.Context, accountID uuid.UUID) ([]Key, err
 }
 
 const listKeysByPrefix = `-- name: ListKeysByPrefix :many
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
 FROM keys
 WHERE prefix = $1
 ORDER BY created_at, id
@@ -194,6 +208,8 @@ func (q *Queries) ListKeysByPrefix(ctx context.Context, arg ListKeysByPrefixPara
 			&i.MonthlyCap,
 			&i.ServicesOff,
 			&i.ServiceCaps,
+			&i.ClaimDigest,
+			&i.AgentID,
 		); err != nil {
 			return nil, err
 		}
@@ -206,7 +222,7 @@ func (q *Queries) ListKeysByPrefix(ctx context.Context, arg ListKeysByPrefixPara
 }
 
 const lockKey = `-- name: LockKey :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
 FROM keys
 WHERE id = $1
 FOR UPDATE
@@ -231,6 +247,8 @@ func (q *Queries) LockKey(ctx context.Context, id uuid.UUID) (Key, error) {
 		&i.MonthlyCap,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.ClaimDigest,
+		&i.AgentID,
 	)
 	return i, err
 }
@@ -240,7 +258,7 @@ UPDATE keys
 SET status = $1, revoked_at = CASE WHEN $1 = 'revoked' THEN coalesce(revoked_at, now()) END,
     monthly_cap = $2, services_off = $3, service_caps = $4, version = version + 1
 WHERE id = $5
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
 `
 
 type UpdateKeyFencesParams struct {
@@ -276,6 +294,8 @@ func (q *Queries) UpdateKeyFences(ctx context.Context, arg UpdateKeyFencesParams
 		&i.MonthlyCap,
 		&i.ServicesOff,
 		&i.ServiceCaps,
+		&i.ClaimDigest,
+		&i.AgentID,
 	)
 	return i, err
 }

@@ -30,6 +30,7 @@ type Account struct {
 	ServiceCaps []byte
 	// when the plan, its custom quota or the cycle changed last; null for never
 	TermsChangedAt *time.Time
+	Name           string
 }
 
 type AuditLog struct {
@@ -90,6 +91,10 @@ type Key struct {
 	MonthlyCap  *int64
 	ServicesOff []string
 	ServiceCaps []byte
+	// HMAC-SHA-256 of the code with which an owner may adopt the key; null when nobody may (any more)
+	ClaimDigest []byte
+	// the agent whose key this is; such a key sees its own usage only and manages nothing
+	AgentID *uuid.UUID
 }
 
 type Pack struct {

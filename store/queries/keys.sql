@@ -1,6 +1,6 @@
 -- name: InsertKey :one
-INSERT INTO keys (id, account_id, digest, prefix, name, door, daily_units)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO keys (id, account_id, digest, prefix, name, door, daily_units, monthly_cap, claim_digest, agent_id)
+VALUES ($1, $2, $3, $4, $5, $6, $7, sqlc.narg(monthly_cap), sqlc.narg(claim_digest), sqlc.narg(agent_id))
 RETURNING *;
 
 -- name: GetKey :one
@@ -21,7 +21,7 @@ WHERE account_id = $1
 ORDER BY created_at, id;
 
 -- name: GetIdentity :one
-SELECT keys.id AS key_id, keys.account_id, keys.door, accounts.plan
+SELECT keys.id AS key_id, keys.account_id, keys.door, keys.agent_id, accounts.plan
 FROM keys
 JOIN accounts ON accounts.id = keys.account_id
 WHERE keys.digest = $1;
