@@ -51,13 +51,16 @@ var takeSource string
 //go:embed give.lua
 var giveSource string
 
+//go:embed limit.lua
+var limitSource string
+
 // Meter is the client of the meter. It is safe for concurrent use.
 type Meter struct {
 	rdb       redis.UniversalClient
 	lanes     carrier
 	pipelines atomic.Pointer[telemetry.Pipelines]
 
-	admit, settle, push, load, seed, seal, take, give *redis.Script
+	admit, settle, push, load, seed, seal, take, give, limit *redis.Script
 }
 
 // Open connects to the Redis at address, of which package redisconn says the forms, and loads the scripts.
@@ -113,6 +116,7 @@ func over(rdb redis.UniversalClient) *Meter {
 		seal:   redis.NewScript(sealSource),
 		take:   redis.NewScript(takeSource),
 		give:   redis.NewScript(giveSource),
+		limit:  redis.NewScript(limitSource),
 	}
 	if cluster, ok := rdb.(*redis.ClusterClient); ok {
 		m.lanes = newSpread(cluster, &m.pipelines)
@@ -202,7 +206,7 @@ func (m *Meter) loadScripts(ctx context.Context) error {
 	answers := make(chan error, 1)
 	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
 		var err error
-		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.load, m.seed, m.seal, m.take, m.give, latencyScript} {
+		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.load, m.seed, m.seal, m.take, m.give, m.limit, latencyScript} {
 			if err = s.Load(ctx, r).Err(); err != nil {
 				break
 			}
