@@ -85,9 +85,18 @@ func reachesBack(result []byte) bool {
 	return ok && first < firstEpoch
 }
 
-// measureCapabilities asks for each capability whose verdict is old. What an upstream does not answer clearly keeps its last verdict,
-// and is asked again when the others are; what there was no time for is asked in the next round.
-func (c *Chain) measureCapabilities(ctx context.Context, e *Endpoint, last map[chain.Capability]Verdict, head uint64, now time.Time,
+// Times of questions about capabilities. One that is not answered clearly is asked again after unclearPause, and then after twice as long as
+// the last time, until it is as seldom as those that are.
+const (
+	capabilityTime  = time.Second // of one question
+	capabilityEvery = 30 * time.Minute
+	unclearPause    = time.Minute
+)
+
+// measureCapabilities asks for each capability whose verdict is old. Each question has a time of its own, so that one that hangs does not
+// take that of the others; what the round has no whole one left for is asked in the next. What an upstream does not answer clearly keeps its
+// last verdict. ctx is of the round; after begin is over no question begins.
+func (c *Chain) measureCapabilities(ctx, begin context.Context, e *Endpoint, last map[chain.Capability]Verdict, head uint64, now time.Time,
 ) map[chain.Capability]Verdict {
 	measured := maps.Clone(last)
 	if measured == nil {
@@ -96,20 +105,30 @@ func (c *Chain) measureCapabilities(ctx context.Context, e *Endpoint, last map[c
 	for i := range capabilityProbes {
 		p := &capabilityProbes[i]
 		v := measured[p.of]
-		if !p.on(c) || now.Sub(v.AskedAt) < capabilityEvery {
+		if !p.on(c) || now.Sub(v.AskedAt) < v.pause() {
 			continue
 		}
-		able, sure := p.ask(ctx, c, e, head)
-		if ctx.Err() != nil {
+		if begin.Err() != nil {
 			break
 		}
+		able, sure := p.ask(ctx, c, e, head)
 		v.AskedAt = now.UTC().Truncate(time.Second)
 		if sure {
-			v.Able, v.MeasuredAt = able, v.AskedAt
+			v.Able, v.MeasuredAt, v.Unclear = able, v.AskedAt, 0
+		} else {
+			v.Unclear++
 		}
 		measured[p.of] = v
 	}
 	return measured
+}
+
+// pause is how long after it was asked for a capability is asked for again.
+func (v Verdict) pause() time.Duration {
+	if v.Unclear <= 0 {
+		return capabilityEvery
+	}
+	return min(unclearPause<<min(v.Unclear-1, 5), capabilityEvery)
 }
 
 // on is whether the chain has what the probe asks for.
@@ -119,25 +138,31 @@ func (p *capabilityProbe) on(c *Chain) bool {
 
 // ask tells whether the upstream is capable, and whether it said so clearly.
 func (p *capabilityProbe) ask(ctx context.Context, c *Chain, e *Endpoint, head uint64) (able, sure bool) {
-	for _, call := range p.calls {
-		r := Request{Method: []byte(call.method), Params: []byte(call.params(c, head))}
+	for i := range p.calls {
 		e.limits.waitToProbe(ctx, e.health.now)
-		answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
-		if err != nil {
-			return false, false
-		}
-		able = answer.Error == nil && string(answer.Result) != "null" && (call.able == nil || call.able(answer.Result))
-		answer.Release()
-		switch v.meaning {
-		case isAnswer:
-		case isAbsent, isUnsupported, isMissingData, isPlan:
-			return false, true
-		default:
-			return false, false
-		}
-		if !able {
-			return false, true
+		if able, sure = p.calls[i].ask(ctx, c, e, head); !able {
+			return false, sure
 		}
 	}
 	return true, true
+}
+
+// ask asks one question, in the time that one has.
+func (q *capabilityCall) ask(ctx context.Context, c *Chain, e *Endpoint, head uint64) (able, sure bool) {
+	ctx, cancel := context.WithTimeout(ctx, capabilityTime)
+	defer cancel()
+	r := Request{Method: []byte(q.method), Params: []byte(q.params(c, head))}
+	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
+	if err != nil {
+		return false, false
+	}
+	defer answer.Release()
+	switch v.meaning {
+	case isAnswer:
+		return answer.Error == nil && string(answer.Result) != "null" && (q.able == nil || q.able(answer.Result)), true
+	case isAbsent, isUnsupported, isMissingData, isPlan:
+		return false, true
+	default:
+		return false, false
+	}
 }

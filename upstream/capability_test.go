@@ -180,6 +180,85 @@ func TestVerdictsAreMeasuredAgainAndExpire(t *testing.T) {
 	}
 }
 
+func TestACapabilityThatHangsTakesNoTimeOfTheOthers(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 1)
+	u := n.nodes[0]
+	u.On("trace_call", testkit.Result("0x"))
+	u.On("eth_getBalance", testkit.Result("0x0"))
+	u.On("debug_traceCall", testkit.Hang(nil)) // the one that is asked first
+	s := n.round().Upstreams[0]
+	if _, known := s.Capable(chain.Debug, n.clock.Now()); known || !s.Usable {
+		t.Errorf("it hangs, and debug is known (%v); usable: %v", known, s.Usable)
+	}
+	if able, known := s.Capable(chain.Trace, n.clock.Now()); !able || !known {
+		t.Errorf("the one after it: %v (%v)", able, known)
+	}
+	s = n.round().Upstreams[0] // a slow machine may need the second
+	for of, want := range map[chain.Capability]bool{chain.Simulate: false, chain.Archive: true, recentState: true, chain.Data: false} {
+		if able, known := s.Capable(of, n.clock.Now()); !known || able != want {
+			t.Errorf("%s: %v (%v), want %v", of, able, known, want)
+		}
+	}
+}
+
+func TestCapabilitiesThatHangTogetherLeaveTheNextRoundsToTheOthers(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 1)
+	u := n.nodes[0]
+	for _, method := range []string{"debug_traceCall", "trace_call", "eth_simulateV1"} {
+		u.On(method, testkit.Hang(nil))
+	}
+	u.On("eth_getBalance", testkit.Result("0x0"))
+	n.round() // has no time for all three
+	n.round()
+	s := n.round().Upstreams[0]
+	for _, of := range []chain.Capability{chain.Archive, recentState, chain.Data} {
+		if _, known := s.Capable(of, n.clock.Now()); !known {
+			t.Errorf("%s is not known after three rounds", of)
+		}
+	}
+	for _, method := range []string{"debug_traceCall", "trace_call", "eth_simulateV1"} {
+		if asked := u.Count(method); asked != 1 {
+			t.Errorf("%s was asked %d times", method, asked)
+		}
+	}
+}
+
+func TestWhatGaveNoVerdictIsAskedAgainEverMoreSeldom(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 1)
+	u := n.nodes[0]
+	u.On("debug_traceCall", testkit.TooMany(time.Second))
+	n.round()
+	for i, minutes := range []int{1, 2, 4, 8, 16, 30, 30} {
+		pause := time.Duration(minutes) * time.Minute
+		n.clock.Advance(pause - 2*blockTime)
+		n.round()
+		if asked := u.Count("debug_traceCall"); asked != i+1 {
+			t.Fatalf("asked %d times before the pause of %s was over, want %d", asked, pause, i+1)
+		}
+		n.restart(true) // pauses outlive the worker
+		n.round()
+		if asked := u.Count("debug_traceCall"); asked != i+2 {
+			t.Fatalf("asked %d times when the pause of %s was over, want %d", asked, pause, i+2)
+		}
+	}
+	u.On("debug_traceCall", testkit.Result("0x"))
+	n.clock.Advance(capabilityEvery)
+	if able, known := n.round().Upstreams[0].Capable(chain.Debug, n.clock.Now()); !able || !known {
+		t.Errorf("it answered: %v (%v)", able, known)
+	}
+	u.On("debug_traceCall", testkit.TooMany(time.Second))
+	n.clock.Advance(capabilityEvery)
+	n.round()
+	before := u.Count("debug_traceCall")
+	n.clock.Advance(unclearPause)
+	if n.round(); u.Count("debug_traceCall") != before+1 {
+		t.Error("after a verdict the pauses are to begin anew")
+	}
+}
+
 func TestAnExpiredVerdictSendsNobodyElsewhere(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)

@@ -21,7 +21,6 @@ const (
 	probeTimeout     = 3 * time.Second
 	askTimeout       = 2 * time.Second // for a question that only some rounds have
 	identityEvery    = time.Minute
-	capabilityEvery  = 30 * time.Minute
 	lagWindow        = time.Minute // an upstream further behind than the chain comes in this time is lagging
 	minLagBlocks     = 5
 	maxProbeAnswer   = 1 << 20
@@ -96,6 +95,8 @@ func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
 func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, now time.Time) UpstreamState {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
+	begin, cancelBegin := context.WithTimeout(ctx, probeTimeout-capabilityTime)
+	defer cancelBegin()
 	before, _ := last.of(e)
 	s := UpstreamState{Name: e.Name, Fingerprint: e.fingerprint, Capabilities: before.Capabilities}
 	if before.ChainIDOK {
@@ -132,7 +133,7 @@ func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, n
 		return s
 	}
 	s.Head = head
-	s.Capabilities = c.measureCapabilities(ctx, e, before.Capabilities, head, now)
+	s.Capabilities = c.measureCapabilities(ctx, begin, e, before.Capabilities, head, now)
 	return s
 }
 

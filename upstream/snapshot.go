@@ -63,9 +63,11 @@ type UpstreamState struct {
 // Verdict is whether an upstream was found to be able to do something.
 type Verdict struct {
 	Able bool `json:"able"`
-	// MeasuredAt is when the upstream last answered clearly; zero when it never did. AskedAt is when it was last asked.
+	// MeasuredAt is when the upstream last answered clearly; zero when it never did. AskedAt is when it was last asked, Unclear how often
+	// since then it gave no clear answer.
 	MeasuredAt time.Time `json:"measured_at,omitzero"`
 	AskedAt    time.Time `json:"asked_at,omitzero"`
+	Unclear    int       `json:"unclear,omitempty"`
 }
 
 // verdictLasts is how long a verdict counts after it was measured: four measurements may fail.
