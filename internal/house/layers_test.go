@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
-	flows   = []string{"fences", "audit", "flush", "relay", "toolbox", "statement", "activities", "workflows"}
+	flows   = []string{"fences", "audit", "flush", "outbox", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "migrations", "cmd/internal/wire"})
 )
@@ -56,11 +56,12 @@ var layers = []rule{
 	{"fences", join(words, outside)},
 	{"audit", join(words, []string{"store", "fences"})},
 	{"flush", join(words, []string{"meter", "store"})},
+	{"outbox", join(words, []string{"store", "notify"})},
 	{"relay", join(words, outside, []string{"fences"})},
 	{"toolbox", join(words, []string{"upstream"})},
 	{"statement", join(words, []string{"store"})},
 	// Durable work.
-	{"activities", join(words, outside, []string{"fences", "statement"})},
+	{"activities", join(words, outside, []string{"fences", "outbox", "statement"})},
 	{"workflows", join(words, []string{"activities"})},
 	// What the service can do, and its doors. The relay's own route and the keys' route are no capabilities yet, so api
 	// still reaches what they need.
@@ -98,6 +99,7 @@ var unreachable = []struct {
 	{"upstream", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"fences", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"flush", "go.temporal.io", "the record does not need Temporal"},
+	{"outbox", "go.temporal.io", "a sign-in works while Temporal is away"},
 }
 
 // vague are names that say nothing of what a package owns.

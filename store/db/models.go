@@ -97,6 +97,27 @@ type Key struct {
 	AgentID *uuid.UUID
 }
 
+type Mail struct {
+	ID uuid.UUID
+	// why the mail is sent, a key of the business such as adopted/<key>/<user>; no address; one mail for each, for ever
+	Reason    string
+	Kind      string
+	AccountID *uuid.UUID
+	// HMAC-SHA-256 of the address, by which mails to one recipient are counted
+	RecipientDigest []byte
+	Recipient       []byte
+	Payload         []byte
+	CreatedAt       time.Time
+	ExpiresAt       time.Time
+	// the next attempt; a claim moves it behind the end of its lease
+	DueAt    time.Time
+	Attempts int32
+	SentAt   *time.Time
+	FailedAt *time.Time
+	// class of the last failure, a word of the program
+	LastError *string
+}
+
 type Pack struct {
 	ID        uuid.UUID
 	AccountID uuid.UUID

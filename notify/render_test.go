@@ -1,0 +1,280 @@
+package notify_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/plan"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var house = notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+
+// samples are mails of every kind, each with the name of its golden files.
+var samples = func() map[string]notify.Mail {
+	at := time.Date(2026, 11, 20, 13, 5, 0, 0, time.UTC)
+	usage := notify.UsageReached{
+		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
+		Used: 800_000*plan.Unit + 500, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: house.URL + "/usage",
+	}
+	all, packs, slower := usage, usage, usage
+	all.Percent, all.Used = 100, 1_000_000*plan.Unit
+	packs.Percent, packs.Next, packs.Packs = 100, notify.NextPacks, 32_000_000*plan.Unit
+	slower.Next, slower.SlowRate = notify.NextSlower, "10 requests per second"
+	return map[string]notify.Mail{
+		"sign_in": notify.SignIn{
+			Link: house.URL + "/sign-in/finish?token=cagl_0123456789", Code: "604213", Minutes: 15, Origin: "203.0.113.7", At: at,
+		},
+		"invitation": notify.Invitation{
+			InvitedBy: "ann@buyer.example", Account: "Buyer", Link: house.URL + "/invitations/0123456789", Expires: at.AddDate(0, 0, 7),
+		},
+		"welcome":     notify.Welcome{Plan: "Free", Included: 1_000_000 * plan.Unit, Link: house.URL + "/overview"},
+		"key_adopted": notify.KeyAdopted{Prefix: "cag_b7899294", Account: "Buyer", By: "ann@buyer.example", At: at, Link: house.URL + "/agents"},
+		"member_joined": notify.MemberJoined{
+			Member: "bob@buyer.example", InvitedBy: "ann@buyer.example", Account: "Buyer", At: at, Link: house.URL + "/settings",
+		},
+		"usage_80":          usage,
+		"usage_100":         all,
+		"usage_100_packs":   packs,
+		"usage_80_slower":   slower,
+		"account_suspended": notify.AccountSuspended{Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: house.URL + "/overview"},
+	}
+}()
+
+func render(t *testing.T, m notify.Mail, zone string) notify.Content {
+	t.Helper()
+	c, err := house.Render(m, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestMailsReadAsTheGoldenFilesSay(t *testing.T) {
+	t.Parallel()
+	seen := map[notify.Kind]bool{}
+	for name, m := range samples {
+		seen[m.Kind()] = true
+		c := render(t, m, "Europe/Berlin")
+		for file, got := range map[string]string{name + ".txt": "Subject: " + c.Subject + "\n\n" + c.Text, name + ".html": c.HTML} {
+			path := filepath.Join("testdata", file)
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // a file of this repository
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("%s reads\n%s\nwant\n%s", file, got, want)
+			}
+		}
+	}
+	for _, kind := range notify.Kinds() {
+		if !seen[kind] {
+			t.Errorf("no sample of kind %s", kind)
+		}
+	}
+}
+
+func TestBothFormsOfAMailSayTheSame(t *testing.T) {
+	t.Parallel()
+	for name, m := range samples {
+		c := render(t, m, "")
+		spoken := strings.Join(strings.Fields(textOf(t, c.HTML)), " ")
+		v := reflect.ValueOf(m)
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			value, isText := reflect.TypeAssert[string](v.Field(i))
+			if !isText || value == "" {
+				continue
+			}
+			if !strings.Contains(c.Text, value) {
+				t.Errorf("%s: the text lacks %s %q", name, field.Name, value)
+			}
+			if in := spoken; field.Name != "Link" && !strings.Contains(in, value) {
+				t.Errorf("%s: the HTML lacks %s %q", name, field.Name, value)
+			}
+		}
+		if strings.ContainsAny(c.Text+c.Subject, "!<>") || strings.Contains(c.Text, "&#") {
+			t.Errorf("%s: the text shouts or holds markup: %s", name, c.Text)
+		}
+		if links := attributes(t, c.HTML, "href"); !slices.Contains(links, v.FieldByName("Link").String()) {
+			t.Errorf("%s: the HTML links %q", name, links)
+		}
+	}
+}
+
+func TestHTMLLoadsNothingAndRunsNothing(t *testing.T) {
+	t.Parallel()
+	allowed := regexp.MustCompile(`^(https://gateway\.example(/|$)|mailto:support@gateway\.example$)`)
+	for name, m := range samples {
+		c := render(t, m, "")
+		for node := range parse(t, c.HTML).Descendants() {
+			if node.Type != html.ElementNode {
+				continue
+			}
+			switch node.Data {
+			case "script", "style", "link", "img", "iframe", "form", "object", "base", "svg", "video":
+				t.Errorf("%s has an element %s", name, node.Data)
+			}
+			for _, a := range node.Attr {
+				if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "background" || strings.Contains(a.Val, "url(") ||
+					(a.Key == "href" && !allowed.MatchString(a.Val)) {
+					t.Errorf("%s: %s %s=%q", name, node.Data, a.Key, a.Val)
+				}
+				if a.Key == "href" && node.Parent != nil && strings.TrimSpace(textUnder(node)) == "" {
+					t.Errorf("%s: a link without words", name)
+				}
+			}
+			if node.Data == "table" && !slices.Contains(node.Attr, html.Attribute{Key: "role", Val: "presentation"}) {
+				t.Errorf("%s: a table for layout is read out as one", name)
+			}
+		}
+		if len(c.HTML) > 90<<10 {
+			t.Errorf("%s has %d bytes, which mail programs cut", name, len(c.HTML))
+		}
+	}
+}
+
+// hostile is what somebody may give as a name.
+const hostile = "Ann\r\nBcc: all@victim.example\r\n\r\n<script>alert(1)</script><a href=\"https://evil.example\">x</a> \u202egnp.exe\u2028\x00{{.House}}"
+
+func TestTextsOfOthersStayTextAndOneLine(t *testing.T) {
+	t.Parallel()
+	for name, m := range samples {
+		changed := reflect.New(reflect.TypeOf(m)).Elem()
+		changed.Set(reflect.ValueOf(m))
+		for i := range changed.NumField() {
+			f := changed.Field(i)
+			if field := changed.Type().Field(i).Name; f.Kind() == reflect.String && field != "Link" && field != "Next" {
+				f.SetString(hostile)
+			}
+		}
+		given, _ := reflect.TypeAssert[notify.Mail](changed)
+		c := render(t, given, "")
+		if strings.ContainsAny(c.Subject, "\r\n\x00\u202e\u2028") || strings.ContainsAny(c.Text+c.HTML, "\r\x00\u202e\u2028") {
+			t.Errorf("%s: control characters reach the reader: %q", name, c.Subject)
+		}
+		if strings.Contains("\n"+c.Text, "\nBcc:") {
+			t.Errorf("%s: a name ended its line: %s", name, c.Text)
+		}
+		for _, link := range attributes(t, c.HTML, "href") {
+			if strings.Contains(link, "evil") {
+				t.Errorf("%s links %s", name, link)
+			}
+		}
+		for node := range parse(t, c.HTML).Descendants() {
+			if node.Type == html.ElementNode && node.Data == "script" {
+				t.Errorf("%s: markup of others became an element", name)
+			}
+		}
+	}
+}
+
+func TestALongNameIsCut(t *testing.T) {
+	t.Parallel()
+	if got := notify.Spoken(strings.Repeat("é", 500)); got != strings.Repeat("é", 199)+"…" {
+		t.Errorf("got %d letters: %s", len([]rune(got)), got)
+	}
+	if got := notify.Spoken(" a\tb\u00a0\n c\xff "); got != "a b c" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestALinkThatLeadsElsewhereIsNoMail(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{
+		"", "/overview", "https://gateway.example.evil.example/x", "https://evil.example/https://gateway.example", "javascript:alert(1)",
+		"http://gateway.example/x", "https://user@gateway.example/x", "https://gateway.example/x\r\nBcc: a@b.example", "https://gateway.example/a b",
+		"https://gateway.example/\"onclick=", "https://gateway.example/" + strings.Repeat("x", 3000), "https://gateway.example\\@evil.example/",
+	} {
+		if _, err := house.Render(notify.Welcome{Plan: "Free", Link: link}, ""); !errors.Is(err, notify.ErrLink) {
+			t.Errorf("%q: %v, want ErrLink", link, err)
+		}
+	}
+}
+
+func TestTimesAreToldInTheReadersZone(t *testing.T) {
+	t.Parallel()
+	suspended := samples["account_suspended"]
+	for zone, want := range map[string]string{
+		"Europe/Berlin": "20 Nov 2026, 14:05 CET", "America/New_York": "20 Nov 2026, 08:05 EST", "Asia/Kathmandu": "20 Nov 2026, 18:50 UTC+05:45",
+		"": "20 Nov 2026, 13:05 UTC", "Mars/Olympus": "20 Nov 2026, 13:05 UTC", "Local": "20 Nov 2026, 13:05 UTC", "../../etc/passwd": "20 Nov 2026, 13:05 UTC",
+	} {
+		if c := render(t, suspended, zone); !strings.Contains(c.Text, want) || !strings.Contains(html.UnescapeString(c.HTML), want) {
+			t.Errorf("zone %q: want %s in %s", zone, want, c.Text)
+		}
+	}
+}
+
+func TestMailsAreReadAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	for name, m := range samples {
+		text, err := notify.Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := notify.Decode(m.Kind(), text); err != nil || !reflect.DeepEqual(got, m) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, m)
+		}
+	}
+	if _, err := notify.Decode("novelty", []byte("{}")); !errors.Is(err, notify.ErrUnknownKind) {
+		t.Errorf("an unknown kind: %v", err)
+	}
+	if _, err := notify.Decode(notify.KindWelcome, []byte("not a mail")); err == nil {
+		t.Error("a mail of another form was read")
+	}
+}
+
+func parse(t *testing.T, text string) *html.Node {
+	t.Helper()
+	node, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+func textUnder(node *html.Node) string {
+	var b strings.Builder
+	for n := range node.Descendants() {
+		if n.Type == html.TextNode {
+			b.WriteString(n.Data)
+		}
+	}
+	return b.String()
+}
+
+func textOf(t *testing.T, text string) string {
+	t.Helper()
+	return textUnder(parse(t, text))
+}
+
+// attributes gives the values of an attribute, in order.
+func attributes(t *testing.T, text, name string) []string {
+	t.Helper()
+	var values []string
+	for n := range parse(t, text).Descendants() {
+		for _, a := range n.Attr {
+			if a.Key == name {
+				values = append(values, a.Val)
+			}
+		}
+	}
+	return values
+}

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// MailID names a mail of the outbox (UUIDv7).
+type MailID struct{ uuid.UUID }
+
+// NewMailID makes a mail id.
+func NewMailID() MailID { return MailID{uuid.Must(uuid.NewV7())} }
+
+// NewMail is a mail for the outbox, sealed already: package outbox makes it. It is queued in the transaction that records the fact it tells.
+type NewMail struct {
+	ID MailID
+	// Reason is a business key, such as adopted/<key>/<user>, of at most 200 characters and without an address. A reason has one mail, for
+	// ever: queueing another changes nothing.
+	Reason          string
+	Kind            string
+	Account         account.ID // zero for a mail of no account
+	RecipientDigest []byte     // SHA-256 long
+	Recipient       []byte     // sealed
+	Payload         []byte     // sealed
+	Expires         time.Time  // it is not sent any more from then on
+	// Most is how many mails of the kind the recipient gets in 24 hours. What exceeds it is recorded as given up, and is no error, so that
+	// nothing else fails for it. Two transactions at once may exceed it by one.
+	Most int
+}
+
+// Classes of failures that the record itself gives.
+const (
+	MailCrowded = "crowded" // the recipient got too many of the kind
+	MailExpired = "expired"
+)
+
+// QueueMail puts mails into the outbox, all or none.
+func (s *Store) QueueMail(ctx context.Context, mails ...NewMail) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error { return queueMails(ctx, q, mails...) })
+	if err != nil {
+		return fmt.Errorf("queue %d mails: %w", len(mails), err)
+	}
+	return nil
+}
+
+// queueMails puts mails into the outbox in the transaction of q.
+func queueMails(ctx context.Context, q *db.Queries, mails ...NewMail) error {
+	for i := range mails {
+		m := &mails[i]
+		p := db.InsertMailParams{
+			ID: m.ID.UUID, Reason: m.Reason, Kind: m.Kind, RecipientDigest: m.RecipientDigest, Recipient: m.Recipient, Payload: m.Payload,
+			ExpiresAt: m.Expires, FullClass: MailCrowded, Most: int32(min(m.Most, maxMails)), //nolint:gosec // bounded
+		}
+		if m.Account != (account.ID{}) {
+			p.AccountID = &m.Account.UUID
+		}
+		if _, err := q.InsertMail(ctx, p); err != nil {
+			return fmt.Errorf("queue the mail %s: %w", m.ID, err)
+		}
+	}
+	return nil
+}
+
+const maxMails = 1000
+
+// ClaimedMail is a mail that the caller may send until its lease is over.
+type ClaimedMail struct {
+	ID        MailID
+	Kind      string
+	Recipient []byte // sealed
+	Payload   []byte // sealed
+	Attempt   int    // 1 for the first
+	CreatedAt time.Time
+	Expires   time.Time
+}
+
+// ClaimMails gives up to most mails that are due, those that expire first in front, and leases them to the caller: no other gets them before
+// the lease is over.
+func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, most int) ([]ClaimedMail, error) {
+	rows, err := s.queries().ClaimMails(ctx, db.ClaimMailsParams{LeaseSeconds: lease.Seconds(), Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("claim mails: %w", err)
+	}
+	claimed := make([]ClaimedMail, len(rows))
+	for i, row := range rows {
+		claimed[i] = ClaimedMail{
+			ID: MailID{row.ID}, Kind: row.Kind, Recipient: row.Recipient, Payload: row.Payload, Attempt: int(row.Attempts),
+			CreatedAt: row.CreatedAt.UTC(), Expires: row.ExpiresAt.UTC(),
+		}
+	}
+	return claimed, nil
+}
+
+// EndMail records that a mail was sent, and wipes what it held.
+func (s *Store) EndMail(ctx context.Context, id MailID) error {
+	if _, err := s.queries().EndMail(ctx, id.UUID); err != nil {
+		return fmt.Errorf("end mail %s: %w", id, err)
+	}
+	return nil
+}
+
+// RetryMail records that an attempt failed, and makes the mail due again after a while. It does nothing when the mail was claimed by another
+// meanwhile.
+func (s *Store) RetryMail(ctx context.Context, id MailID, attempt int, after time.Duration, class string) error {
+	p := db.RetryMailParams{ID: id.UUID, Attempts: int32(attempt), AfterSeconds: after.Seconds(), Class: class} //nolint:gosec // counted by the record
+	if _, err := s.queries().RetryMail(ctx, p); err != nil {
+		return fmt.Errorf("put off mail %s: %w", id, err)
+	}
+	return nil
+}
+
+// GiveUpMail records that a mail will not be sent, and wipes what it held. It does nothing when the mail was claimed by another meanwhile.
+func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class string) error {
+	p := db.GiveUpMailParams{ID: id.UUID, Attempts: int32(attempt), Class: class} //nolint:gosec // counted by the record
+	if _, err := s.queries().GiveUpMail(ctx, p); err != nil {
+		return fmt.Errorf("give up mail %s: %w", id, err)
+	}
+	return nil
+}
+
+// ExpireMails gives up to most mails up whose time is over, and returns their kinds.
+func (s *Store) ExpireMails(ctx context.Context, most int) ([]string, error) {
+	kinds, err := s.queries().ExpireMails(ctx, db.ExpireMailsParams{Class: MailExpired, Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("expire mails: %w", err)
+	}
+	return kinds, nil
+}
+
+// WaitingMails is how many mails of a kind are neither sent nor given up.
+type WaitingMails struct {
+	Kind   string
+	Count  int
+	Oldest time.Time // when the oldest was queued
+}
+
+// CountWaitingMails counts the mails that wait, by kind.
+func (s *Store) CountWaitingMails(ctx context.Context) ([]WaitingMails, error) {
+	rows, err := s.queries().CountOpenMails(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count waiting mails: %w", err)
+	}
+	waiting := make([]WaitingMails, len(rows))
+	for i, row := range rows {
+		waiting[i] = WaitingMails{Kind: row.Kind, Count: int(row.Waiting), Oldest: row.Oldest.UTC()}
+	}
+	return waiting, nil
+}
+
+// ForgetMails deletes up to most mails that are over and were queued before, and returns how many. Their reasons may then come again.
+func (s *Store) ForgetMails(ctx context.Context, before time.Time, most int) (int, error) {
+	n, err := s.queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
+	if err != nil {
+		return 0, fmt.Errorf("forget mails: %w", err)
+	}
+	return int(n), nil
+}
+
+// MailState is how far a mail is.
+type MailState struct {
+	ID        MailID
+	Kind      string
+	Attempts  int
+	Due       time.Time // of the next attempt
+	SentAt    time.Time // zero while it is not
+	FailedAt  time.Time // zero while it is not given up
+	LastError string    // class of the last failure, empty when there is none
+	Wiped     bool      // whether recipient and payload are gone
+}
+
+// FindMail tells how far the mail of a reason is, or ErrNotFound.
+func (s *Store) FindMail(ctx context.Context, reason string) (MailState, error) {
+	row, err := s.queries().FindMail(ctx, reason)
+	if err != nil {
+		return MailState{}, fmt.Errorf("find a mail by its reason: %w", found(err))
+	}
+	state := MailState{
+		ID: MailID{row.ID}, Kind: row.Kind, Attempts: int(row.Attempts), Due: row.DueAt.UTC(), SentAt: instant(row.SentAt),
+		FailedAt: instant(row.FailedAt), Wiped: row.Recipient == nil && row.Payload == nil,
+	}
+	if row.LastError != nil {
+		state.LastError = *row.LastError
+	}
+	return state, nil
+}
