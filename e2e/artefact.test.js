@@ -1,9 +1,11 @@
-// The contract's artefact is what its source compiles to.
+// The contracts' artefacts are what their sources compile to.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { artefactPath, compile } from './contracts/compile.js';
+import { artefactPath, compile, sources } from './contracts/compile.js';
 
-test('Sample.json is what Sample.sol compiles to; make contracts writes it', () => {
-  assert.equal(readFileSync(artefactPath, 'utf8'), compile());
-});
+for (const each of sources) {
+  test(`the artefact of ${each.source} is what it compiles to; make contracts writes it`, () => {
+    assert.equal(readFileSync(artefactPath(each), 'utf8'), compile(each));
+  });
+}

@@ -1,36 +1,50 @@
-// Compiles Sample.sol. `node contracts/compile.js` (make contracts) writes Sample.json; the tests compile again and compare.
+// Compiles the project's contracts. `node contracts/compile.js` (make contracts) writes the artefacts; the tests compile again and
+// compare.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import solc from 'solc';
 
-const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-export const artefactPath = here('Sample.json');
+const root = new URL('../../', import.meta.url);
+const pathOf = (name) => fileURLToPath(new URL(name, root));
 
-export function compile() {
+// One contract per artefact, or all contracts of a source by their names.
+export const sources = [
+  { source: 'e2e/contracts/Sample.sol', contract: 'Sample' },
+  { source: 'wallet/contracts/SignatureValidator.sol', contract: 'SignatureValidator' },
+  { source: 'wallet/testdata/contracts/Wallets.sol' },
+];
+
+export const artefactPath = ({ source }) => pathOf(source.replace(/\.sol$/, '.json'));
+
+export function compile({ source, contract }) {
   const output = JSON.parse(
     solc.compile(
       JSON.stringify({
         language: 'Solidity',
-        sources: { 'Sample.sol': { content: readFileSync(here('Sample.sol'), 'utf8') } },
+        sources: { [source]: { content: readFileSync(pathOf(source), 'utf8') } },
         settings: {
           evmVersion: 'cancun',
           optimizer: { enabled: true, runs: 200 },
           metadata: { bytecodeHash: 'none', appendCBOR: false },
-          outputSelection: { '*': { Sample: ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+          outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
         },
       }),
     ),
   );
   const errors = (output.errors ?? []).filter((e) => e.severity === 'error');
   if (errors.length > 0) throw new Error(errors.map((e) => e.formattedMessage).join('\n'));
-  const { abi, evm } = output.contracts['Sample.sol'].Sample;
-  const artefact = {
-    compiler: solc.version(),
+  const contracts = output.contracts[source];
+  const parts = ({ abi, evm }) => ({
     abi,
     bytecode: `0x${evm.bytecode.object}`,
     deployedBytecode: `0x${evm.deployedBytecode.object}`,
-  };
-  return `${JSON.stringify(artefact, null, 2)}\n`;
+  });
+  const content = contract
+    ? parts(contracts[contract])
+    : { contracts: Object.fromEntries(Object.entries(contracts).map(([name, made]) => [name, parts(made)])) };
+  return `${JSON.stringify({ compiler: solc.version(), ...content }, null, 2)}\n`;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(artefactPath, compile());
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const each of sources) writeFileSync(artefactPath(each), compile(each));
+}
