@@ -233,18 +233,31 @@ func (f *Fences) PushDue(ctx context.Context) (int, error) {
 func (f *Fences) pushOne(ctx context.Context, d store.Push) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
+	var key *store.Key
+	if !d.Key.IsZero() {
+		k, err := f.store.LoadKey(ctx, d.Key)
+		if err != nil {
+			return err
+		}
+		if k.Account != d.Account {
+			return f.pushMoved(ctx, d.Account, &k)
+		}
+		key = &k
+	}
 	owner, err := f.store.LoadAccount(ctx, d.Account)
 	if err != nil {
 		return err
 	}
-	if d.Key.IsZero() {
-		return f.push(ctx, &owner, nil)
-	}
-	key, err := f.store.LoadKey(ctx, d.Key)
-	if err != nil {
+	return f.push(ctx, &owner, key)
+}
+
+// pushMoved tells the account that a key left.
+func (f *Fences) pushMoved(ctx context.Context, from account.ID, key *store.Key) error {
+	if err := f.meter.PushMoved(ctx, from, key.ID, key.Version); err != nil {
 		return err
 	}
-	return f.push(ctx, &owner, &key)
+	_ = f.store.DonePush(ctx, from, key.ID, key.Version)
+	return nil
 }
 
 // RunPushes puts due changes in force until ctx ends.

@@ -26,10 +26,13 @@ type Record interface {
 	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
 	SumCounters(ctx context.Context, id account.ID, counters []account.Counter) ([]plan.Units, []store.FlushEntry, error)
 	CreateDoorKey(ctx context.Context, a store.NewAccount, k store.NewKey) (store.Account, store.Key, error)
-	AddKey(ctx context.Context, k *store.NewKey, by store.Author, check func(owner store.Account, active int64) error) (store.Key, error)
 	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error)
 	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
 	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)
+	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
+	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error)
+	ClaimAgent(ctx context.Context, c store.Claim, by store.Author, within func(store.Account) (plan.Units, error)) (store.Claimed, error)
+	ListPushesOfKey(ctx context.Context, id account.KeyID) ([]store.Push, error)
 	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]store.Push, error)
 	DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error
 	DelayPush(ctx context.Context, p store.Push) error
@@ -215,6 +218,9 @@ func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, missing *meter.A
 	k, err := f.store.LoadKey(ctx, s.Key)
 	if err != nil {
 		return false, err
+	}
+	if k.Account != s.Account {
+		return false, errMoved // what it left counts no more
 	}
 	terms, err := a.Terms()
 	if err != nil {

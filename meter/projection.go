@@ -89,6 +89,15 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 	return m.put(ctx, accountTag(f.Account), "key:"+f.Key.String(), f.Key.String(), &p, f.Version, 0, token, counters...)
 }
 
+// PushMoved lets every process that admits a key for the account that it left learn that it did: the call is then admitted where the key is.
+// The counters that it leaves behind stay, for refunds of calls under way.
+func (m *Meter) PushMoved(ctx context.Context, from account.ID, key account.KeyID, version int64) error {
+	var p projection
+	p.set("st", "moved")
+	_, err := m.put(ctx, accountTag(from), "key:"+key.String(), key.String(), &p, version, 0, "")
+	return err
+}
+
 // projection gathers the fields of a projection, and the counters that they ask for.
 type projection struct {
 	fields []any

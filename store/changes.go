@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
@@ -20,16 +19,6 @@ type Author struct {
 	Actor  string // a user, a key's prefix, an operator; never a secret
 	Origin string // console, api, mcp, ops
 	Reason string
-	// Within is the account whose things the author may change: what belongs to another one is not found. Zero for operators, who may change all.
-	Within account.ID
-}
-
-// within is Within for a query: null for all.
-func (a Author) within() *uuid.UUID {
-	if a.Within.IsZero() {
-		return nil
-	}
-	return &a.Within.UUID
 }
 
 // cycleStep is what instants of a cycle are cut to: the meter ends periods by the millisecond, and the record must name the same ones.
@@ -41,9 +30,6 @@ const cycleStep = time.Millisecond
 func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string, by Author, change func(*Account) error) (Account, error) {
 	var after Account
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		if !by.Within.IsZero() && by.Within != id {
-			return ErrNotFound
-		}
 		row, err := q.LockAccount(ctx, id.UUID)
 		if err != nil {
 			return found(err)
@@ -82,7 +68,7 @@ func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, 
 	var after Key
 	var owner Account
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID, Within: by.within()})
+		row, err := q.LockKey(ctx, id.UUID)
 		if err != nil {
 			return found(err)
 		}
@@ -125,14 +111,6 @@ type subject struct {
 
 // note writes the audit line of a change, and that its push is due.
 func note(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
-	if err := noteOnly(ctx, q, of, action, by, before, after); err != nil {
-		return err
-	}
-	return q.QueuePush(ctx, db.QueuePushParams{AccountID: of.account.UUID, KeyID: of.key.UUID, Version: of.version})
-}
-
-// noteOnly writes the audit line of a change that the meter need not know.
-func noteOnly(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
 	line := db.InsertAuditParams{
 		AccountID: of.account.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason,
 		Before: document(before), After: document(after),
@@ -140,7 +118,10 @@ func noteOnly(ctx context.Context, q *db.Queries, of subject, action string, by 
 	if !of.key.IsZero() {
 		line.KeyID = &of.key.UUID
 	}
-	return q.InsertAudit(ctx, line)
+	if err := q.InsertAudit(ctx, line); err != nil {
+		return err
+	}
+	return q.QueuePush(ctx, db.QueuePushParams{AccountID: of.account.UUID, KeyID: of.key.UUID, Version: of.version})
 }
 
 // document is a value as JSON; documents stay as they are.
@@ -238,7 +219,7 @@ func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]Audi
 	lines := make([]AuditLine, len(rows))
 	for i, row := range rows {
 		lines[i] = AuditLine{
-			At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{Actor: row.Actor, Origin: row.Origin, Reason: row.Reason},
+			At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{row.Actor, row.Origin, row.Reason},
 			Action: row.Action, Before: row.Before, After: row.After,
 		}
 		if row.KeyID != nil {
@@ -276,6 +257,19 @@ func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int)
 		pushes[i] = Push{
 			account.ID{UUID: row.AccountID}, account.KeyID{UUID: row.KeyID}, row.Version, row.Pushed >= row.Version, row.Since.UTC(),
 		}
+	}
+	return pushes, nil
+}
+
+// ListPushesOfKey reads the pushes of a key that the meter has not taken, in the account where it is and in those that it left.
+func (s *Store) ListPushesOfKey(ctx context.Context, id account.KeyID) ([]Push, error) {
+	rows, err := s.queries().ListPushesOfKey(ctx, id.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list pushes of key %s: %w", id, err)
+	}
+	pushes := make([]Push, len(rows))
+	for i, row := range rows {
+		pushes[i] = Push{Account: account.ID{UUID: row.AccountID}, Key: id, Version: row.Version, Since: row.Since.UTC()}
 	}
 	return pushes, nil
 }

@@ -256,6 +256,47 @@ func (q *Queries) ListPushesOf(ctx context.Context, account uuid.UUID) ([]ListPu
 	return items, nil
 }
 
+const listPushesOfKey = `-- name: ListPushesOfKey :many
+SELECT account_id, key_id, version, pushed, since
+FROM fence_pushes
+WHERE key_id = $1 AND pushed < version
+`
+
+type ListPushesOfKeyRow struct {
+	AccountID uuid.UUID
+	KeyID     uuid.UUID
+	Version   int64
+	Pushed    int64
+	Since     time.Time
+}
+
+// That the meter has not taken, in whichever account.
+func (q *Queries) ListPushesOfKey(ctx context.Context, key uuid.UUID) ([]ListPushesOfKeyRow, error) {
+	rows, err := q.db.Query(ctx, listPushesOfKey, key)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListPushesOfKeyRow
+	for rows.Next() {
+		var i ListPushesOfKeyRow
+		if err := rows.Scan(
+			&i.AccountID,
+			&i.KeyID,
+			&i.Version,
+			&i.Pushed,
+			&i.Since,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const queuePush = `-- name: QueuePush :exec
 INSERT INTO fence_pushes (account_id, key_id, version)
 VALUES ($1, $2, $3)

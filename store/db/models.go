@@ -33,15 +33,25 @@ type Account struct {
 	Name           string
 }
 
-type AccountSetting struct {
-	AccountID       uuid.UUID
-	NotifyUsage80   bool
-	NotifyUsage100  bool
-	NotifyIncidents bool
-	TimeZone        string
-	// what the account told of itself: use_case, team_size, volume, region, previous_provider, referral_source, chains, wish_chains, wish_chain_other
-	Insights  []byte
-	UpdatedAt time.Time
+type Adoption struct {
+	KeyID       uuid.UUID
+	ClaimDigest []byte
+	FromAccount uuid.UUID
+	AccountID   uuid.UUID
+	// who signed in and gave the code
+	UserID    uuid.UUID
+	AdoptedAt time.Time
+}
+
+// identities of an account that proved a wallet; each has one key that works at a time
+type Agent struct {
+	ID         uuid.UUID
+	AccountID  uuid.UUID
+	Address    []byte
+	Name       string
+	ClaimedVia string
+	Message    string
+	ClaimedAt  time.Time
 }
 
 type AuditLog struct {
@@ -171,4 +181,14 @@ type UsageNotice struct {
 	// null when nobody was reached; the result says why
 	DeliveredAt *time.Time
 	Result      *string
+}
+
+type Wallet struct {
+	Address   []byte
+	AccountID uuid.UUID
+	// the key that is bound; it counts for nothing once it is revoked
+	KeyID *uuid.UUID
+	// the message that was signed (EIP-4361); no secret
+	Message string
+	BoundAt time.Time
 }

@@ -49,3 +49,9 @@ SELECT key_id::uuid AS key_id, max(at)::timestamptz AS at
 FROM audit_log
 WHERE account_id = sqlc.arg(account) AND key_id IS NOT NULL
 GROUP BY key_id;
+
+-- name: ListPushesOfKey :many
+-- That the meter has not taken, in whichever account.
+SELECT account_id, key_id, version, pushed, since
+FROM fence_pushes
+WHERE key_id = sqlc.arg(key) AND pushed < version;

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// Adoption is a key that an owner took over.
+type Adoption struct {
+	Key       account.KeyID
+	From      account.ID
+	Account   account.ID
+	User      account.UserID
+	AdoptedAt time.Time
+}
+
+// Adopted is an adopted key with its owner's account.
+type Adopted struct {
+	Key      Key
+	Account  Account
+	Adoption Adoption
+	Before   bool // it was adopted before, and nothing changed
+}
+
+// FindKeyByClaim reads the key that a claim code belongs to by the code's digest, adopted or not, or ErrNotFound.
+func (s *Store) FindKeyByClaim(ctx context.Context, digest []byte) (account.KeyID, error) {
+	row, err := s.queries().GetKeyByClaim(ctx, digest)
+	if err == nil {
+		return account.KeyID{UUID: row.ID}, nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return account.KeyID{}, fmt.Errorf("find a key by its claim code: %w", err)
+	}
+	// Read second: a key that is adopted in between leaves the first and enters this one.
+	adoption, err := s.queries().GetAdoptionByClaim(ctx, digest)
+	if err != nil {
+		return account.KeyID{}, fmt.Errorf("find a key by its claim code: %w", found(err))
+	}
+	return account.KeyID{UUID: adoption.KeyID}, nil
+}
+
+// AdoptKey moves a key of the anonymous door, bound to a wallet or not, to an owner's account, whose fences hold for it from then on. The
+// claim code is used up, and the mails that tell of it are queued with the change. The same account again changes nothing and is told the
+// same; another one is refused, as is a key that is revoked or whose account is suspended. ErrNotFound when there is no such key.
+func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by Author, mails ...NewMail) (Adopted, error) {
+	var adopted Adopted
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) (err error) {
+		adopted, err = adoptKey(ctx, q, id, to, user, by)
+		if err != nil || adopted.Before {
+			return err
+		}
+		return queueMails(ctx, q, mails...)
+	})
+	if err != nil {
+		return Adopted{}, fmt.Errorf("adopt key %s: %w", id, err)
+	}
+	return adopted, nil
+}
+
+// adoptKey locks the key, then the account that it leaves, then the one that it goes to.
+func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.ID, user account.UserID, by Author) (Adopted, error) {
+	row, err := q.LockKey(ctx, id.UUID)
+	if err != nil {
+		return Adopted{}, found(err)
+	}
+	key, err := keyOf(row)
+	if err != nil {
+		return Adopted{}, err
+	}
+	before, err := q.GetAdoption(ctx, id.UUID)
+	switch {
+	case err == nil && before.AccountID == to.UUID:
+		owner, err := loadAccount(ctx, q, key.Account)
+		return Adopted{key, owner, adoptionOf(before), true}, err
+	case err == nil:
+		return Adopted{}, NoClaim()
+	case !errors.Is(err, pgx.ErrNoRows):
+		return Adopted{}, err
+	}
+	source, err := q.ShareAccount(ctx, row.AccountID)
+	if err != nil {
+		return Adopted{}, err
+	}
+	target, err := q.ShareAccount(ctx, to.UUID)
+	if err != nil {
+		return Adopted{}, found(err)
+	}
+	if refusal := mayAdopt(&key, source, target); refusal != nil {
+		return Adopted{}, refusal
+	}
+	return adopt(ctx, q, &key, row.ClaimDigest, target, user, by)
+}
+
+// NoClaim refuses a claim code that no key waits with. It says the same of codes that never were and of those that are used up.
+func NoClaim() *fault.Error {
+	return fault.New(fault.NotYours, "No key waits for an owner under this claim code. Check it for characters lost in copying; one that was used is used up.")
+}
+
+func mayAdopt(key *Key, source, target db.Account) *fault.Error { //nolint:gocritic // rows go by value
+	switch {
+	case !key.Adoptable || (key.Door != account.DoorPublic && key.Door != account.DoorWallet):
+		return NoClaim()
+	case key.Status != account.Active:
+		return fault.New(fault.FieldRefused, "claim_code belongs to a key that is revoked. Ask for the code of one that works.")
+	case source.Status != string(account.Active):
+		return fault.New(fault.AccountSuspended, "This key is suspended, and cannot be adopted before that ends. File a ticket to learn why.")
+	case target.Kind != string(KindOwner):
+		return fault.New(fault.WrongKindOfKey, "Only the account of an owner adopts keys. Sign in with an e-mail address and try again.")
+	case target.Status != string(account.Active):
+		return fault.New(fault.AccountSuspended, "Your account is suspended, so it adopts no keys. File a ticket to learn why and how it ends.")
+	}
+	return nil
+}
+
+func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db.Account, user account.UserID, by Author) (Adopted, error) { //nolint:gocritic // rows go by value
+	owner, err := withPacks(ctx, q, target)
+	if err != nil {
+		return Adopted{}, err
+	}
+	row, err := q.AdoptKey(ctx, db.AdoptKeyParams{ID: key.ID.UUID, Account: owner.ID.UUID})
+	if err != nil {
+		return Adopted{}, err
+	}
+	moved, err := keyOf(row)
+	if err != nil {
+		return Adopted{}, err
+	}
+	if err := noteMove(ctx, q, key, &moved, "adopt_key", by); err != nil {
+		return Adopted{}, err
+	}
+	adoption, err := q.InsertAdoption(ctx, db.InsertAdoptionParams{
+		KeyID: key.ID.UUID, ClaimDigest: claim, FromAccount: key.Account.UUID, AccountID: owner.ID.UUID, UserID: user.UUID,
+	})
+	return Adopted{moved, owner, adoptionOf(adoption), false}, err
+}
+
+func adoptionOf(row db.Adoption) Adoption {
+	return Adoption{
+		Key: account.KeyID{UUID: row.KeyID}, From: account.ID{UUID: row.FromAccount}, Account: account.ID{UUID: row.AccountID},
+		User: account.UserID{UUID: row.UserID}, AdoptedAt: row.AdoptedAt.UTC(),
+	}
+}

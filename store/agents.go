@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// ClaimedViaWallet is how an agent proved itself: by the signature of its wallet.
+const ClaimedViaWallet = "wallet"
+
+// maxAgents is how many agents an account has at most.
+const maxAgents = 1000
+
+// Agent is an identity of an account that proved a wallet. Key is the one that works; its id is zero when it was revoked and none came after.
+type Agent struct {
+	ID         account.AgentID
+	Account    account.ID
+	Address    wallet.Address
+	Name       string
+	ClaimedVia string
+	ClaimedAt  time.Time
+	Key        Key
+}
+
+// Claim is a wallet that proved itself over a message as an agent of an account, with the new key that it is given.
+type Claim struct {
+	Account account.ID
+	Address wallet.Address
+	Name    string
+	Message string
+	Key     account.KeyID
+	Digest  []byte
+	Prefix  string
+}
+
+// Claimed is an agent with its key and account, and the key that died.
+type Claimed struct {
+	Agent   Agent
+	Account Account
+	Before  account.KeyID // zero when there was none that worked
+}
+
+// ClaimAgent makes an agent, or gives one that is there a fresh key and revokes the one before, all or nothing. within says what the key's
+// monthly cap is, given the account with its packs; its error undoes everything. The same key again changes nothing. ErrNotFound when there
+// is no such account; refused when it is suspended, no owner's, or has as many agents as one may.
+func (s *Store) ClaimAgent(ctx context.Context, c Claim, by Author, within func(Account) (plan.Units, error)) (Claimed, error) { //nolint:gocritic // a copy does no harm
+	var claimed Claimed
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockAccount(ctx, c.Account.UUID)
+		if err != nil {
+			return found(err)
+		}
+		owner, err := withPacks(ctx, q, row)
+		if err != nil {
+			return err
+		}
+		claimed, err = claimAgent(ctx, q, &c, owner, by, within)
+		return err
+	})
+	if err != nil {
+		return Claimed{}, fmt.Errorf("claim an agent of account %s: %w", c.Account, conflict(err))
+	}
+	return claimed, nil
+}
+
+func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by Author, within func(Account) (plan.Units, error)) (Claimed, error) { //nolint:gocritic // a copy does no harm
+	if made, err := q.GetKey(ctx, c.Key.UUID); err == nil {
+		return claimedBefore(ctx, q, owner, made)
+	} else if !errors.Is(err, pgx.ErrNoRows) {
+		return Claimed{}, err
+	}
+	if err := mayClaim(ctx, q, &owner, c.Address); err != nil {
+		return Claimed{}, err
+	}
+	limit, err := within(owner)
+	if err != nil {
+		return Claimed{}, err
+	}
+	agent, err := q.ClaimAgent(ctx, db.ClaimAgentParams{
+		ID: account.NewAgentID().UUID, AccountID: owner.ID.UUID, Address: c.Address[:], Name: c.Name, ClaimedVia: ClaimedViaWallet, Message: c.Message,
+	})
+	if err != nil {
+		return Claimed{}, err
+	}
+	claimed := Claimed{Account: owner}
+	if claimed.Before, err = endKeyOf(ctx, q, agent, by); err != nil {
+		return Claimed{}, err
+	}
+	row, err := q.InsertKey(ctx, insertKey(NewKey{
+		ID: c.Key, Account: owner.ID, Digest: c.Digest, Prefix: c.Prefix, Name: c.Name, Door: account.DoorAccount, Daily: account.Unlimited,
+		MonthlyCap: limit, Agent: account.AgentID{UUID: agent.ID},
+	}))
+	if err != nil {
+		return Claimed{}, err
+	}
+	key, err := keyOf(row)
+	if err != nil {
+		return Claimed{}, err
+	}
+	claimed.Agent = agentOf(agent, key)
+	after := map[string]any{"agent": agent.ID.String(), "name": c.Name, "monthly_cap_units": unitsOrNull(limit, 0)}
+	return claimed, note(ctx, q, subject{owner.ID, key.ID, key.Version}, "claim_agent", by, nil, after)
+}
+
+func claimedBefore(ctx context.Context, q *db.Queries, owner Account, made db.Key) (Claimed, error) { //nolint:gocritic // a copy does no harm
+	if made.AccountID != owner.ID.UUID || made.AgentID == nil {
+		return Claimed{}, ErrKeyExists
+	}
+	agent, err := q.GetAgent(ctx, db.GetAgentParams{ID: *made.AgentID, AccountID: owner.ID.UUID})
+	if err != nil {
+		return Claimed{}, err
+	}
+	key, err := keyOf(made)
+	if err != nil {
+		return Claimed{}, err
+	}
+	claimed := Claimed{Agent: agentOf(agent, key), Account: owner}
+	before, err := q.GetKeyBefore(ctx, db.GetKeyBeforeParams{
+		Account: owner.ID.UUID, Agent: agent.ID, Key: made.ID, MadeAt: made.CreatedAt,
+	})
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return Claimed{}, err
+	}
+	claimed.Before = account.KeyID{UUID: before}
+	return claimed, nil
+}
+
+func mayClaim(ctx context.Context, q *db.Queries, owner *Account, address wallet.Address) error {
+	switch {
+	case owner.Kind != KindOwner:
+		return fault.New(fault.WrongKindOfKey, "Only the account of an owner has agents. Sign in, or use a key of such an account.")
+	case owner.Status != account.Active:
+		return fault.New(fault.AccountSuspended, "")
+	}
+	others, err := q.CountOtherAgents(ctx, db.CountOtherAgentsParams{Account: owner.ID.UUID, Address: address[:]})
+	if err != nil {
+		return err
+	}
+	if others >= maxAgents {
+		return fault.New(fault.FieldRefused, "The account has %d agents, which is as many as one may have. Claim with the wallet of one that is there, which gives it a fresh key.", others)
+	}
+	return nil
+}
+
+// endKeyOf revokes the key of an agent that works, if there is one.
+func endKeyOf(ctx context.Context, q *db.Queries, agent db.Agent, by Author) (account.KeyID, error) { //nolint:gocritic // rows go by value
+	row, err := q.LockKeyOfAgent(ctx, agent.ID)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.KeyID{}, nil
+	}
+	if err != nil {
+		return account.KeyID{}, err
+	}
+	key, err := keyOf(row)
+	if err != nil {
+		return account.KeyID{}, err
+	}
+	before := keyDocument(&key)
+	key.Status = account.Revoked
+	if row, err = q.UpdateKeyFences(ctx, keyRow(&key)); err != nil {
+		return account.KeyID{}, err
+	}
+	return key.ID, note(ctx, q, subject{key.Account, key.ID, row.Version}, "revoke_key", by, before, keyDocument(&key))
+}
+
+// ListAgents reads the agents of an account, each with the key that works, in the order in which they were claimed.
+func (s *Store) ListAgents(ctx context.Context, id account.ID) ([]Agent, error) {
+	rows, err := s.queries().ListAgents(ctx, id.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list agents of account %s: %w", id, err)
+	}
+	keys, err := s.queries().ListAgentKeys(ctx, id.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list keys of agents of account %s: %w", id, err)
+	}
+	of := make(map[account.AgentID]Key, len(keys))
+	for _, row := range keys {
+		key, err := keyOf(row)
+		if err != nil {
+			return nil, fmt.Errorf("list keys of agents of account %s: %w", id, err)
+		}
+		of[key.Agent] = key
+	}
+	agents := make([]Agent, len(rows))
+	for i, row := range rows {
+		agents[i] = agentOf(row, of[account.AgentID{UUID: row.ID}])
+	}
+	return agents, nil
+}
+
+func agentOf(row db.Agent, key Key) Agent { //nolint:gocritic // rows go by value
+	a := Agent{
+		ID: account.AgentID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Name: row.Name, ClaimedVia: row.ClaimedVia,
+		ClaimedAt: row.ClaimedAt.UTC(), Key: key,
+	}
+	copy(a.Address[:], row.Address)
+	return a
+}

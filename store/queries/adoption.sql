@@ -1,0 +1,32 @@
+-- name: GetKeyByClaim :one
+SELECT *
+FROM keys
+WHERE claim_digest = sqlc.arg(digest)::bytea;
+
+-- name: GetAdoption :one
+SELECT *
+FROM adoptions
+WHERE key_id = $1;
+
+-- name: GetAdoptionByClaim :one
+SELECT *
+FROM adoptions
+WHERE claim_digest = $1;
+
+-- name: InsertAdoption :one
+INSERT INTO adoptions (key_id, claim_digest, from_account, account_id, user_id)
+VALUES ($1, $2, $3, $4, $5)
+RETURNING *;
+
+-- name: AdoptKey :one
+UPDATE keys
+SET account_id = sqlc.arg(account), door = 'owner_adopted', daily_units = NULL, monthly_cap = NULL, claim_digest = NULL, version = version + 1
+WHERE id = sqlc.arg(id)
+RETURNING *;
+
+-- name: ShareAccount :one
+-- Nobody changes it before the transaction ends.
+SELECT *
+FROM accounts
+WHERE id = $1
+FOR SHARE;
