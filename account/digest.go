@@ -79,3 +79,13 @@ func (h *Hasher) derive(label string, s secret) []byte {
 	_, _ = state.mac.Write(s.text[:s.length])
 	return state.mac.Sum(nil)
 }
+
+// DigestOf digests a text for a purpose. The same text has another digest for another purpose, and none that a secret has.
+func (h *Hasher) DigestOf(purpose, text string) Digest {
+	state := h.states.Get().(*hashState) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	defer h.states.Put(state)
+	state.mac.Reset()
+	_, _ = state.mac.Write([]byte(purpose + "\x00")) // a hash never fails to write
+	_, _ = state.mac.Write([]byte(text))
+	return Digest(state.mac.Sum(nil))
+}

@@ -26,6 +26,9 @@ func NewAgentID() AgentID { return AgentID{uuid.Must(uuid.NewV7())} }
 // NewUserID makes a user id.
 func NewUserID() UserID { return UserID{uuid.Must(uuid.NewV7())} }
 
+// Actor is how the audit log names a user. It holds no address, because it travels through durable workflows too.
+func (id UserID) Actor() string { return "user " + id.String() }
+
 // NewID makes an account id.
 func NewID() ID { return ID{uuid.Must(uuid.NewV7())} }
 

@@ -21,6 +21,9 @@ type Author struct {
 	Reason string
 }
 
+// OriginConsole is the origin of what people do in pages.
+const OriginConsole = "console"
+
 // cycleStep is what instants of a cycle are cut to: the meter ends periods by the millisecond, and the record must name the same ones.
 const cycleStep = time.Millisecond
 

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
-	flows   = []string{"fences", "audit", "flush", "outbox", "relay", "toolbox", "statement", "activities", "workflows"}
+	flows   = []string{"fences", "audit", "flush", "outbox", "people", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "migrations", "cmd/internal/wire"})
 )
@@ -57,6 +57,7 @@ var layers = []rule{
 	{"audit", join(words, []string{"store", "fences"})},
 	{"flush", join(words, []string{"meter", "store"})},
 	{"outbox", join(words, []string{"store", "notify"})},
+	{"people", join(words, []string{"store", "meter", "notify", "outbox"})},
 	{"relay", join(words, outside, []string{"fences"})},
 	{"toolbox", join(words, []string{"upstream"})},
 	{"statement", join(words, []string{"store"})},
@@ -100,6 +101,7 @@ var unreachable = []struct {
 	{"fences", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"flush", "go.temporal.io", "the record does not need Temporal"},
 	{"outbox", "go.temporal.io", "a sign-in works while Temporal is away"},
+	{"people", "go.temporal.io", "a sign-in works while Temporal is away"},
 }
 
 // vague are names that say nothing of what a package owns.

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// InvitationID names an invitation (UUIDv7). It opens nothing.
+type InvitationID struct{ uuid.UUID }
+
+// NewInvitation asks an address to join an account. Only the digest of its link is recorded.
+type NewInvitation struct {
+	ID        InvitationID
+	Account   account.ID
+	Email     account.Email
+	Role      Role
+	InvitedBy account.UserID
+	Link      account.Digest
+	At        time.Time
+	ExpiresAt time.Time
+}
+
+// Invitation is an open invitation of an account.
+type Invitation struct {
+	ID          InvitationID
+	Account     account.ID
+	AccountName string // may be empty; FindInvitation fills it
+	Email       account.Email
+	Role        Role
+	InvitedBy   string // an e-mail address
+	InvitedAt   time.Time
+	ExpiresAt   time.Time
+}
+
+// Invite records an invitation and queues its mail, both or neither; the inviter must own the account, else ErrNotOwner. One that is open to the same address is replaced. ErrMemberExists when
+// the address belongs to the account already, ErrTooManyPeople when the account has as many open invitations as it may have.
+func (s *Store) Invite(ctx context.Context, n NewInvitation, by Author, mails ...NewMail) error {
+	err := s.byOwner(ctx, n.Account, n.InvitedBy, func(q *db.Queries) error {
+		member, err := q.IsMemberByEmail(ctx, db.IsMemberByEmailParams{AccountID: n.Account.UUID, EmailKey: n.Email.Key()})
+		if err != nil {
+			return err
+		}
+		if member {
+			return ErrMemberExists
+		}
+		err = q.ReplaceInvitation(ctx, db.ReplaceInvitationParams{At: n.At, AccountID: n.Account.UUID, EmailKey: n.Email.Key()})
+		if err != nil {
+			return err
+		}
+		open, err := q.CountOpenInvitations(ctx, db.CountOpenInvitationsParams{AccountID: n.Account.UUID, At: n.At})
+		if err != nil {
+			return err
+		}
+		if open >= MaxInvitations {
+			return ErrTooManyPeople
+		}
+		err = q.InsertInvitation(ctx, db.InsertInvitationParams{
+			ID: n.ID.UUID, AccountID: n.Account.UUID, Email: n.Email.Address(), EmailKey: n.Email.Key(), Role: string(n.Role),
+			InvitedBy: n.InvitedBy.UUID, LinkDigest: n.Link[:], CreatedAt: n.At, ExpiresAt: n.ExpiresAt,
+		})
+		if err != nil {
+			return err
+		}
+		if err := notePerson(ctx, q, n.Account, "invite_member", by, nobody, invited(n.Email.Address(), string(n.Role))); err != nil {
+			return err
+		}
+		return queueMails(ctx, q, mails...)
+	})
+	if err != nil {
+		return fmt.Errorf("invite to account %s: %w", n.Account, err)
+	}
+	return nil
+}
+
+// ListInvitations reads the open invitations of an account, oldest first.
+func (s *Store) ListInvitations(ctx context.Context, id account.ID, at time.Time) ([]Invitation, error) {
+	rows, err := s.queries().ListOpenInvitations(ctx, db.ListOpenInvitationsParams{AccountID: id.UUID, At: at, Most: MaxInvitations})
+	if err != nil {
+		return nil, fmt.Errorf("list invitations of account %s: %w", id, err)
+	}
+	all := make([]Invitation, len(rows))
+	for i, row := range rows {
+		all[i] = Invitation{
+			ID: InvitationID{row.ID}, Account: id, Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role),
+			InvitedBy: row.InvitedBy, InvitedAt: row.CreatedAt.UTC(), ExpiresAt: row.ExpiresAt.UTC(),
+		}
+	}
+	return all, nil
+}
+
+// RevokeInvitation takes an open invitation of an account back for one of its owners, or gives ErrNotFound, or ErrNotOwner.
+func (s *Store) RevokeInvitation(ctx context.Context, of account.ID, owner account.UserID, id InvitationID, at time.Time, by Author) error {
+	err := s.byOwner(ctx, of, owner, func(q *db.Queries) error {
+		row, err := q.RevokeInvitation(ctx, db.RevokeInvitationParams{At: at, ID: id.UUID, AccountID: of.UUID})
+		if err != nil {
+			return found(err)
+		}
+		return notePerson(ctx, q, of, "revoke_invitation", by, invited(row.Email, row.Role), nobody)
+	})
+	if err != nil {
+		return fmt.Errorf("revoke invitation %s of account %s: %w", id, of, err)
+	}
+	return nil
+}
+
+// FindInvitation reads the invitation of a link and changes nothing. ErrNotFound when it was accepted, taken back, is over, or never was.
+func (s *Store) FindInvitation(ctx context.Context, link account.Digest, at time.Time) (Invitation, error) {
+	return findInvitation(ctx, s.queries(), link, at)
+}
+
+func findInvitation(ctx context.Context, q *db.Queries, link account.Digest, at time.Time) (Invitation, error) {
+	row, err := q.GetInvitationByLink(ctx, db.GetInvitationByLinkParams{LinkDigest: link[:], At: at})
+	if err != nil {
+		return Invitation{}, fmt.Errorf("find an invitation: %w", found(err))
+	}
+	return Invitation{
+		ID: InvitationID{row.ID}, Account: account.ID{UUID: row.AccountID}, AccountName: row.AccountName,
+		Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role), InvitedBy: row.InvitedBy,
+		InvitedAt: row.CreatedAt.UTC(), ExpiresAt: row.ExpiresAt.UTC(),
+	}, nil
+}
+
+// AcceptInvitation uses the invitation of a link, once: whoever holds the link reads the mails of its address, so it signs them in and makes
+// them a member in one step. ErrNotFound as of FindInvitation, ErrTooManyPeople when the account has as many members as it may have. Whoever
+// became a member meanwhile keeps their role.
+func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
+	var arrived Arrival
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		of, err := findInvitation(ctx, q, link, at)
+		if err != nil {
+			return err
+		}
+		// The same order of locks as of every other change of people.
+		if _, err := q.LockPeople(ctx, of.Account.UUID); err != nil {
+			return found(err)
+		}
+		if _, err := q.AcceptInvitation(ctx, db.AcceptInvitationParams{At: at, LinkDigest: link[:]}); err != nil {
+			return found(err)
+		}
+		arrived = Arrival{Email: of.Email, Account: of.Account}
+		if err := arrive(ctx, q, &arrived, at); err != nil {
+			return err
+		}
+		if err := joinInvited(ctx, q, &arrived, of, at); err != nil {
+			return err
+		}
+		return welcome(ctx, q, &arrived, b, at, tell)
+	})
+	if err != nil {
+		return Arrival{}, fmt.Errorf("accept an invitation: %w", err)
+	}
+	return arrived, nil
+}
+
+// joinInvited makes an arrival a member of the locked account.
+func joinInvited(ctx context.Context, q *db.Queries, arrived *Arrival, of Invitation, at time.Time) error { //nolint:gocritic // a copy does no harm
+	joined, err := join(ctx, q, arrived.Account, arrived.User.UUID, of.Role, at)
+	if err != nil || !joined {
+		return err
+	}
+	members, err := listMembers(ctx, q, arrived.Account, MaxMembers+1)
+	if err != nil {
+		return err
+	}
+	if len(members) > MaxMembers {
+		return ErrTooManyPeople
+	}
+	owners := slices.DeleteFunc(members, func(m Member) bool { return m.Role != RoleOwner || m.User == arrived.User })
+	arrived.Joined = &Joined{By: of, Owners: owners}
+	by := Author{Actor: arrived.User.Actor(), Origin: OriginConsole}
+	return notePerson(ctx, q, arrived.Account, "join_account", by, nobody, person(arrived.User, arrived.Email.Address(), string(of.Role)))
+}
+
+// invited is what the audit log shows of an invitation.
+func invited(email, role string) map[string]any {
+	return map[string]any{"email": email, "role": role}
+}

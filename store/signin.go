@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// ErrWrongCode says that a code is not the one of the mail. Five of them end the sign-in.
+var ErrWrongCode = errors.New("store: wrong code")
+
+// SignInID names a sign-in (UUIDv7). It opens nothing.
+type SignInID struct{ uuid.UUID }
+
+// NewSignIn is somebody's wish to sign in. Only digests of its secrets are recorded.
+type NewSignIn struct {
+	ID        SignInID
+	Email     account.Email
+	Link      account.Digest
+	Code      account.Digest
+	Browser   account.Digest
+	ReturnTo  string // a local path, or empty
+	Network   string // that asked; at most 64 bytes
+	At        time.Time
+	ExpiresAt time.Time
+}
+
+// OpenSignIn is a sign-in that can still be used.
+type OpenSignIn struct {
+	Email     account.Email
+	ReturnTo  string
+	ExpiresAt time.Time
+}
+
+// Arrival is somebody who signed in.
+type Arrival struct {
+	User       account.UserID
+	Email      account.Email
+	Account    account.ID
+	NewAccount bool   // made for them, with them as its owner
+	ReturnTo   string // a local path, or empty
+	// Joined is how an invitation made them a member; nil when none did.
+	Joined *Joined
+}
+
+// Joined is what an invitation led to.
+type Joined struct {
+	By     Invitation
+	Owners []Member // of the account, as they are now, without who joined
+}
+
+// Telling gives the mails about an arrival. It is called inside the transaction, so it may only compute.
+type Telling func(Arrival) ([]NewMail, error)
+
+// StartSignIn records a wish to sign in and queues its mail, both or neither. It does not look whether the address is known.
+func (s *Store) StartSignIn(ctx context.Context, n NewSignIn, mails ...NewMail) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		err := q.InsertSignIn(ctx, db.InsertSignInParams{
+			ID: n.ID.UUID, Email: n.Email.Address(), EmailKey: n.Email.Key(), LinkDigest: n.Link[:], CodeDigest: n.Code[:],
+			BrowserDigest: n.Browser[:], ReturnTo: n.ReturnTo, Network: n.Network, CreatedAt: n.At, ExpiresAt: n.ExpiresAt,
+		})
+		if err != nil {
+			return err
+		}
+		return queueMails(ctx, q, mails...)
+	})
+	if err != nil {
+		return fmt.Errorf("start a sign-in: %w", err)
+	}
+	return nil
+}
+
+// FindSignInByLink reads the sign-in of a link and changes nothing. ErrNotFound when it was used, is over, or never was.
+func (s *Store) FindSignInByLink(ctx context.Context, link account.Digest, at time.Time) (OpenSignIn, error) {
+	row, err := s.queries().GetSignInByLink(ctx, db.GetSignInByLinkParams{LinkDigest: link[:], At: at})
+	if err != nil {
+		return OpenSignIn{}, fmt.Errorf("find a sign-in by its link: %w", found(err))
+	}
+	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ReturnTo, row.ExpiresAt.UTC()}, nil
+}
+
+// FindSignInOfBrowser is FindSignInByLink for the browser that asked.
+func (s *Store) FindSignInOfBrowser(ctx context.Context, browser account.Digest, at time.Time) (OpenSignIn, error) {
+	row, err := s.queries().GetSignInOfBrowser(ctx, db.GetSignInOfBrowserParams{BrowserDigest: browser[:], At: at})
+	if err != nil {
+		return OpenSignIn{}, fmt.Errorf("find the sign-in of a browser: %w", found(err))
+	}
+	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ReturnTo, row.ExpiresAt.UTC()}, nil
+}
+
+// FinishByLink uses the sign-in of a link, once: it makes the user, an account when they have none, and a session. ErrNotFound when it was
+// used, is over, or never was.
+func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
+	var arrived Arrival
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		// Whoever waited for the lock sees the row as it is then, used.
+		row, err := q.LockSignInByLink(ctx, db.LockSignInByLinkParams{LinkDigest: link[:], At: at})
+		if err != nil {
+			return found(err)
+		}
+		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), ReturnTo: row.ReturnTo}
+		return finish(ctx, q, row.ID, &arrived, b, at, tell)
+	})
+	if err != nil {
+		return Arrival{}, fmt.Errorf("sign in by link: %w", err)
+	}
+	return arrived, nil
+}
+
+// FinishByCode is FinishByLink for the code of the mail, typed in the browser that asked. ErrWrongCode counts; after the fifth, and when the
+// sign-in was used or is over, it is ErrNotFound.
+func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
+	var (
+		arrived Arrival
+		wrong   bool
+	)
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSignInOfBrowser(ctx, db.LockSignInOfBrowserParams{BrowserDigest: browser[:], At: at})
+		if err != nil {
+			return found(err)
+		}
+		if subtle.ConstantTimeCompare(row.CodeDigest, code[:]) != 1 {
+			wrong = true // which is committed, so it is no error here
+			return q.CountWrongCode(ctx, row.ID)
+		}
+		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), ReturnTo: row.ReturnTo}
+		return finish(ctx, q, row.ID, &arrived, b, at, tell)
+	})
+	if err == nil && wrong {
+		err = ErrWrongCode
+	}
+	if err != nil {
+		return Arrival{}, fmt.Errorf("sign in by code: %w", err)
+	}
+	return arrived, nil
+}
+
+// finish uses a locked sign-in.
+func finish(ctx context.Context, q *db.Queries, id uuid.UUID, arrived *Arrival, b Browser, at time.Time, tell Telling) error {
+	if err := q.UseSignIn(ctx, db.UseSignInParams{At: at, ID: id}); err != nil {
+		return err
+	}
+	if err := arrive(ctx, q, arrived, at); err != nil {
+		return err
+	}
+	used, err := q.LatestMembership(ctx, arrived.User.UUID)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		err = openAccount(ctx, q, arrived, at)
+	default:
+		arrived.Account = account.ID{UUID: used}
+	}
+	if err != nil {
+		return err
+	}
+	return welcome(ctx, q, arrived, b, at, tell)
+}
+
+// arrive finds or makes the user and locks the row.
+func arrive(ctx context.Context, q *db.Queries, arrived *Arrival, at time.Time) error {
+	user, err := q.UpsertUser(ctx, db.UpsertUserParams{
+		ID: account.NewUserID().UUID, Email: arrived.Email.Address(), EmailKey: arrived.Email.Key(), At: at,
+	})
+	arrived.User = account.UserID{UUID: user}
+	return err
+}
+
+// openAccount makes an account on the Free plan with the user as its owner.
+func openAccount(ctx context.Context, q *db.Queries, arrived *Arrival, at time.Time) error {
+	arrived.Account, arrived.NewAccount = account.NewID(), true
+	made, err := q.InsertAccount(ctx, insertAccount(NewAccount{ID: arrived.Account, Kind: KindOwner, Plan: plan.Free}))
+	if err != nil {
+		return err
+	}
+	if _, err := join(ctx, q, arrived.Account, arrived.User.UUID, RoleOwner, at); err != nil {
+		return err
+	}
+	by := Author{Actor: arrived.User.Actor(), Origin: OriginConsole}
+	after := person(arrived.User, arrived.Email.Address(), string(RoleOwner))
+	after["plan"] = made.Plan
+	return notePerson(ctx, q, arrived.Account, "open_account", by, nobody, after)
+}
+
+// welcome begins the session and queues the mails.
+func welcome(ctx context.Context, q *db.Queries, arrived *Arrival, b Browser, at time.Time, tell Telling) error {
+	if err := beginSession(ctx, q, b, arrived.User, arrived.Account, at); err != nil {
+		return err
+	}
+	if tell == nil {
+		return nil
+	}
+	mails, err := tell(*arrived)
+	if err != nil {
+		return err
+	}
+	return queueMails(ctx, q, mails...)
+}
+
+// SweepPeople deletes up to limit each of sessions, sign-ins and invitations that expired before a time, and says how many rows went.
+func (s *Store) SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error) {
+	most := int32(min(limit, maxPage)) //nolint:gosec // bounded
+	q := s.queries()
+	sessions, err := q.DeletePastSessions(ctx, db.DeletePastSessionsParams{Before: before, Most: most})
+	if err != nil {
+		return sessions, fmt.Errorf("sweep sessions: %w", err)
+	}
+	signIns, err := q.DeletePastSignIns(ctx, db.DeletePastSignInsParams{Before: before, Most: most})
+	if err != nil {
+		return sessions + signIns, fmt.Errorf("sweep sign-ins: %w", err)
+	}
+	invitations, err := q.DeletePastInvitations(ctx, db.DeletePastInvitationsParams{Before: before, Most: most})
+	if err != nil {
+		return sessions + signIns + invitations, fmt.Errorf("sweep invitations: %w", err)
+	}
+	return sessions + signIns + invitations, nil
+}

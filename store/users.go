@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// Bounds of people around an account.
+const (
+	MaxMembers     = 100 // of an account
+	MaxMemberships = 100 // of a user
+	MaxInvitations = 50  // that are open, of an account
+)
+
+var (
+	// ErrLastOwner says that a change would leave an account without an owner.
+	ErrLastOwner = errors.New("store: an account keeps at least one owner")
+	// ErrNotOwner says that whoever wants to change the people of an account does not own it, or does no more.
+	ErrNotOwner = errors.New("store: not an owner of the account")
+	// ErrMemberExists says that whoever is invited belongs to the account already.
+	ErrMemberExists = errors.New("store: a member already")
+	// ErrTooManyPeople says that an account has as many members, or open invitations, as it may have.
+	ErrTooManyPeople = errors.New("store: no room for more people")
+)
+
+// Role says what a member may do in an account. Owners manage its members.
+type Role string
+
+// The roles.
+const (
+	RoleOwner  Role = "owner"
+	RoleMember Role = "member"
+)
+
+// Member is a user in an account.
+type Member struct {
+	User         account.UserID
+	Email        account.Email
+	Role         Role
+	JoinedAt     time.Time
+	LastSignedIn time.Time // into any account; zero when never
+}
+
+// Membership is an account of a user.
+type Membership struct {
+	Account  account.ID
+	Name     string // what the account is called; may be empty
+	Role     Role
+	LastUsed time.Time
+}
+
+// ListMembers reads the members of an account in the order in which they joined.
+func (s *Store) ListMembers(ctx context.Context, id account.ID) ([]Member, error) {
+	members, err := listMembers(ctx, s.queries(), id, MaxMembers)
+	if err != nil {
+		return nil, fmt.Errorf("list members of account %s: %w", id, err)
+	}
+	return members, nil
+}
+
+func listMembers(ctx context.Context, q *db.Queries, id account.ID, most int32) ([]Member, error) {
+	rows, err := q.ListMembers(ctx, db.ListMembersParams{AccountID: id.UUID, Most: most})
+	if err != nil {
+		return nil, err
+	}
+	members := make([]Member, len(rows))
+	for i, row := range rows {
+		members[i] = Member{
+			User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role),
+			JoinedAt: row.JoinedAt.UTC(), LastSignedIn: instant(row.LastSignedInAt),
+		}
+	}
+	return members, nil
+}
+
+// ListMemberships reads the accounts of a user in the order in which they were joined.
+func (s *Store) ListMemberships(ctx context.Context, id account.UserID) ([]Membership, error) {
+	rows, err := s.queries().ListMemberships(ctx, db.ListMembershipsParams{UserID: id.UUID, Most: MaxMemberships})
+	if err != nil {
+		return nil, fmt.Errorf("list accounts of user %s: %w", id, err)
+	}
+	all := make([]Membership, len(rows))
+	for i, row := range rows {
+		all[i] = Membership{account.ID{UUID: row.AccountID}, row.Name, Role(row.Role), row.LastUsedAt.UTC()}
+	}
+	return all, nil
+}
+
+// SetRole gives a member of an account another role, in the name of an owner of it (else ErrNotOwner). ErrNotFound when there is no such member, ErrLastOwner when nobody would own the account.
+// Whoever stops being an owner has their open invitations taken back. The same role changes nothing.
+func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.UserID, role Role, at time.Time, by Author) error {
+	err := s.byOwner(ctx, id, owner, func(q *db.Queries) error {
+		member, err := q.GetMember(ctx, db.GetMemberParams{AccountID: id.UUID, UserID: user.UUID})
+		if err != nil {
+			return found(err)
+		}
+		if member.Role == string(role) {
+			return nil
+		}
+		if role != RoleOwner {
+			if err := giveUpOwnership(ctx, q, id, user, at); err != nil {
+				return err
+			}
+		}
+		if err := q.SetMemberRole(ctx, db.SetMemberRoleParams{AccountID: id.UUID, UserID: user.UUID, Role: string(role)}); err != nil {
+			return err
+		}
+		return notePerson(ctx, q, id, "change_member", by, person(user, member.Email, member.Role), person(user, member.Email, string(role)))
+	})
+	if err != nil {
+		return fmt.Errorf("change the role of user %s in account %s: %w", user, id, err)
+	}
+	return nil
+}
+
+// RemoveMember takes a user out of an account and ends their sessions of it, in the name of an owner of it (else ErrNotOwner), or of the user,
+// who may always leave. ErrNotFound when there is no such member, ErrLastOwner when
+// nobody would own the account.
+func (s *Store) RemoveMember(ctx context.Context, id account.ID, owner, user account.UserID, at time.Time, by Author) error {
+	remove := func(q *db.Queries) error { return removeMember(ctx, q, id, user, at, by) }
+	var err error
+	if owner == user {
+		err = s.people(ctx, id, remove)
+	} else {
+		err = s.byOwner(ctx, id, owner, remove)
+	}
+	if err != nil {
+		return fmt.Errorf("remove user %s from account %s: %w", user, id, err)
+	}
+	return nil
+}
+
+func removeMember(ctx context.Context, q *db.Queries, id account.ID, user account.UserID, at time.Time, by Author) error {
+	member, err := q.GetMember(ctx, db.GetMemberParams{AccountID: id.UUID, UserID: user.UUID})
+	if err != nil {
+		return found(err)
+	}
+	if member.Role == string(RoleOwner) {
+		if err := giveUpOwnership(ctx, q, id, user, at); err != nil {
+			return err
+		}
+	}
+	if err := q.DeleteMember(ctx, db.DeleteMemberParams{AccountID: id.UUID, UserID: user.UUID}); err != nil {
+		return err
+	}
+	if _, err := q.EndSessionsOfMember(ctx, db.EndSessionsOfMemberParams{At: at, UserID: user.UUID, AccountID: id.UUID}); err != nil {
+		return err
+	}
+	return notePerson(ctx, q, id, "remove_member", by, person(user, member.Email, member.Role), nobody)
+}
+
+// byOwner runs do in the name of an owner of the account, while no one else changes who belongs to it.
+func (s *Store) byOwner(ctx context.Context, id account.ID, owner account.UserID, do func(*db.Queries) error) error {
+	return s.people(ctx, id, func(q *db.Queries) error {
+		// Asked under the lock: an owner who was removed a moment ago changes nothing any more.
+		acting, err := q.GetMember(ctx, db.GetMemberParams{AccountID: id.UUID, UserID: owner.UUID})
+		switch {
+		case errors.Is(err, pgx.ErrNoRows), err == nil && acting.Role != string(RoleOwner):
+			return ErrNotOwner
+		case err != nil:
+			return err
+		}
+		return do(q)
+	})
+}
+
+// people runs do while no one else changes who belongs to an account. ErrNotFound when it is no account that users own.
+func (s *Store) people(ctx context.Context, id account.ID, do func(*db.Queries) error) error {
+	return s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		if _, err := q.LockPeople(ctx, id.UUID); err != nil {
+			return found(err)
+		}
+		return do(q)
+	})
+}
+
+// giveUpOwnership refuses to lose the last owner, and takes back what the owner invited.
+func giveUpOwnership(ctx context.Context, q *db.Queries, id account.ID, user account.UserID, at time.Time) error {
+	count, err := q.CountMembers(ctx, id.UUID)
+	if err != nil {
+		return err
+	}
+	if count.Owners <= 1 {
+		return ErrLastOwner
+	}
+	return q.RevokeInvitationsBy(ctx, db.RevokeInvitationsByParams{At: at, AccountID: id.UUID, InvitedBy: user.UUID})
+}
+
+// join makes a user a member, and says whether they were none before.
+func join(ctx context.Context, q *db.Queries, id account.ID, user uuid.UUID, role Role, at time.Time) (bool, error) {
+	n, err := q.InsertMember(ctx, db.InsertMemberParams{AccountID: id.UUID, UserID: user, Role: string(role), At: at})
+	return n > 0, err
+}
+
+// notePerson writes the audit line of a change of people. No fence changes with it, so the meter need not know.
+func notePerson(ctx context.Context, q *db.Queries, id account.ID, action string, by Author, before, after any) error {
+	return q.InsertAudit(ctx, db.InsertAuditParams{
+		AccountID: id.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason, Before: document(before), After: document(after),
+	})
+}
+
+// nobody is a person's document before they came and after they went.
+var nobody = map[string]any{}
+
+// person is what the audit log shows of a member. The address stands in it, so that a line can be read when the member is gone.
+func person(user account.UserID, email, role string) map[string]any {
+	return map[string]any{"user": user.String(), "email": email, "role": role}
+}
