@@ -15,6 +15,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
@@ -43,8 +44,12 @@ func (g *gateway) another(change ...func(*options)) string {
 			Pool: g.pool, Fences: f, Meter: m, Recorder: g.recorder, Cache: g.newCache(o), Links: links, Timeout: testTimeout,
 			MaxAnswer: 1 << 20, Now: time.Now, Logger: log,
 		}),
+		Capabilities: capability.New(capability.Options{
+			Store: s, Fences: f, Meter: m, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example", Now: time.Now,
+			Random: rand.Reader, Logger: log,
+		}),
 		Fences: f, Meter: m, Store: s, Pool: g.pool, Links: links, PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 20,
-		Now: time.Now, Random: rand.Reader, Logger: log, Draining: make(chan struct{}),
+		Now: time.Now, Logger: log, Draining: make(chan struct{}),
 	}))
 	g.t.Cleanup(server.Close)
 	return server.URL

@@ -4,7 +4,6 @@ package api
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -13,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
@@ -26,6 +26,7 @@ import (
 // Options are what the door works with. It owns none of them.
 type Options struct {
 	Relay          *relay.Relay
+	Capabilities   *capability.Catalogue
 	Fences         *fences.Fences
 	Meter          *meter.Meter
 	Store          *store.Store
@@ -37,7 +38,6 @@ type Options struct {
 	// ClientStall is how long a client may take for a piece of a long answer.
 	ClientStall time.Duration
 	Now         func() time.Time
-	Random      io.Reader // crypto/rand.Reader
 	Logger      *slog.Logger
 	Metrics     *telemetry.Calls  // nil: refusals are not counted
 	Tracer      *telemetry.Tracer // nil: requests are not traced
@@ -75,7 +75,7 @@ func Handler(o Options) http.Handler {
 
 	engine.POST("/rpc/:chain", s.rpc)
 	engine.OPTIONS("/rpc/:chain", s.preflight)
-	engine.POST("/keys", s.newKey)
+	s.routeOperations(engine)
 	engine.GET("/docs/methods", s.methods)
 	engine.GET("/healthz", s.healthz)
 	engine.GET("/readyz", s.readyz)

@@ -22,6 +22,7 @@ import (
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/http1"
 	"github.com/chainaccess/gateway/cache"
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
@@ -44,23 +45,24 @@ var links = chain.Links{Contact: "contact@example.org", Docs: "https://docs.exam
 
 // gateway is a door over real servers and scripted upstreams.
 type gateway struct {
-	t        testing.TB
-	url      string
-	client   *http.Client
-	handler  http.Handler
-	ups      []*testkit.UpstreamServer // of every chain; the first is the fastest
-	pool     *upstream.Pool
-	board    *upstream.Board
-	store    *store.Store
-	database string
-	redis    *testkit.RedisServer
-	meter    *meter.Meter
-	fences   *fences.Fences
-	relay    *relay.Relay
-	hasher   *account.Hasher
-	recorder *store.Recorder
-	logs     *logBuffer
-	metrics  *telemetry.Metrics
+	t          testing.TB
+	url        string
+	client     *http.Client
+	handler    http.Handler
+	ups        []*testkit.UpstreamServer // of every chain; the first is the fastest
+	pool       *upstream.Pool
+	board      *upstream.Board
+	store      *store.Store
+	database   string
+	redis      *testkit.RedisServer
+	meter      *meter.Meter
+	fences     *fences.Fences
+	relay      *relay.Relay
+	operations *capability.Catalogue
+	hasher     *account.Hasher
+	recorder   *store.Recorder
+	logs       *logBuffer
+	metrics    *telemetry.Metrics
 
 	recordTime    time.Duration // that the recorder has to write what it holds
 	closeRecorder sync.Once
@@ -122,10 +124,14 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	})
 	g.relay = calls
 	g.metrics.WatchCache(calls.CacheFigures)
+	g.operations = capability.New(capability.Options{
+		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
+		Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
+	})
 	std := api.NewServer(api.Handler(api.Options{
-		Relay:  calls,
+		Relay: calls, Capabilities: g.operations,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Random: o.random, Logger: log, Draining: make(chan struct{}),
+		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Logger: log, Draining: make(chan struct{}),
 		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall,
 	}), o.timeout, log)
 	if o.server != nil {

@@ -26,6 +26,7 @@ type Record interface {
 	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
 	SumCounters(ctx context.Context, id account.ID, counters []account.Counter) ([]plan.Units, []store.FlushEntry, error)
 	CreateDoorKey(ctx context.Context, a store.NewAccount, k store.NewKey) (store.Account, store.Key, error)
+	AddKey(ctx context.Context, k *store.NewKey, by store.Author, check func(owner store.Account, active int64) error) (store.Key, error)
 	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error)
 	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
 	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)

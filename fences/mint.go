@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -28,4 +29,43 @@ func (f *Fences) NewDoorKey(ctx context.Context, random io.Reader) (account.Key,
 		return account.Key{}, err
 	}
 	return key, nil
+}
+
+// MaxKeys is how many active keys an account may have.
+const MaxKeys = 1_000
+
+// NewKey makes a further key of an account, with a monthly cap or none (0). The cap is never wider than what the account has. The plaintext
+// exists in the answer only.
+func (f *Fences) NewKey(ctx context.Context, random io.Reader, owner account.ID, name string, s account.Settings, by store.Author) (account.Key, store.Key, error) {
+	key, err := account.MintKey(random)
+	if err != nil {
+		return account.Key{}, store.Key{}, fmt.Errorf("mint a key: %w", err)
+	}
+	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
+	if err != nil {
+		at = f.now()
+	}
+	digest := key.Digest(f.ids.hasher)
+	wanted := store.NewKey{
+		ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Name: name, Door: account.DoorAccount, Daily: account.Unlimited,
+	}
+	made, err := f.store.AddKey(ctx, &wanted, by, func(a store.Account, active int64) error {
+		if active >= MaxKeys {
+			return fault.New(fault.FieldRefused, "The account has %d active keys, and no account has more. Revoke one that is no longer used.", active)
+		}
+		most, err := around(&a, at)
+		if err != nil {
+			return err
+		}
+		limit, _, refusal := s.ForKey(0, account.ServiceFences{}, most)
+		if refusal != nil {
+			return refusal
+		}
+		wanted.MonthlyCap = limit
+		return nil
+	})
+	if err != nil {
+		return account.Key{}, store.Key{}, refusalOr(err)
+	}
+	return key, made, nil
 }

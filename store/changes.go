@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
@@ -19,6 +20,16 @@ type Author struct {
 	Actor  string // a user, a key's prefix, an operator; never a secret
 	Origin string // console, api, mcp, ops
 	Reason string
+	// Within is the account whose things the author may change: what belongs to another one is not found. Zero for operators, who may change all.
+	Within account.ID
+}
+
+// within is Within for a query: null for all.
+func (a Author) within() *uuid.UUID {
+	if a.Within.IsZero() {
+		return nil
+	}
+	return &a.Within.UUID
 }
 
 // OriginConsole is the origin of what people do in pages.
@@ -33,6 +44,9 @@ const cycleStep = time.Millisecond
 func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string, by Author, change func(*Account) error) (Account, error) {
 	var after Account
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		if !by.Within.IsZero() && by.Within != id {
+			return ErrNotFound
+		}
 		row, err := q.LockAccount(ctx, id.UUID)
 		if err != nil {
 			return found(err)
@@ -71,7 +85,7 @@ func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, 
 	var after Key
 	var owner Account
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := q.LockKey(ctx, id.UUID)
+		row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID, Within: by.within()})
 		if err != nil {
 			return found(err)
 		}
@@ -114,6 +128,14 @@ type subject struct {
 
 // note writes the audit line of a change, and that its push is due.
 func note(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
+	if err := noteOnly(ctx, q, of, action, by, before, after); err != nil {
+		return err
+	}
+	return q.QueuePush(ctx, db.QueuePushParams{AccountID: of.account.UUID, KeyID: of.key.UUID, Version: of.version})
+}
+
+// noteOnly writes the audit line of a change that the meter need not know.
+func noteOnly(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
 	line := db.InsertAuditParams{
 		AccountID: of.account.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason,
 		Before: document(before), After: document(after),
@@ -121,10 +143,7 @@ func note(ctx context.Context, q *db.Queries, of subject, action string, by Auth
 	if !of.key.IsZero() {
 		line.KeyID = &of.key.UUID
 	}
-	if err := q.InsertAudit(ctx, line); err != nil {
-		return err
-	}
-	return q.QueuePush(ctx, db.QueuePushParams{AccountID: of.account.UUID, KeyID: of.key.UUID, Version: of.version})
+	return q.InsertAudit(ctx, line)
 }
 
 // document is a value as JSON; documents stay as they are.
@@ -222,7 +241,7 @@ func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]Audi
 	lines := make([]AuditLine, len(rows))
 	for i, row := range rows {
 		lines[i] = AuditLine{
-			At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{row.Actor, row.Origin, row.Reason},
+			At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{Actor: row.Actor, Origin: row.Origin, Reason: row.Reason},
 			Action: row.Action, Before: row.Before, After: row.After,
 		}
 		if row.KeyID != nil {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store/db"
@@ -26,7 +29,8 @@ type NewKey struct {
 	Agent account.AgentID // zero when it is no agent's key
 }
 
-// Key is a key as recorded. Version grows with every change of a fence. RevokedAt and LastUsedAt are zero when it never happened.
+// Key is a key as recorded. Version grows with every change of a fence. RevokedAt is zero when it never happened, and so is LastUsedAt: the
+// hour in which the key was used last, which only ListKeys fills.
 type Key struct {
 	ID         account.KeyID
 	Account    account.ID
@@ -85,9 +89,58 @@ func (s *Store) LoadKey(ctx context.Context, id account.KeyID) (Key, error) {
 	return keyOf(row)
 }
 
+// LoadKeyOf reads a key of an account, or ErrNotFound when it is another's.
+func (s *Store) LoadKeyOf(ctx context.Context, owner account.ID, id account.KeyID) (Key, error) {
+	row, err := s.queries().GetKeyOf(ctx, db.GetKeyOfParams{ID: id.UUID, Account: owner.UUID})
+	if err != nil {
+		return Key{}, fmt.Errorf("load key %s: %w", id, found(err))
+	}
+	return keyOf(row)
+}
+
+// AddKey records a further key of an account, as CreateKey does, with a line in the audit log. check sees the account with its packs and how
+// many keys of it are active, while nobody else can add one; its error undoes everything.
+func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author, check func(owner Account, active int64) error) (Key, error) {
+	var made Key
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockAccount(ctx, k.Account.UUID)
+		if err != nil {
+			return found(err)
+		}
+		owner, err := withPacks(ctx, q, row)
+		if err != nil {
+			return err
+		}
+		active, err := q.CountActiveKeys(ctx, k.Account.UUID)
+		if err != nil {
+			return err
+		}
+		if err := check(owner, active); err != nil {
+			return err
+		}
+		inserted, err := q.InsertKey(ctx, insertKey(*k)) // as check left it
+		if err != nil {
+			return conflict(err)
+		}
+		if made, err = keyOf(inserted); err != nil {
+			return err
+		}
+		after := map[string]any{"name": made.Name, "prefix": made.Prefix, "monthly_cap_units": unitsOrNull(made.MonthlyCap, 0)}
+		return noteOnly(ctx, q, subject{account: k.Account, key: k.ID}, "create_key", by, nil, after)
+	})
+	if err != nil {
+		return Key{}, fmt.Errorf("add key %s: %w", k.ID, err)
+	}
+	return made, nil
+}
+
 // ListKeys reads the keys of an account, revoked ones too, oldest first.
 func (s *Store) ListKeys(ctx context.Context, id account.ID) ([]Key, error) {
 	rows, err := s.queries().ListKeys(ctx, id.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list keys of account %s: %w", id, err)
+	}
+	used, err := s.lastUses(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("list keys of account %s: %w", id, err)
 	}
@@ -96,8 +149,21 @@ func (s *Store) ListKeys(ctx context.Context, id account.ID) ([]Key, error) {
 		if keys[i], err = keyOf(row); err != nil {
 			return nil, fmt.Errorf("list keys of account %s: %w", id, err)
 		}
+		keys[i].LastUsedAt = used[row.ID]
 	}
 	return keys, nil
+}
+
+func (s *Store) lastUses(ctx context.Context, id account.ID) (map[uuid.UUID]time.Time, error) {
+	rows, err := s.queries().ListLastUses(ctx, id.UUID)
+	if err != nil {
+		return nil, err
+	}
+	used := make(map[uuid.UUID]time.Time, len(rows))
+	for _, row := range rows {
+		used[row.KeyID] = row.Hour.UTC()
+	}
+	return used, nil
 }
 
 // ListKeysByPrefix reads up to limit keys whose shown prefix is this, oldest first.
@@ -138,7 +204,7 @@ func keyOf(row db.Key) (Key, error) {
 	k := Key{
 		ID: account.KeyID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Prefix: row.Prefix, Name: row.Name,
 		Door: account.Door(row.Door), Status: account.Status(row.Status), Daily: account.Unlimited, Version: row.Version,
-		CreatedAt: row.CreatedAt.UTC(), RevokedAt: instant(row.RevokedAt), LastUsedAt: instant(row.LastUsedAt),
+		CreatedAt: row.CreatedAt.UTC(), RevokedAt: instant(row.RevokedAt),
 	}
 	if row.DailyUnits != nil {
 		k.Daily = plan.Units(*row.DailyUnits)

@@ -12,9 +12,10 @@ import (
 type Metrics struct {
 	Registry *prometheus.Registry
 
-	Calls     *Calls
-	Upstreams *Upstreams
-	Pipelines *Pipelines
+	Calls      *Calls
+	Operations *Operations
+	Upstreams  *Upstreams
+	Pipelines  *Pipelines
 
 	CallRecordsWritten prometheus.Counter
 	CallRecordsDropped prometheus.Counter
@@ -36,6 +37,7 @@ func NewMetrics() *Metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
 	m.Calls = newCalls(m.Registry)
+	m.Operations = newOperations(m.Registry)
 	m.Upstreams = newUpstreams(m.Registry)
 	m.Pipelines = newPipelines(m.Registry, time.Now)
 	return m

@@ -7,9 +7,23 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
+
+const countActiveKeys = `-- name: CountActiveKeys :one
+SELECT count(*)
+FROM keys
+WHERE account_id = $1 AND status = 'active'
+`
+
+func (q *Queries) CountActiveKeys(ctx context.Context, accountID uuid.UUID) (int64, error) {
+	row := q.db.QueryRow(ctx, countActiveKeys, accountID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
 
 const getIdentity = `-- name: GetIdentity :one
 SELECT keys.id AS key_id, keys.account_id, keys.door, keys.agent_id, accounts.plan
@@ -47,6 +61,42 @@ WHERE id = $1
 
 func (q *Queries) GetKey(ctx context.Context, id uuid.UUID) (Key, error) {
 	row := q.db.QueryRow(ctx, getKey, id)
+	var i Key
+	err := row.Scan(
+		&i.ID,
+		&i.AccountID,
+		&i.Digest,
+		&i.Prefix,
+		&i.Name,
+		&i.Door,
+		&i.Status,
+		&i.DailyUnits,
+		&i.Version,
+		&i.CreatedAt,
+		&i.RevokedAt,
+		&i.LastUsedAt,
+		&i.MonthlyCap,
+		&i.ServicesOff,
+		&i.ServiceCaps,
+		&i.ClaimDigest,
+		&i.AgentID,
+	)
+	return i, err
+}
+
+const getKeyOf = `-- name: GetKeyOf :one
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+FROM keys
+WHERE id = $1 AND account_id = $2
+`
+
+type GetKeyOfParams struct {
+	ID      uuid.UUID
+	Account uuid.UUID
+}
+
+func (q *Queries) GetKeyOf(ctx context.Context, arg GetKeyOfParams) (Key, error) {
+	row := q.db.QueryRow(ctx, getKeyOf, arg.ID, arg.Account)
 	var i Key
 	err := row.Scan(
 		&i.ID,
@@ -221,15 +271,60 @@ func (q *Queries) ListKeysByPrefix(ctx context.Context, arg ListKeysByPrefixPara
 	return items, nil
 }
 
+const listLastUses = `-- name: ListLastUses :many
+SELECT keys.id AS key_id, used.hour::timestamptz AS hour
+FROM keys
+CROSS JOIN LATERAL (
+    SELECT usage_hours.hour
+    FROM usage_hours
+    WHERE usage_hours.key_id = keys.id AND usage_hours.account_id = keys.account_id
+    ORDER BY usage_hours.hour DESC
+    LIMIT 1
+) AS used
+WHERE keys.account_id = $1
+`
+
+type ListLastUsesRow struct {
+	KeyID uuid.UUID
+	Hour  time.Time
+}
+
+// The hour in which each key of an account was used last, as far as usage is recorded.
+func (q *Queries) ListLastUses(ctx context.Context, accountID uuid.UUID) ([]ListLastUsesRow, error) {
+	rows, err := q.db.Query(ctx, listLastUses, accountID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLastUsesRow
+	for rows.Next() {
+		var i ListLastUsesRow
+		if err := rows.Scan(&i.KeyID, &i.Hour); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockKey = `-- name: LockKey :one
 SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
 FROM keys
-WHERE id = $1
+WHERE id = $1 AND account_id = coalesce($2, account_id)
 FOR UPDATE
 `
 
-func (q *Queries) LockKey(ctx context.Context, id uuid.UUID) (Key, error) {
-	row := q.db.QueryRow(ctx, lockKey, id)
+type LockKeyParams struct {
+	ID     uuid.UUID
+	Within *uuid.UUID
+}
+
+// within is the account that the author may change keys of; null for all.
+func (q *Queries) LockKey(ctx context.Context, arg LockKeyParams) (Key, error) {
+	row := q.db.QueryRow(ctx, lockKey, arg.ID, arg.Within)
 	var i Key
 	err := row.Scan(
 		&i.ID,

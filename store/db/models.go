@@ -33,6 +33,17 @@ type Account struct {
 	Name           string
 }
 
+type AccountSetting struct {
+	AccountID       uuid.UUID
+	NotifyUsage80   bool
+	NotifyUsage100  bool
+	NotifyIncidents bool
+	TimeZone        string
+	// what the account told of itself: use_case, team_size, volume, region, previous_provider, referral_source, chains, wish_chains, wish_chain_other
+	Insights  []byte
+	UpdatedAt time.Time
+}
+
 type Adoption struct {
 	KeyID       uuid.UUID
 	ClaimDigest []byte

@@ -9,10 +9,34 @@ FROM keys
 WHERE id = $1;
 
 -- name: LockKey :one
+-- within is the account that the author may change keys of; null for all.
 SELECT *
 FROM keys
-WHERE id = $1
+WHERE id = sqlc.arg(id) AND account_id = coalesce(sqlc.narg(within), account_id)
 FOR UPDATE;
+
+-- name: GetKeyOf :one
+SELECT *
+FROM keys
+WHERE id = sqlc.arg(id) AND account_id = sqlc.arg(account);
+
+-- name: CountActiveKeys :one
+SELECT count(*)
+FROM keys
+WHERE account_id = $1 AND status = 'active';
+
+-- name: ListLastUses :many
+-- The hour in which each key of an account was used last, as far as usage is recorded.
+SELECT keys.id AS key_id, used.hour::timestamptz AS hour
+FROM keys
+CROSS JOIN LATERAL (
+    SELECT usage_hours.hour
+    FROM usage_hours
+    WHERE usage_hours.key_id = keys.id AND usage_hours.account_id = keys.account_id
+    ORDER BY usage_hours.hour DESC
+    LIMIT 1
+) AS used
+WHERE keys.account_id = $1;
 
 -- name: ListKeys :many
 SELECT *

@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/cache"
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
@@ -121,9 +122,13 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Latencies: latencies, Cache: answers, Links: links,
 		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
 	})
+	operations := capability.New(capability.Options{
+		Store: b.store, Fences: fence, Meter: b.meter, Hasher: hasher, Recorder: recorder, PublicURL: cfg.PublicURL, Now: time.Now,
+		Random: rand.Reader, Logger: log, Metrics: b.metrics.Operations,
+	})
 	handler := api.Handler(api.Options{
-		Relay: calls, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Random: rand.Reader, Logger: log,
+		Relay: calls, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Logger: log,
 		Draining: draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	server := newAPIServer(ctx, handler, cfg, log)

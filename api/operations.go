@@ -1,0 +1,123 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+)
+
+// maxArguments bounds the body of an operation, which holds names, addresses and signatures.
+const maxArguments = 64 << 10
+
+// routeOperations gives each capability that has a route its handler.
+func (s *server) routeOperations(engine *gin.Engine) {
+	for _, c := range s.Capabilities.All() {
+		if route := c.Meta().Route; route.Path != "" {
+			engine.Handle(route.Method, ginPath(route.Path), s.operation(c))
+		}
+	}
+}
+
+// ginPath turns /keys/{id} into /keys/:id.
+func ginPath(path string) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+// operation is the handler of a capability: it brings caller and arguments, and renders what comes back.
+func (s *server) operation(op capability.Capability) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		c.Header("Cache-Control", "no-store")
+		out, refusal := op.Serve(c.Request.Context(), s.caller(c), func() (map[string]any, *fault.Error) { return arguments(c, op) })
+		if refusal != nil {
+			s.refuse(c, refusal)
+			return
+		}
+		c.JSON(op.Meta().Route.Status, out)
+	}
+}
+
+// caller is what the request says of who sends it.
+func (s *server) caller(c *gin.Context) *capability.Caller {
+	return &capability.Caller{
+		Door: capability.DoorAPI, RequestID: requestID(c), Network: clientNetwork(c.Request, s.TrustedProxies), Bearer: bearer(c.Request),
+		Browser: c.Request.UserAgent(),
+	}
+}
+
+// arguments gathers those of the path, of the query and of the body. A GET has its further ones in the query, all else in the body.
+func arguments(c *gin.Context, op capability.Capability) (map[string]any, *fault.Error) {
+	args := map[string]any{}
+	if c.Request.Method == http.MethodGet {
+		for name, values := range c.Request.URL.Query() {
+			if len(values) > 1 {
+				return nil, fault.New(fault.FieldRefused, "The query names %.40q %d times. Give it once.", name, len(values))
+			}
+			args[name] = typed(op.Input(), name, values[0])
+		}
+	} else if refusal := bodyArguments(c, args); refusal != nil {
+		return nil, refusal
+	}
+	for _, p := range c.Params {
+		args[p.Key] = typed(op.Input(), p.Key, p.Value)
+	}
+	return args, nil
+}
+
+// bodyArguments reads a JSON object. An operation without fields takes no body, an empty object too.
+func bodyArguments(c *gin.Context, args map[string]any) *fault.Error {
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxArguments))
+	if err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which no operation needs. Send the fields that it takes.", maxArguments)
+		}
+		return fault.New(fault.NotJSON, "The body could not be read. Send it again.").Wrap(err)
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err == nil && kind != "application/json" && kind != "text/plain" {
+		return fault.New(fault.FieldRefused, "The body's Content-Type is %.80q; this operation takes application/json.", kind)
+	}
+	if err := json.Unmarshal(body, &args); err != nil || args == nil {
+		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong || err == nil {
+			return fault.New(fault.FieldRefused, "The body is JSON, but no object. Send the fields as one object, {\"name\": value}.")
+		}
+		return fault.New(fault.NotJSON, "The body is not JSON. Send the fields as one JSON object.")
+	}
+	return nil
+}
+
+// typed gives a text of path or query the type that the schema asks for. One that does not fit stays text, which the schema refuses.
+func typed(s *huma.Schema, name, text string) any {
+	p := s.Properties[name]
+	if p == nil {
+		return text
+	}
+	switch p.Type {
+	case huma.TypeInteger, huma.TypeNumber:
+		if n, err := strconv.ParseFloat(text, 64); err == nil {
+			return n
+		}
+	case huma.TypeBoolean:
+		if b, err := strconv.ParseBool(text); err == nil {
+			return b
+		}
+	case huma.TypeArray:
+		var list []any
+		for item := range strings.SplitSeq(text, ",") {
+			list = append(list, strings.TrimSpace(item))
+		}
+		return list
+	}
+	return text
+}

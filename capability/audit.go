@@ -1,0 +1,61 @@
+package capability
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+// ListAuditInput bounds the list.
+type ListAuditInput struct {
+	Limit int `json:"limit,omitempty" minimum:"1" maximum:"500" default:"100" doc:"how many lines, newest first"`
+}
+
+// AuditLog is who changed what, newest first.
+type AuditLog struct {
+	Lines []AuditLine `json:"lines"`
+}
+
+// AuditLine is one change.
+type AuditLine struct {
+	At     time.Time       `json:"at"`
+	Actor  string          `json:"actor" doc:"who: a user, a key by its prefix, an operator"`
+	Origin string          `json:"origin" doc:"from where: console, api, mcp, ops"`
+	Action string          `json:"action"`
+	Reason string          `json:"reason"`
+	KeyID  string          `json:"key_id,omitempty" format:"uuid" doc:"the key that was changed; absent when it was the account"`
+	Before json.RawMessage `json:"before" doc:"what the change changed, before it"`
+	After  json.RawMessage `json:"after" doc:"and after it"`
+}
+
+const defaultAuditLines = 100
+
+func (h *house) listAudit() *Op[ListAuditInput, AuditLog] {
+	return define(h, Meta{
+		Name: "list_audit_log", Title: "List changes", Access: Users, Reads: true,
+		Description: "Lists the changes of the account and its keys: who, when, from where, what. It costs nothing.",
+		Fails:       []fault.Reason{fault.DurableUnavailable},
+	}, h.runListAudit)
+}
+
+func (h *house) runListAudit(ctx context.Context, c *Call, in ListAuditInput) (AuditLog, error) {
+	if in.Limit == 0 {
+		in.Limit = defaultAuditLines
+	}
+	lines, err := h.Store.ListAudit(ctx, c.Account.ID, in.Limit)
+	if err != nil {
+		return AuditLog{}, told(err, "change")
+	}
+	log := AuditLog{Lines: make([]AuditLine, len(lines))}
+	for i, l := range lines {
+		log.Lines[i] = AuditLine{
+			At: l.At, Actor: l.Actor, Origin: l.Origin, Action: l.Action, Reason: l.Reason, Before: l.Before, After: l.After,
+		}
+		if !l.Key.IsZero() {
+			log.Lines[i].KeyID = l.Key.String()
+		}
+	}
+	return log, nil
+}

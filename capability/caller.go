@@ -1,0 +1,180 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/store"
+)
+
+// The doors, as audit lines name them.
+const (
+	DoorAPI     = "api"
+	DoorConsole = "console"
+)
+
+// Caller is who a door says is calling. At most one of Bearer and Session is set.
+type Caller struct {
+	Door      string
+	RequestID uuid.UUID
+	Network   netip.Prefix // that limits go by, as fences.Network gives it
+	Bearer    string       // an API key in plaintext
+	Session   string       // a session's secret
+	Browser   string       // what the caller's program calls itself
+}
+
+// Call is one use of a capability, once its caller is known. What is not known stays zero.
+type Call struct {
+	*Caller
+	Account store.Account // with its packs
+	Key     store.Key     // of a caller with an API key
+	User    SignedIn      // of a caller who signed in
+
+	secret  account.Key
+	house   *house
+	started time.Time
+}
+
+// author signs changes in the audit log, and bounds them to the caller's account.
+func (c *Call) author(reason string) store.Author {
+	by := store.Author{Origin: c.Door, Reason: reason, Within: c.Account.ID}
+	switch {
+	case !c.Key.ID.IsZero():
+		by.Actor = "key " + c.Key.Prefix
+	case !c.User.User.IsZero():
+		by.Actor = "user " + c.User.Email
+	}
+	return by
+}
+
+// managementLimit is how often a key or a user may use capabilities that cost no units (DECISIONS, section 9).
+var managementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
+
+// identify finds out who calls and whether they may.
+func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
+	switch {
+	case m.Access == Everybody:
+		return nil
+	case c.Bearer != "" && m.Access != Users && m.Access != Owners:
+		return h.identifyKey(ctx, c, m)
+	case c.Session != "":
+		return h.identifyUser(ctx, c, m)
+	case m.Access == Users || m.Access == Owners:
+		return fault.New(fault.KeyInvalid, "This needs somebody who signed in. Sign in at %s/sign-in and try again.", h.PublicURL)
+	}
+	return fault.New(fault.KeyInvalid, "")
+}
+
+func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error {
+	subject, refusal := h.Fences.Identify(ctx, c.Bearer, c.Network)
+	if refusal != nil {
+		return refusal
+	}
+	c.secret, _ = account.ParseKey(c.Bearer) // Identify has parsed it
+	// What Identify remembers may be a minute old; keys move and end, so this asks the record.
+	key, err := h.Store.LoadKey(ctx, subject.Key)
+	if err == nil {
+		c.Account, err = h.Store.LoadAccount(ctx, key.Account)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return fault.New(fault.KeyInvalid, "")
+	case err != nil:
+		return recordAway(err)
+	case key.Status != account.Active:
+		return fault.New(fault.KeyInvalid, "")
+	}
+	c.Key = key
+	if c.Account.Status != account.Active {
+		return c.withDoor(fault.New(fault.AccountSuspended, ""))
+	}
+	if refusal := h.limit(ctx, "manage:"+key.ID.String(), managementLimit); refusal != nil {
+		return c.withDoor(refusal)
+	}
+	if m.Access == Managers && !manages(&key) {
+		return c.withDoor(fault.New(fault.WrongKindOfKey, ""))
+	}
+	return nil
+}
+
+// manages is whether a key may manage its account: one that the account made for itself. Keys that came through a door, or belong to an agent,
+// are in the hands of a program that the owner did not write.
+func manages(k *store.Key) bool { return k.Door == account.DoorAccount && k.Agent.IsZero() }
+
+// limit lets a call through a limit by name.
+func (h *house) limit(ctx context.Context, name string, w account.RateWindow) *fault.Error {
+	taken, err := h.Meter.Limit(ctx, name, w)
+	if err != nil {
+		return meterAway(err)
+	}
+	if taken.OK {
+		return nil
+	}
+	f := fault.New(fault.RateWindow, "Too many requests of this kind. Wait %d s and try again.", int64((taken.Wait+time.Second-1)/time.Second))
+	f.RetryAfter = taken.Wait
+	f.Window = &fault.Window{Limit: w.Limit, Reset: taken.Reset}
+	return f
+}
+
+// withDoor tells the holder of a door key what to do next (interface document 1, section 7, rule 2). The service's own failures are no doors.
+func (c *Call) withDoor(f *fault.Error) *fault.Error {
+	if f == nil || (c.Key.Door != account.DoorPublic && c.Key.Door != account.DoorWallet) || f.HTTP() >= firstServerError {
+		return f
+	}
+	if _, told := f.Data["next_door"]; told {
+		return f
+	}
+	next := map[string]string{"door": "same_key", "do": f.Reason.Entry().Steps[0]}
+	switch f.Reason {
+	case fault.WrongKindOfKey:
+		next = map[string]string{"door": "adopt", "do": "Have an owner adopt this key, or manage keys from an account.", "where": "POST /agents/adopt"}
+	case fault.AccountSuspended:
+		next["where"] = "/support/new?request_id=" + c.RequestID.String()
+	default: // the request itself: the same key may send it corrected
+	}
+	return f.With("next_door", next)
+}
+
+const firstServerError = 500
+
+const retryMeter = 2 * time.Second
+
+func meterAway(err error) *fault.Error {
+	f := fault.New(fault.MeterUnreachable, "The meter did not answer, so nothing was done. Retry in a few seconds.")
+	f.RetryAfter = retryMeter
+	return f.Wrap(err)
+}
+
+const retryRecord = time.Minute
+
+// recordAway is for a record that does not answer. Nothing was done.
+func recordAway(err error) *fault.Error {
+	f := fault.New(fault.DurableUnavailable, "The record does not answer right now, so nothing was done. Retry in a minute; the relay is not affected.")
+	f.RetryAfter = retryRecord
+	return f.Wrap(err)
+}
+
+// notYours is for ids that name nothing of the caller's account, whether or not they name something of another's.
+func notYours(what string) *fault.Error {
+	return fault.New(fault.NotYours, "No %s of yours has this id. List them to see what there is.", what)
+}
+
+// told turns an error of what a capability works with into a refusal: what is not found is not the caller's.
+func told(err error, what string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrNotFound):
+		return notYours(what)
+	}
+	if refusal, ok := errors.AsType[*fault.Error](err); ok {
+		return refusal
+	}
+	return recordAway(err)
+}

@@ -1,0 +1,99 @@
+package capability
+
+import (
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
+)
+
+// Options are what capabilities work with. They own none of it.
+type Options struct {
+	Store     *store.Store
+	Fences    *fences.Fences
+	Meter     *meter.Meter
+	Hasher    *account.Hasher
+	Recorder  *store.Recorder
+	PublicURL string // without a slash at its end
+	Now       func() time.Time
+	Random    io.Reader // crypto/rand.Reader
+	Logger    *slog.Logger
+	Metrics   *telemetry.Operations // nil: nothing is counted
+}
+
+// house is what all capabilities share.
+type house struct {
+	Options
+
+	registry huma.Registry
+	named    map[string]bool
+	all      []Capability
+}
+
+// Catalogue is everything that the service can do, besides relaying.
+type Catalogue struct {
+	GetKey            *Op[GetKeyInput, Welcome]
+	CreateKey         *Op[CreateKeyInput, CreatedKey]
+	ListKeys          *Op[ListKeysInput, KeyList]
+	ConfigureKey      *Op[ConfigureKeyInput, ConfiguredKey]
+	RevokeKey         *Op[RevokeKeyInput, RevokedKey]
+	ConfigureServices *Op[ConfigureServicesInput, ConfiguredServices]
+	UpdateAccount     *Op[UpdateAccountInput, AccountSettings]
+	ListAudit         *Op[ListAuditInput, AuditLog]
+	UsageByDay        *Op[UsageByDayInput, UsageByDay]
+
+	house *house
+}
+
+// New makes the catalogue.
+func New(o Options) *Catalogue {
+	h := &house{Options: o, registry: newRegistry(), named: map[string]bool{}}
+	return &Catalogue{
+		GetKey:            h.getKey(),
+		CreateKey:         h.createKey(),
+		ListKeys:          h.listKeys(),
+		ConfigureKey:      h.configureKey(),
+		RevokeKey:         h.revokeKey(),
+		ConfigureServices: h.configureServices(),
+		UpdateAccount:     h.updateAccount(),
+		ListAudit:         h.listAudit(),
+		UsageByDay:        h.usageByDay(),
+		house:             h,
+	}
+}
+
+// All lists the capabilities in the order of the catalogue.
+func (c *Catalogue) All() []Capability { return slices.Clone(c.house.all) }
+
+// Schemas are the types that inputs and outputs refer to, for a document that describes them.
+func (c *Catalogue) Schemas() huma.Registry { return c.house.registry }
+
+// record notes a call for support and statistics, without arguments, results or keys.
+func (h *house) record(c *Call, m *Meta, refusal *fault.Error) {
+	took := h.Now().Sub(c.started)
+	outcome := meter.OutcomeOK
+	status := m.Route.Status
+	if refusal != nil {
+		outcome, status = refusal.Reason.String(), refusal.HTTP()
+	}
+	h.Metrics.Done(m.Name, refusal, took)
+	if c.Account.ID.IsZero() {
+		return
+	}
+	h.Recorder.Record(store.Call{
+		RequestID: c.RequestID, StartedAt: c.started, Account: c.Account.ID, Key: c.Key.ID, Method: m.Name, Class: classManagement,
+		Outcome: outcome, HTTPStatus: status, Duration: took,
+	})
+}
+
+// classManagement is the class of calls that cost no units and are limited only.
+const classManagement = "management"

@@ -1,0 +1,294 @@
+package dashboard
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// answer is what a browser gets.
+type answer struct {
+	status  int
+	header  http.Header
+	cookies []*http.Cookie
+	body    string
+}
+
+// ask sends a request to the pages and gives the answer.
+func ask(t *testing.T, p *Pages, method, path string, form url.Values, header map[string]string) answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	result := w.Result()
+	defer result.Body.Close()
+	return answer{status: result.StatusCode, header: result.Header, cookies: result.Cookies(), body: w.Body.String()}
+}
+
+func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	for _, path := range []string{"/", "/nothing-here", p.assets.names["console.css"], "/assets/none.css"} {
+		h := ask(t, p, http.MethodGet, path, nil, nil).header
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"X-Content-Type-Options":  "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Strict-Transport-Security": "max-age=63072000",
+		} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s answers %s: %q, want %q", path, name, got, want)
+			}
+		}
+		if !strings.Contains(h.Get("Permissions-Policy"), "geolocation=()") {
+			t.Errorf("%s switches off no features", path)
+		}
+	}
+	if got := ask(t, newPages(t, "http://localhost:8080"), http.MethodGet, "/", nil, nil).header.Get("Strict-Transport-Security"); got != "" {
+		t.Errorf("over http, transport security is promised: %q", got)
+	}
+}
+
+func TestPagesAreKeptInNoCache(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	for _, path := range []string{"/", "/nothing-here"} {
+		if got := ask(t, p, http.MethodGet, path, nil, nil).header.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s may be kept: %q", path, got)
+		}
+	}
+}
+
+func TestAssetsAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	path := p.assets.names["console.css"]
+	if !regexp.MustCompile(`^/assets/console\.[0-9a-f]{12}\.css$`).MatchString(path) {
+		t.Fatalf("the style sheet's path is %q", path)
+	}
+	plain := ask(t, p, http.MethodGet, path, nil, nil)
+	want := plain.body
+	if plain.status != http.StatusOK || plain.header.Get("Content-Encoding") != "" || !strings.Contains(want, "--accent") {
+		t.Fatalf("plain: %d, %v", plain.status, plain.header)
+	}
+	if got := plain.header.Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
+		t.Errorf("it is kept by %q", got)
+	}
+	for accept, gzipped := range map[string]bool{"gzip, deflate, br": true, "br, gzip;q=0.5": true, "gzip;q=0": false, "br": false, "": false} {
+		r := ask(t, p, http.MethodGet, path, nil, map[string]string{"Accept-Encoding": accept})
+		if got := r.header.Get("Content-Encoding") == "gzip"; got != gzipped {
+			t.Errorf("for %q it is compressed: %t, want %t", accept, got, gzipped)
+		}
+		if r.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("for %q caches are not told that encodings differ", accept)
+		}
+		if !gzipped {
+			continue
+		}
+		unpacked, err := gzip.NewReader(strings.NewReader(r.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(unpacked); err != nil || string(got) != want {
+			t.Errorf("compressed, it is something else (%v)", err)
+		}
+	}
+	if r := ask(t, p, http.MethodHead, path, nil, nil); r.body != "" || r.header.Get("Content-Length") == "" {
+		t.Errorf("HEAD answers a body, or no length: %v", r.header)
+	}
+	for _, gone := range []string{"/assets/console.css", "/assets/console.000000000000.css", "/assets/..%2fdashboard.go"} {
+		if r := ask(t, p, http.MethodGet, gone, nil, nil); r.status != http.StatusNotFound {
+			t.Errorf("%s answers %d", gone, r.status)
+		}
+	}
+}
+
+// visited is a browser's cookie and token after it saw a page.
+func visited(t *testing.T, p *Pages) (cookie *http.Cookie, token string) {
+	t.Helper()
+	r := ask(t, p, http.MethodGet, "/", nil, nil)
+	cookies := r.cookies
+	if len(cookies) != 1 {
+		t.Fatalf("the first page sets %d cookies", len(cookies))
+	}
+	found := regexp.MustCompile(`name="csrf" value="([^"]+)"`).FindStringSubmatch(r.body)
+	if found == nil {
+		t.Fatal("the first page has no token")
+	}
+	return cookies[0], found[1]
+}
+
+func TestVisitorsCookieIsBoundToTheHostOverHTTPS(t *testing.T) {
+	t.Parallel()
+	c, _ := visited(t, newPages(t, "https://gateway.example"))
+	if c.Name != "__Host-visitor" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+		t.Errorf("over https the cookie is %+v", c)
+	}
+	c, _ = visited(t, newPages(t, "http://localhost:8080"))
+	if c.Name != "visitor" || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
+		t.Errorf("over http the cookie is %+v", c)
+	}
+}
+
+func TestChangesAreTakenFromPagesOfThisSiteOnly(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	cookie, token := visited(t, p)
+	_, foreignToken := visited(t, p)
+	carried := cookie.Name + "=" + cookie.Value
+	for name, c := range map[string]struct {
+		token  string
+		header map[string]string
+		want   int
+	}{
+		"same origin":                  {token, map[string]string{"Origin": "https://gateway.example", "Sec-Fetch-Site": "same-origin", "Cookie": carried}, http.StatusSeeOther},
+		"old browser, same origin":     {token, map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusSeeOther},
+		"no browser":                   {token, map[string]string{"Cookie": carried}, http.StatusSeeOther},
+		"page without referrer":        {token, map[string]string{"Origin": "null", "Sec-Fetch-Site": "same-origin", "Cookie": carried}, http.StatusSeeOther},
+		"session's cookie":             {forgeryToken("s"), map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusSeeOther},
+		"session with visitor's token": {token, map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusForbidden},
+		"another site":                 {token, map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site", "Cookie": carried}, http.StatusForbidden},
+		"sister host":                  {token, map[string]string{"Origin": "https://x.gateway.example", "Sec-Fetch-Site": "same-site", "Cookie": carried}, http.StatusForbidden},
+		"old browser, another site":    {token, map[string]string{"Origin": "https://evil.example", "Cookie": carried}, http.StatusForbidden},
+		"other scheme":                 {token, map[string]string{"Origin": "http://evil.example", "Cookie": carried}, http.StatusForbidden},
+		"sandboxed frame":              {token, map[string]string{"Origin": "null", "Cookie": carried}, http.StatusForbidden},
+		"no token":                     {"", map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusForbidden},
+		"token of another browser":     {foreignToken, map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusForbidden},
+		"no cookie":                    {token, map[string]string{"Origin": "https://gateway.example"}, http.StatusForbidden},
+		"token of an empty cookie":     {forgeryToken(""), map[string]string{"Origin": "https://gateway.example", "Cookie": "__Host-visitor="}, http.StatusForbidden},
+		"cookie without its prefix":    {token, map[string]string{"Origin": "https://gateway.example", "Cookie": "visitor=" + cookie.Value}, http.StatusForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := ask(t, p, http.MethodPost, "/theme", url.Values{"csrf": {c.token}, "theme": {"dark"}, "back": {"/sign-in"}}, c.header)
+			changed := strings.Contains(strings.Join(r.header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
+			if r.status != c.want || changed != (c.want == http.StatusSeeOther) {
+				t.Errorf("it answers %d (changed: %t), want %d", r.status, changed, c.want)
+			}
+			if c.want != http.StatusSeeOther && !strings.Contains(r.body, "nothing was done") {
+				t.Error("the refusal does not say that nothing was done")
+			}
+		})
+	}
+}
+
+func TestTokenInTheAddressIsNoToken(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	cookie, token := visited(t, p)
+	r := ask(t, p, http.MethodPost, "/theme?csrf="+token, url.Values{"theme": {"dark"}}, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value})
+	if r.status != http.StatusForbidden {
+		t.Errorf("it answers %d", r.status)
+	}
+}
+
+func TestLargeFormsAreRefused(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	cookie, token := visited(t, p)
+	form := url.Values{"csrf": {token}, "theme": {strings.Repeat("x", maxFormBytes)}}
+	if r := ask(t, p, http.MethodPost, "/theme", form, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value}); r.status != http.StatusBadRequest {
+		t.Errorf("it answers %d", r.status)
+	}
+}
+
+func TestThemeIsKeptAndLeadsBack(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	cookie, token := visited(t, p)
+	carried := cookie.Name + "=" + cookie.Value
+	for back, want := range map[string]string{
+		"/keys?x=1": "/keys?x=1", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/", "/\t/evil.example": "/", "": "/",
+		"/" + strings.Repeat("x", longestPath): "/",
+	} {
+		r := ask(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}}, map[string]string{"Cookie": carried})
+		if got := r.header.Get("Location"); got != want {
+			t.Errorf("from %q it leads to %q, want %q", back, got, want)
+		}
+	}
+	for value, want := range map[string]string{"dark": ` data-theme="dark"`, "light": ` data-theme="light"`, "auto": `<html lang="en">`, `"><script>`: `<html lang="en">`} {
+		r := ask(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
+		if text := r.body; !strings.Contains(text, want) {
+			t.Errorf("with the theme %q the page begins %q", value, text[:120])
+		}
+	}
+	if r := ask(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}}, map[string]string{"Cookie": carried}); r.status != http.StatusUnprocessableEntity {
+		t.Errorf("an unknown theme answers %d", r.status)
+	}
+}
+
+func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	for request, want := range map[string]bool{
+		"GET /": true, "HEAD /": true, "POST /theme": true, "GET /assets/x": true, "POST /": false, "GET /theme": false, "POST /keys": false, "GET /nothing": false,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if got := p.Serves(httptest.NewRequestWithContext(t.Context(), method, path, nil)); got != want {
+			t.Errorf("%s is theirs: %t, want %t", request, got, want)
+		}
+	}
+	r := ask(t, p, http.MethodGet, "/nothing", nil, map[string]string{"Accept": "text/html"})
+	if text := r.body; r.status != http.StatusNotFound || !strings.Contains(text, "There is no such page") {
+		t.Errorf("an unknown page answers %d: %s", r.status, text)
+	}
+}
+
+func TestFirstPageShowsHowToGetAKeyHere(t *testing.T) {
+	t.Parallel()
+	text := ask(t, newPages(t, "https://gateway.example"), http.MethodGet, "/", nil, nil).body
+	for _, want := range []string{"curl -X POST https://gateway.example/keys", "https://gateway.example/rpc/eth_mainnet", `href="/docs"`, `href="/sign-in"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not show %q", want)
+		}
+	}
+}
+
+func TestAddressesThatAreNoneStopTheStart(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"", "gateway.example", "/x", "http://%zz"} {
+		if _, err := New(Options{PublicURL: address}); err == nil {
+			t.Errorf("%q is taken", address)
+		}
+	}
+}
+
+// Colours stand in the tokens; nothing is loaded from elsewhere.
+func TestStyleSheetAndScriptsKeepToTokensAndToThisHost(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("assets/*")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("assets: %v, %v", files, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(content)
+		if file == "assets/console.css" {
+			_, text, _ = strings.Cut(text, "/* Ground */")
+			if text == "" {
+				t.Fatal("the style sheet's tokens do not end where they should")
+			}
+			if found := regexp.MustCompile(`#[0-9a-fA-F]{3,8}\b`).FindString(text); found != "" {
+				t.Errorf("%s has the colour %s outside the tokens", file, found)
+			}
+		}
+		if found := regexp.MustCompile(`(https?:)?//[a-z][^\s"')]*|@import|url\(`).FindString(strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")); found != "" && file != "assets/icon.svg" {
+			t.Errorf("%s names %q", file, found)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package dashboard
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Every change by a browser is guarded three times against requests that another site forged: cookies are SameSite=Lax, the request's
+// Origin and Sec-Fetch-Site must be ours where the browser sends them, and the form carries a token that hangs on a cookie: the session's, or
+// before sign-in a random one.
+
+const (
+	// tokenField is the hidden field of every form.
+	tokenField = "csrf"
+	// maxFormBytes bounds a form; the largest, the settings, has a tenth of it.
+	maxFormBytes  = 64 << 10
+	visitorBytes  = 32
+	forgeryDomain = "csrf"
+)
+
+const (
+	forgedText = "This form did not come from a page of this site, so nothing was done. Open the page here and send the form again."
+	staleText  = "Its forms belong to a session that is over, or the browser keeps no cookies, so nothing was done. Load the page again and send the form once more."
+)
+
+// forgeryToken is what forms carry: a digest of the cookie, so that reading a page does not give the cookie away.
+func forgeryToken(cookie string) string {
+	mac := hmac.New(sha256.New, []byte(cookie))
+	mac.Write([]byte(forgeryDomain))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// newVisitor makes the random value of a visitor's cookie.
+func newVisitor(random io.Reader) (string, error) {
+	value := make([]byte, visitorBytes)
+	if _, err := io.ReadFull(random, value); err != nil {
+		return "", fmt.Errorf("make a visitor's cookie: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(value), nil
+}
+
+// bearing is the cookie that this browser's tokens hang on; empty when it has none.
+func (j jar) bearing(r *http.Request) string {
+	if session := j.get(r, sessionCookie); session != "" {
+		return session
+	}
+	return j.get(r, visitorCookie)
+}
+
+// checkChange refuses a request that changes something unless a page of this site sent it. It reads the form, bounded.
+func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	if err := p.foreign.Check(r); err != nil {
+		return &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	if err := r.ParseForm(); err != nil {
+		return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
+	}
+	bearing := p.jar.bearing(r)
+	if bearing == "" || !hmac.Equal([]byte(r.PostForm.Get(tokenField)), []byte(forgeryToken(bearing))) {
+		return &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText}
+	}
+	return nil
+}

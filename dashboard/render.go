@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// product is the service's name in titles.
+const product = "Chain Access Gateway"
+
+// templates are the pages, each with the frame and the components in its set.
+type templates struct {
+	pages map[string]*template.Template
+}
+
+// Files that belong to every page's set.
+const (
+	frameFile      = "frame.html"
+	componentsFile = "components.html"
+)
+
+// loadTemplates parses what is embedded, once.
+func loadTemplates(a *assets) (*templates, error) {
+	base, err := template.New("base").Option("missingkey=error").Funcs(template.FuncMap{
+		"asset":   a.path,
+		"product": func() string { return product },
+		"key":     func(r keyRow) string { return "/keys/" + r.ID },
+	}).ParseFS(templateFiles, path.Join("templates", frameFile), path.Join("templates", componentsFile))
+	if err != nil {
+		return nil, fmt.Errorf("parse the frame: %w", err)
+	}
+	files, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		return nil, fmt.Errorf("list templates: %w", err)
+	}
+	all := &templates{pages: map[string]*template.Template{}}
+	for _, file := range files {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if path.Base(file) == frameFile || path.Base(file) == componentsFile {
+			continue
+		}
+		set, err := base.Clone()
+		if err != nil {
+			return nil, fmt.Errorf("copy the frame for %s: %w", name, err)
+		}
+		if all.pages[name], err = set.ParseFS(templateFiles, file); err != nil {
+			return nil, fmt.Errorf("parse page %s: %w", name, err)
+		}
+	}
+	return all, nil
+}
+
+// person is who is signed in, in which account.
+type person struct {
+	Email, Account, Plan string
+	Period, Left         string
+	Others               []otherAccount
+}
+
+// otherAccount is one that the person may change to.
+type otherAccount struct{ ID, Name string }
+
+// railItem is a place in the rail.
+type railItem struct {
+	link
+
+	Section, Icon string
+}
+
+var rail = []railItem{
+	{link{"Overview", "/overview"}, sectionOverview, "M2.5 13.5h11M4 11V8m4 3V3m4 8V6"},
+	{link{"Keys", "/keys"}, sectionKeys, "M8.2 7.8 13 3m-2 2 1.8 1.8M9 10.5a3 3 0 1 1-6 0 3 3 0 0 1 6 0Z"},
+	{link{"Agents", "/agents"}, sectionAgents, "M8 2v2.5M4.5 4.5h7A1.5 1.5 0 0 1 13 6v5a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 3 11V6a1.5 1.5 0 0 1 1.5-1.5ZM6 7.5v1m4-1v1M5.5 14.5h5"},
+	{link{"Settings", "/settings"}, sectionSettings, "M2.5 4.5h6m3 0h2m-11 7h2m3 0h6M11.5 4.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 0 1 3 0Zm-4 7a1.5 1.5 0 1 1-3 0 1.5 1.5 0 0 1 3 0Z"},
+}
+
+// frame is what stands around every page.
+type frame struct {
+	head
+
+	Theme   theme
+	Token   string // guards every form against forgery
+	Path    string // of this page, for the way back
+	Person  *person
+	Notices []notice
+	Page    page
+}
+
+// Rail lists the places of the rail.
+func (frame) Rail() []railItem { return rail }
+
+// Themes lists what the switch offers.
+func (frame) Themes() []theme { return themes }
+
+// render writes a page. It is rendered whole before the first byte leaves, so that a failure is one answer.
+func (t *templates) render(w http.ResponseWriter, status int, f frame, p page) error {
+	f.head, f.Page = p.head(), p
+	set, ok := t.pages[f.Template]
+	if !ok {
+		return fmt.Errorf("render: there is no page %q", f.Template)
+	}
+	var body bytes.Buffer
+	if err := set.ExecuteTemplate(&body, "document", f); err != nil {
+		return fmt.Errorf("render page %s: %w", f.Template, err)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // a client that went away is told nothing
+	return nil
+}

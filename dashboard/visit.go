@@ -1,0 +1,171 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+// visit is one request of a browser.
+type visit struct {
+	*Pages
+
+	w http.ResponseWriter
+	r *http.Request
+	// bearing is the cookie that the tokens of this browser's forms hang on.
+	bearing string
+}
+
+// handle serves a pattern by a function whose errors become pages.
+func (p *Pages) handle(pattern string, f func(*visit) error) {
+	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, f) })
+}
+
+// serve checks where a change comes from, runs f, and shows its error.
+func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) error) {
+	w.Header().Set("Cache-Control", pageCaching)
+	v := &visit{Pages: p, w: w, r: r, bearing: p.jar.bearing(r)}
+	err := p.checkChange(w, r)
+	if err == nil {
+		err = f(v)
+	}
+	if err != nil {
+		v.fail(err)
+	}
+}
+
+// show renders a page in the frame of this visit.
+func (v *visit) show(status int, content page, notices ...notice) error {
+	if v.bearing == "" {
+		value, err := newVisitor(v.Random)
+		if err != nil {
+			return err
+		}
+		v.bearing = value
+		v.jar.set(v.w, visitorCookie, value, 0)
+	}
+	f := frame{Theme: v.theme(), Token: forgeryToken(v.bearing), Path: v.r.URL.RequestURI(), Notices: notices}
+	return v.templates.render(v.w, status, f, content)
+}
+
+// moveOn answers a change: the browser asks for the next page itself, so that loading it again changes nothing again.
+func (v *visit) moveOn(to string) error {
+	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+	return nil
+}
+
+// refusal is what a page says when there is nothing else to show.
+type refusal struct {
+	status  int
+	heading string
+	text    string
+	cause   error
+}
+
+func (e *refusal) Error() string { return fmt.Sprintf("%s: %v", e.heading, e.cause) }
+
+func (e *refusal) Unwrap() error { return e.cause }
+
+func (v *visit) notFound() error {
+	return &refusal{status: http.StatusNotFound, heading: "There is no such page", text: "Check the address, or begin at the first page."}
+}
+
+const requestIDHeader = "X-Request-Id"
+
+// fail shows an error as a page. What nobody expected is logged, and shown as the constant internal fault.
+func (v *visit) fail(err error) {
+	request := v.w.Header().Get(requestIDHeader) // set by whoever passed the request on
+	var status int
+	content := errorPage{Public: true, Back: link{"To the first page", "/"}}
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		status = refused.status
+		content.Heading = refused.heading
+		content.Notice = notice{Tone: warn, Text: refused.text}
+	} else {
+		f := fault.From(err)
+		status = f.HTTP()
+		content.Heading = f.Reason.Entry().Title
+		content.Notice = refusalCard(f, request)
+		content.Notice.Title = "" // the heading says it
+		if f.Reason == fault.InternalFault {
+			v.Logger.Error("page failed", "request_id", request, "path", v.r.Pattern, "error", err)
+		}
+		if f.RetryAfter > 0 {
+			v.w.Header().Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
+		}
+	}
+	if err := v.show(status, content); err != nil {
+		v.Logger.Error("error page failed", "request_id", request, "error", err)
+		http.Error(v.w, "The page could not be made. Try again in a minute.", http.StatusInternalServerError)
+	}
+}
+
+// supportPath leads to help with one request; the envelope of errors names it as well.
+const supportPath = "/support/new?request_id="
+
+// refusalCard says of a refusal what the envelope says: the message, the code, what to do, and where to ask.
+func refusalCard(f *fault.Error, request string) notice {
+	entry := f.Reason.Entry()
+	n := notice{Tone: bad, Title: entry.Title, Text: f.Message, Code: strconv.Itoa(entry.Code), Steps: entry.Steps, Request: request}
+	if entry.Doorway != "" {
+		n.Links = append(n.Links, link{entry.Doorway, entry.Doorway})
+	}
+	if request != "" {
+		n.Links = append(n.Links, link{"Ask for help with this request", supportPath + request})
+	}
+	return n
+}
+
+// theme is how a page is coloured.
+type theme string
+
+// The themes; auto follows the system's.
+const (
+	themeAuto  theme = "auto"
+	themeLight theme = "light"
+	themeDark  theme = "dark"
+)
+
+var themes = []theme{themeAuto, themeLight, themeDark}
+
+// Label is the theme's name on its button.
+func (t theme) Label() string { return strings.ToUpper(string(t[:1])) + string(t[1:]) }
+
+const themeLifetime = 365 * 24 * time.Hour
+
+func (v *visit) theme() theme {
+	if t := theme(v.jar.get(v.r, themeCookie)); slices.Contains(themes, t) {
+		return t
+	}
+	return themeAuto
+}
+
+// setTheme keeps the theme in a cookie and goes back to where its form was.
+func (v *visit) setTheme() error {
+	t := theme(v.r.PostForm.Get("theme"))
+	if !slices.Contains(themes, t) {
+		return fault.New(fault.FieldRefused, "theme takes auto, light or dark.")
+	}
+	v.jar.set(v.w, themeCookie, string(t), themeLifetime)
+	return v.moveOn(localPath(v.r.PostForm.Get("back"), "/"))
+}
+
+const longestPath = 2048
+
+// localPath is path when it leads to a page of this site, and otherwise the fallback. What browsers read as another host (a second slash,
+// a backslash, a control character that they leave out) is none.
+func localPath(path, otherwise string) string {
+	switch {
+	case !strings.HasPrefix(path, "/"), strings.HasPrefix(path, "//"), len(path) > longestPath:
+		return otherwise
+	case strings.ContainsFunc(path, func(c rune) bool { return c < ' ' || c == '\\' || c == 0x7f }):
+		return otherwise
+	}
+	return path
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// SumServices adds up the recorded units of an account, or of one key of it (zero: all), by service, since the hour that holds an instant.
+func (s *Store) SumServices(ctx context.Context, id account.ID, key account.KeyID, since time.Time) (map[account.Service]plan.Units, error) {
+	p := db.SumServicesParams{Account: id.UUID, Since: since.UTC().Truncate(time.Hour)}
+	if !key.IsZero() {
+		p.Key = &key.UUID
+	}
+	rows, err := s.queries().SumServices(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("sum the services of account %s: %w", id, err)
+	}
+	sums := make(map[account.Service]plan.Units, len(rows))
+	for _, row := range rows {
+		sums[account.Service(row.Service)] = plan.Units(row.Units)
+	}
+	return sums, nil
+}
+
+// DayUsage is what an account used on a UTC day.
+type DayUsage struct {
+	Day                    time.Time
+	Requests               int64 // calls that came; a refunded one counts as refused
+	Standard, Heavy, Other plan.Units
+	Hits, Refused          int64
+}
+
+// maxDays bounds UsageByDay.
+const maxDays = 400
+
+// UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row for each day.
+func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time) ([]DayUsage, error) {
+	const day = 24 * time.Hour
+	from = from.UTC().Truncate(day)
+	rows, err := s.queries().SumDays(ctx, db.SumDaysParams{Account: id.UUID, Since: from})
+	if err != nil {
+		return nil, fmt.Errorf("usage of account %s by day: %w", id, err)
+	}
+	var days []DayUsage
+	for at := from; !at.After(to) && len(days) < maxDays; at = at.Add(day) {
+		d := DayUsage{Day: at}
+		if len(rows) > 0 && rows[0].Day.Equal(at) {
+			row := rows[0]
+			rows = rows[1:]
+			d = DayUsage{
+				at, row.Requests, plan.Units(row.Standard), plan.Units(row.Heavy), plan.Units(row.Other), row.Hits, row.Refused,
+			}
+		}
+		days = append(days, d)
+	}
+	return days, nil
+}
