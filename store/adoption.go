@@ -67,7 +67,7 @@ func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, u
 
 // adoptKey locks the key, then the account that it leaves, then the one that it goes to.
 func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.ID, user account.UserID, by Author) (Adopted, error) {
-	row, err := q.LockKey(ctx, id.UUID)
+	row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID})
 	if err != nil {
 		return Adopted{}, found(err)
 	}

@@ -79,7 +79,7 @@ func (s *Store) BindKey(ctx context.Context, b Binding, by Author) (Bound, error
 
 // bindKey locks the key, then its account, then the wallet, then the wallet's account.
 func bindKey(ctx context.Context, q *db.Queries, b Binding, by Author) (Bound, error) {
-	row, err := q.LockKey(ctx, b.Key.UUID)
+	row, err := q.LockKey(ctx, db.LockKeyParams{ID: b.Key.UUID})
 	if err != nil {
 		return Bound{}, found(err)
 	}
