@@ -159,9 +159,9 @@ func TestDepthIsCheckedWhenStoringAgainstWhatProbesFound(t *testing.T) {
 		}
 	}
 	on, _ := g.pool.Chain(chain.EthMainnet)
-	g.ups[0].On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead+40))) // plausible, and one upstream's word
+	g.ups[0].On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead+5))) // plausible, and one upstream's word
 	g.eth(key, "eth_blockNumber").result()
-	if head, _ := on.Head(); head != testHead+40 {
+	if head, _ := on.Head(); head != testHead+5 {
 		t.Fatalf("the head is %d", head)
 	}
 	for range 2 {

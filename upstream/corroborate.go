@@ -24,13 +24,14 @@ const (
 //   - Of two that agree, the higher counts, unless it is implausible. Of two that do not, the times of their newest blocks tell which
 //     one is behind or makes its head up; when they do not tell, the lower counts and nobody is excluded.
 //   - Of one, its head counts as far as the chain can have come since the last one. The very first head of one counts at once when no
-//     other could have a say, and else after a few rounds.
+//     other could have a say, and else after a few rounds. When no other could, one that is further counts as well if the upstream has the
+//     block: its word is all there is, and a chain that is faster than the catalog says, or was out of sight, must not be refused.
 //
 // A head that was wrong goes away: fell is when what more than one upstream, or the only one, vouched for was far below the last head for
 // doubtRounds in a row. Cordoned upstreams are judged and not asked for their opinion.
 func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	last := c.prober.last
-	s.Head, s.HeadAt, s.Slack, s.Doubts = last.Head, last.HeadAt, last.Slack, last.Doubts
+	s.Head, s.HeadAt, s.Slack, s.Doubts, s.BlockMicros = last.Head, last.HeadAt, last.Slack, last.Doubts, last.BlockMicros
 	claims := c.claims(s)
 	limit := c.limit(last, s.MeasuredAt)
 	var f finding
@@ -42,8 +43,7 @@ func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	case len(claims) == 2:
 		f = c.settle(ctx, claims[0], claims[1], limit, s.MeasuredAt)
 	case c.countable(s) == 1:
-		f.head, f.known = claims[0].within(limit)
-		f.vouched = f.known
+		f = c.trust(ctx, claims[0], limit)
 	default:
 		f = c.believe(ctx, s, claims[0], limit)
 	}
@@ -71,6 +71,8 @@ type finding struct {
 	known     bool // somebody answered who is believed
 	vouched   bool // by more than one upstream, by the only one, or by the time of its block against another's
 	undecided bool // two upstreams contradict each other, and nothing tells which is wrong
+	// shown is the head that more than one upstream or a block stands for, from which the pace of the chain is learned; zero for none.
+	shown uint64
 }
 
 // claims are the heads that count, the lowest first.
@@ -122,9 +124,9 @@ func (c *Chain) limit(last Snapshot, now time.Time) uint64 {
 	case last.Head == 0:
 		return noLimit
 	case last.HeadAt.IsZero(): // published by a release that did not tell
-		return c.plausible(last.Head, now.Sub(last.MeasuredAt).Nanoseconds())
+		return last.Head + reach(now.Sub(last.MeasuredAt), c.blockTime(&last)) + c.slack
 	}
-	return c.plausible(last.Head, now.Sub(last.HeadAt).Nanoseconds()) - headSlack + last.Slack
+	return last.Head + reach(now.Sub(last.HeadAt), c.blockTime(&last)) + min(last.Slack, c.slack)
 }
 
 // advance takes a head over. It goes back only when that was vouched for again and again.
@@ -133,7 +135,7 @@ func (c *Chain) advance(s *Snapshot, last Snapshot, f finding) (fell bool) {
 	case !f.known:
 		return false
 	case last.Head == 0:
-		s.Slack = headSlack
+		s.Slack = c.slack
 	case f.head+c.toleratedLag() < last.Head:
 		if !f.vouched {
 			return false
@@ -141,16 +143,53 @@ func (c *Chain) advance(s *Snapshot, last Snapshot, f finding) (fell bool) {
 		if s.Doubts++; s.Doubts < doubtRounds {
 			return false
 		}
-		s.Slack, fell = headSlack, true
+		s.Slack, s.BlockMicros, fell = c.slack, 0, true
 	case f.head <= last.Head:
 		s.Doubts = 0
+		s.BlockMicros = c.pace(&last, s.MeasuredAt, f)
 		return false
 	default:
 		limit := c.limit(last, s.MeasuredAt)
-		s.Slack = min(headSlack, limit-min(limit, f.head))
+		s.Slack = min(c.slack, limit-min(limit, f.head))
+		s.BlockMicros = c.pace(&last, s.MeasuredAt, f)
 	}
 	s.Head, s.HeadAt, s.Doubts = f.head, s.MeasuredAt, 0
 	return fell
+}
+
+// pace learns the time between two blocks from how far the head came. It falls by half at most at a time, and only by heads that were
+// shown, or an upstream could raise by its word alone how much its word is enough for. It grows by an eighth.
+func (c *Chain) pace(last *Snapshot, now time.Time, f finding) (micros int64) {
+	known, since := c.blockTime(last), now.Sub(last.HeadAt)
+	if last.HeadAt.IsZero() || since <= 0 {
+		return last.BlockMicros
+	}
+	if seen := between(since, last.Head, f.head); seen > known {
+		known = min(seen, known+known/8)
+	} else if f.shown > last.Head {
+		known = min(known, max(between(since, last.Head, f.shown), known/2, fastestBlocks))
+	}
+	if known >= c.BlockTime {
+		return 0
+	}
+	return known.Microseconds()
+}
+
+// between is the time between two blocks when the head came from one to another since then.
+func between(since time.Duration, from, to uint64) time.Duration {
+	return since / time.Duration(max(to, from+1)-from) //nolint:gosec // heads have 63 bits
+}
+
+// trust takes the head of the only upstream that could have a say.
+func (c *Chain) trust(ctx context.Context, only claim, limit uint64) finding {
+	if only.Head <= limit {
+		return finding{head: only.Head, known: true, vouched: true}
+	}
+	if _, ok := c.blockAt(ctx, only.endpoint, only.Head); !ok {
+		only.Reason = ReasonAhead
+		return finding{}
+	}
+	return finding{head: only.Head, known: true, vouched: true, shown: only.Head}
 }
 
 // believe weighs the word of the only one of several upstreams that answers.
@@ -185,38 +224,38 @@ func (c *Chain) outvote(ctx context.Context, claims []claim, limit uint64, now t
 		}
 	}
 	for _, u := range claims {
-		if u.Head > second.Head+c.toleratedLag()+headSlack {
+		if u.Head > second.Head+c.toleratedLag()+c.slack {
 			u.Reason = ReasonAhead
 		}
 	}
-	return finding{head: second.Head, known: true, vouched: true}
+	return finding{head: second.Head, known: true, vouched: true, shown: second.Head}
 }
 
 // settle finds the head when two upstreams give one each.
 func (c *Chain) settle(ctx context.Context, lower, upper claim, limit uint64, now time.Time) finding {
 	first := limit == noLimit
-	vouched := func(head uint64) finding { return finding{head: head, known: true, vouched: true} }
+	vouched := func(head, shown uint64) finding { return finding{head: head, known: true, vouched: true, shown: shown} }
 	if upper.Head-lower.Head <= c.toleratedLag() {
 		if first || lower.Head > limit { // two vouch for the lower, however far it is
-			return vouched(lower.Head)
+			return vouched(lower.Head, lower.Head)
 		}
-		return vouched(min(upper.Head, limit))
+		return vouched(min(upper.Head, limit), lower.Head)
 	}
 	fresh := c.fresh(ctx, now, lower, upper)
 	lowerFresh, upperFresh := fresh[0], fresh[1]
 	switch {
 	case upperFresh && !lowerFresh:
 		if _, ok := upper.within(limit); ok {
-			return vouched(upper.Head) // the lower one lags
+			return vouched(upper.Head, upper.Head) // the lower one lags
 		}
 	case lowerFresh && !upperFresh:
 		upper.Reason = ReasonAhead
-		return vouched(lower.Head)
+		return vouched(lower.Head, lower.Head)
 	case lowerFresh: // one of them makes up more than a number, and nothing tells which
 		return finding{head: lower.Head, known: true, undecided: true}
 	case !first: // a chain that stands still, or nodes that do not tell: the bound alone decides
 		if _, ok := upper.within(limit); ok {
-			return vouched(upper.Head)
+			return vouched(upper.Head, 0)
 		}
 	}
 	return finding{head: lower.Head, known: true}

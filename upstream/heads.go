@@ -26,13 +26,15 @@ type heads struct {
 
 	// What the probes found last, with its time in unix nanoseconds: the base of what is plausible. Answers do not move it, or an
 	// upstream could raise the bound step by step.
-	base   atomic.Uint64
-	baseAt atomic.Int64
+	base      atomic.Uint64
+	baseAt    atomic.Int64
+	blockTime atomic.Int64 // nanoseconds; zero before the first
 }
 
-func (h *heads) measured(n uint64, at time.Time) {
+func (h *heads) measured(n uint64, at time.Time, blockTime time.Duration) {
 	h.base.Store(n)
 	h.baseAt.Store(at.UnixNano())
+	h.blockTime.Store(int64(blockTime))
 	h.raise(Latest, n)
 }
 
@@ -68,7 +70,8 @@ func (c *Chain) ObserveHead(kind HeadKind, n uint64) (head uint64, ok bool) {
 	if n <= known {
 		return known, true
 	}
-	limit := c.plausible(c.heads.base.Load(), c.now().UnixNano()-c.heads.baseAt.Load())
+	passed := time.Duration(c.now().UnixNano() - c.heads.baseAt.Load())
+	limit := c.heads.base.Load() + reach(passed, time.Duration(c.heads.blockTime.Load())) + c.slack
 	if kind != Latest {
 		limit += commitmentSlack
 	}
@@ -79,14 +82,33 @@ func (c *Chain) ObserveHead(kind HeadKind, n uint64) (head uint64, ok bool) {
 }
 
 const (
-	headSlack       = 64   // blocks a burst may come faster than the block time says
-	commitmentSlack = 4096 // slots that Solana may be without finality, half an hour
+	maxSlack        = 64               // blocks
+	commitmentSlack = 4096             // slots that Solana may be without finality, half an hour
+	fastestBlocks   = time.Millisecond // the shortest block time that is learned
 )
 
-// plausible is the highest head that a chain may have reached nanos after its head was known.
-func (c *Chain) plausible(known uint64, nanos int64) uint64 {
-	blocks := 2 * max(nanos, 0) / max(int64(c.BlockTime), 1)
-	return known + uint64(blocks) + headSlack
+// slackOf is how many blocks the chain may be further than its block time says: those of a minute, as far as an upstream may lag. Of a chain
+// with one upstream, and of one with another id than the catalog's, the block time may be another than the catalog's as well.
+func (c *Chain) slackOf() uint64 {
+	known, ok := chain.Lookup(string(c.ID))
+	if len(c.endpoints) == 1 || !ok || known.ChainID != c.ChainID {
+		return maxSlack
+	}
+	return min(maxSlack, c.toleratedLag())
+}
+
+// reach is how many blocks a chain may plausibly come in a time: twice as many as usual.
+func reach(passed, blockTime time.Duration) uint64 {
+	return uint64(2 * max(passed, 0) / max(blockTime, fastestBlocks)) //nolint:gosec // not negative
+}
+
+// blockTime is the time between two blocks: the catalog's, or a shorter one that the probes saw.
+func (c *Chain) blockTime(last *Snapshot) time.Duration {
+	seen := time.Duration(last.BlockMicros) * time.Microsecond
+	if seen <= 0 || seen > c.BlockTime {
+		return c.BlockTime
+	}
+	return max(seen, fastestBlocks)
 }
 
 var errImplausibleHead = errors.New("the upstream's head is not a number, or further ahead than the chain can be")

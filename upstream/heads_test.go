@@ -12,8 +12,22 @@ import (
 
 func chainAt(t *testing.T, id chain.ID) (*Chain, *testkit.Clock) {
 	t.Helper()
+	return chainOf(t, id, 1)
+}
+
+// nowhere lists upstreams that are not asked.
+func nowhere(upstreams int) []config.Upstream {
+	list := make([]config.Upstream, upstreams)
+	for i := range list {
+		list[i] = config.Upstream{Name: fmt.Sprintf("up-%d", i), URL: fmt.Sprintf("http://127.0.0.1:%d", i+1), Supply: "public"}
+	}
+	return list
+}
+
+func chainOf(t *testing.T, id chain.ID, upstreams int) (*Chain, *testkit.Clock) {
+	t.Helper()
 	clock := testkit.NewClock(noon)
-	_, c := poolOf(t, id, clock.Now, []config.Upstream{{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"}})
+	_, c := poolOf(t, id, clock.Now, nowhere(upstreams))
 	c.Apply(healthy(c, noon))
 	return c, clock
 }
@@ -39,21 +53,50 @@ func TestHeadsNeverGoBack(t *testing.T) {
 	}
 }
 
+// An upstream of several may answer with a head as far ahead as one may lag, a minute; an only one with 64 blocks.
 func TestAHeadFarAheadIsNotBelieved(t *testing.T) {
 	t.Parallel()
-	c, clock := chainAt(t, chain.EthMainnet)
-	if head, ok := c.ObserveHead(Latest, testHead+1_000_000); ok || head != testHead {
-		t.Errorf("a head a million ahead gives %d, %v", head, ok)
+	for _, of := range []struct {
+		id             chain.ID
+		upstreams      int
+		slack, tenMore uint64 // blocks: at once, and in ten minutes at twice the usual pace
+	}{
+		{chain.EthMainnet, 2, 5, 100},
+		{chain.BaseMainnet, 3, 30, 600},
+		{chain.ArbitrumOne, 2, 64, 4800},
+		{chain.EthMainnet, 1, 64, 100},
+	} {
+		c, clock := chainOf(t, of.id, of.upstreams)
+		if head, ok := c.ObserveHead(Latest, testHead+of.slack+1); ok || head != testHead {
+			t.Errorf("%d of %s: a head further ahead than the slack gives %d, %v", of.upstreams, of.id, head, ok)
+		}
+		if _, ok := c.ObserveHead(Latest, testHead+of.slack); !ok {
+			t.Errorf("%d of %s: a burst inside the slack is plausible", of.upstreams, of.id)
+		}
+		clock.Advance(10 * time.Minute)
+		if _, ok := c.ObserveHead(Latest, testHead+of.slack+of.tenMore); !ok {
+			t.Errorf("%d of %s: twice the usual pace is plausible", of.upstreams, of.id)
+		}
+		if _, ok := c.ObserveHead(Latest, testHead+of.slack+of.tenMore+1); ok {
+			t.Errorf("%d of %s: more than twice the usual pace is not", of.upstreams, of.id)
+		}
 	}
-	if _, ok := c.ObserveHead(Latest, testHead+headSlack); !ok {
-		t.Error("a burst inside the slack is plausible")
+}
+
+// A network with an id of its own is none of the catalog, whatever name it is configured under.
+func TestTheBlockTimeOfAPrivateNetworkIsNotKnown(t *testing.T) {
+	t.Parallel()
+	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		"eth_mainnet": {ChainID: 1337, Upstreams: nowhere(2)},
+	}}, testkit.NewClock(noon).Now)
+	if err != nil {
+		t.Fatal(err)
 	}
-	clock.Advance(10 * time.Minute)
-	if _, ok := c.ObserveHead(Latest, testHead+headSlack+100); !ok {
-		t.Error("twice the usual pace is plausible")
-	}
-	if _, ok := c.ObserveHead(Latest, testHead+headSlack+101); ok {
-		t.Error("more than twice the usual pace is not")
+	t.Cleanup(p.Close)
+	c, _ := p.Chain(chain.EthMainnet)
+	c.Apply(healthy(c, noon))
+	if _, ok := c.ObserveHead(Latest, testHead+64); !ok {
+		t.Error("64 blocks ahead are refused")
 	}
 }
 
@@ -61,9 +104,9 @@ func TestAnUpstreamCannotRaiseTheBoundStepByStep(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.EthMainnet)
 	for i := range uint64(100) {
-		c.ObserveHead(Latest, testHead+(i+1)*headSlack)
+		c.ObserveHead(Latest, testHead+(i+1)*maxSlack)
 	}
-	if head, _ := c.Head(); head != testHead+headSlack {
+	if head, _ := c.Head(); head != testHead+maxSlack {
 		t.Errorf("the head is %d above the measured one", head-testHead)
 	}
 }

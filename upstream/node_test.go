@@ -17,11 +17,12 @@ type node struct {
 
 	now func() time.Time
 
-	mu     sync.Mutex // guards what follows
-	lead   int64      // added to the true head when it is asked for
-	forges bool       // it has blocks up to the head that it claims, with the times they would have
-	fork   uint64     // blocks above this height are of another branch; 0 for none
-	branch string     // its name
+	mu        sync.Mutex    // guards what follows
+	lead      int64         // added to the true head when it is asked for
+	blockTime time.Duration // of the chain that it follows; zero for blockTime
+	forges    bool          // it has blocks up to the head that it claims, with the times they would have
+	fork      uint64        // blocks above this height are of another branch; 0 for none
+	branch    string        // its name
 }
 
 const (
@@ -52,7 +53,15 @@ func trueHead(now time.Time) uint64 { return trueGenesis + uint64(now.Sub(noon)/
 func (n *node) claims() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return uint64(int64(trueHead(n.now())) + n.lead) //nolint:gosec // small
+	return uint64(int64(n.head()) + n.lead) //nolint:gosec // small
+}
+
+// head is that of the chain that the node follows. The caller holds mu.
+func (n *node) head() uint64 {
+	if n.blockTime == 0 {
+		return trueHead(n.now())
+	}
+	return trueGenesis + uint64(n.now().Sub(noon)/n.blockTime) //nolint:gosec // after noon
 }
 
 func (n *node) block(r testkit.Request) any {
@@ -61,9 +70,10 @@ func (n *node) block(r testkit.Request) any {
 		return nil
 	}
 	height, ok := parseHead([]byte(fmt.Sprintf("%q", params[0])))
-	head, claimed := trueHead(n.now()), n.claims()
+	claimed := n.claims()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	head := n.head()
 	exists := height <= head && height <= claimed || n.forges && height <= claimed
 	if !ok || !exists {
 		return nil

@@ -31,6 +31,7 @@ type Chain struct {
 	endpoints  []*Endpoint
 	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
 	now        func() time.Time
+	slack      uint64       // blocks that a head may be further than the block time says
 	joined     bool         // by a reload
 	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
 	tracer     *telemetry.Tracer
@@ -100,7 +101,7 @@ func (c *Chain) Apply(s Snapshot) {
 		}
 	}
 	if s.HeadKnown {
-		c.heads.measured(s.Head, s.MeasuredAt)
+		c.heads.measured(s.Head, s.MeasuredAt, c.blockTime(&s))
 	}
 	c.raiseGeneration(s.Generation)
 	c.measuredAt.Store(s.MeasuredAt.UnixNano())

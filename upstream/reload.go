@@ -104,6 +104,7 @@ func (p *Pool) newChain(known *chain.Chain, listed []config.Upstream, old *chain
 		}
 		c.endpoints = append(c.endpoints, e)
 	}
+	c.slack = c.slackOf()
 	c.takeOver(before, p.now())
 	return c, nil
 }

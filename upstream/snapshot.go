@@ -20,6 +20,9 @@ type Snapshot struct {
 	HeadKnown bool      `json:"head_known"`
 	HeadAt    time.Time `json:"head_at,omitzero"`
 	Slack     uint64    `json:"slack,omitempty"`
+	// BlockMicros is the time between two blocks, when more than one upstream's word or blocks that were shown say that it is shorter than
+	// the catalog's; zero otherwise.
+	BlockMicros int64 `json:"block_micros,omitempty"`
 	// Doubts is for how many rounds in a row a head was found that was not taken over at once, because it is far below Head or because
 	// one upstream alone gives it.
 	Doubts int `json:"doubts,omitempty"`
