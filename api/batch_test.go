@@ -265,3 +265,69 @@ func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
 		t.Errorf("usage is %v", u)
 	}
 }
+
+func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.batches = 32 << 20 })
+	key := g.doorKey()
+	g.all(testkit.Result("0xsmall"))
+	for _, u := range g.ups {
+		u.On("debug_traceCall", testkit.Large(15<<20))
+		u.On("debug_traceTransaction", testkit.Large(8<<20))
+	}
+	trace := call("debug_traceCall", "[]")
+	held, body := g.begin(key, "["+trace+","+trace+"]") // more than sockets take
+	if held.status != http.StatusOK {
+		t.Fatalf("HTTP %d", held.status)
+	}
+	ask := func() []envelope {
+		return g.rpc(key, chain.EthMainnet, "["+call("eth_call", "[]")+","+call("debug_traceTransaction", "[]")+"]").batch(2)
+	}
+	before, _ := g.counted(key)
+	items := ask()
+	if e := items[1].Error; e == nil || e.Code != -32022 || e.Data["retry_after"] != 1.0 || e.Data["index"] != 1.0 {
+		t.Fatalf("while the memory is full the large answer is %+v", e)
+	}
+	if string(items[0].Result) != `"0xsmall"` {
+		t.Errorf("the small one got %+v", items[0].Error)
+	}
+	if after, _ := g.counted(key); after-before != 1000 {
+		t.Errorf("%d thousandths were charged, want those of the small one", after-before)
+	}
+	if a := g.eth(key, "debug_traceTransaction"); a.status != http.StatusOK || len(a.body) < 8<<20 {
+		t.Errorf("alone it is HTTP %d, %d bytes", a.status, len(a.body))
+	}
+	var whole []envelope
+	if err := json.NewDecoder(body).Decode(&whole); err != nil || len(whole) != 2 || len(whole[1].Result) < 15<<20 {
+		t.Fatalf("the client that reads at last got %d items, %v", len(whole), err)
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return ask()[1].Error == nil }, "memory is given back when the client has read")
+}
+
+func TestALargeBatchIsSentPieceByPieceInOrder(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	g.all(testkit.ResultOf(func(r testkit.Request) any {
+		var n []int
+		_ = json.Unmarshal(r.Params, &n)
+		return strings.Repeat(fmt.Sprint(n[0]%10), 100_000*(n[0]%3))
+	}))
+	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "something"))
+	body := strings.TrimSuffix(batchOf(12, "eth_call"), "]") + "," + call("eth_getBalance", "[]") + "," + call("eth_nothing", "[]") + "]"
+	a := g.rpc(key, chain.EthMainnet, body)
+	items := a.batch(14)
+	for i, item := range items[:12] {
+		want := fmt.Sprintf("%q", strings.Repeat(fmt.Sprint(i%10), 100_000*(i%3)))
+		if string(item.ID) != fmt.Sprint(i) || string(item.Result) != want {
+			t.Errorf("item %d is %s, %d bytes", i, item.ID, len(item.Result))
+		}
+	}
+	if items[12].Error == nil || items[12].Error.Code != -32000 || items[13].Error == nil || items[13].Error.Code != -32601 {
+		t.Errorf("the last two are %+v and %+v", items[12].Error, items[13].Error)
+	}
+	calls := g.calls(a)
+	if len(calls) != 14 || calls[11].ResponseBytes < 200_000 || calls[11].ResponseBytes > 200_100 {
+		t.Errorf("recorded %d calls", len(calls))
+	}
+}

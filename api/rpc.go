@@ -193,32 +193,6 @@ var (
 	jsonTypeValue = []string{jsonType}
 )
 
-func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
-	id, h := c.Writer.Header().Get(requestIDHeader), c.Writer.Header()
-	allHit := true
-	body := []byte{'['}
-	sizes := make([]int, len(replies))
-	for i, reply := range replies {
-		allHit = allHit && reply.Hit
-		if i > 0 {
-			body = append(body, ',')
-		}
-		before := len(body)
-		body = appendReply(body, reply, id)
-		sizes[i] = len(body) - before
-	}
-	body = append(body, ']')
-	if allHit {
-		h["X-Service-Cache"] = hitValue
-	}
-	h.Set("Server-Timing", serverTiming(slowest(replies), allHit))
-	h["Content-Type"] = jsonTypeValue
-	s.send(c, http.StatusOK, body, make([]string, 1))
-	for i, reply := range replies {
-		reply.Close(http.StatusOK, int64(sizes[i]))
-	}
-}
-
 // appendReply appends a JSON-RPC response: the client's id and the upstream's bytes. It is left open when the result goes on.
 func appendReply(b []byte, reply *relay.Reply, requestID string) []byte {
 	if reply.Fault != nil {

@@ -79,6 +79,7 @@ type options struct {
 	perSecond float64 // limit of each upstream
 	timeout   time.Duration
 	maxAnswer int64
+	batches   int64 // bytes of memory for the answers of all batches
 	maxBody   int64
 	proxies   int
 	now       func() time.Time
@@ -120,7 +121,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	t.Cleanup(g.flushRecords)
 	calls := relay.New(relay.Options{
 		Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Cache: g.newCache(o), Links: links,
-		Timeout: o.timeout, MaxAnswer: o.maxAnswer, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
+		Timeout: o.timeout, MaxAnswer: o.maxAnswer, BatchMemory: o.batches, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
 	})
 	g.relay = calls
 	g.metrics.WatchCache(calls.CacheFigures)

@@ -40,6 +40,7 @@ type Config struct {
 	Contact           string        `env:"CONTACT"            envDefault:"support@chainaccess.example"`
 	MaxBodyBytes      int64         `env:"MAX_BODY_BYTES"     envDefault:"1048576"`
 	MaxAnswerBytes    int64         `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
+	BatchMemoryBytes  int64         `env:"BATCH_MEMORY_BYTES" envDefault:"268435456"`
 	MaxConnections    int           `env:"MAX_CONNECTIONS"    envDefault:"16384"`
 	CallTimeout       time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
 	ProbeInterval     time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
@@ -187,6 +188,7 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
+	f.check(c.BatchMemoryBytes >= 32<<20, "BATCH_MEMORY_BYTES", "must be at least 33554432, which one batch may take")
 	f.check(c.CacheBytes == 0 || (c.CacheBytes >= 1<<20 && c.CacheBytes <= 1<<40), "CACHE_BYTES", "must be 0 or between 1048576 and 1099511627776")
 	c.checkCache(f)
 	f.check(c.MaxConnections >= 0 && c.MaxConnections <= 1<<20, "MAX_CONNECTIONS", "must be between 0, for no bound, and 1048576")

@@ -69,8 +69,8 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 		DatabaseURL: c.DatabaseURL, RedisURL: c.RedisURL, TemporalAddress: c.TemporalAddress, KeyPepper: c.KeyPepper,
 		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
 		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
-		MaxConnections: 16384,
-		CallTimeout:    30 * time.Second, ProbeInterval: 5 * time.Second, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
+		BatchMemoryBytes: 256 << 20, MaxConnections: 16384,
+		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
 		LogFormat: "json", OTLPProtocol: "http/protobuf", ServiceName: "chain-access-gateway", TracesSampler: "parentbased_always_on", TracesSamplerArg: 1,
 	}
 	if c != want {

@@ -35,10 +35,12 @@ type Options struct {
 	Links     chain.Links
 	Timeout   time.Duration // of a call, all attempts together
 	MaxAnswer int64         // bytes of one answer
-	Now       func() time.Time
-	Logger    *slog.Logger
-	Metrics   *telemetry.Calls  // nil: calls are not counted
-	Tracer    *telemetry.Tracer // nil: calls are not traced
+	// BatchMemory bounds the bytes that the answers of all batches under way hold, beyond 64 KiB of each; 0 takes 256 MiB.
+	BatchMemory int64
+	Now         func() time.Time
+	Logger      *slog.Logger
+	Metrics     *telemetry.Calls  // nil: calls are not counted
+	Tracer      *telemetry.Tracer // nil: calls are not traced
 }
 
 // Relay is safe for concurrent use.
@@ -47,11 +49,12 @@ type Relay struct {
 	answers *answers
 	flights cache.Group[flightKey, landing]
 	log     callLog
+	memory  *batchMemory
 }
 
 // New makes a relay.
 func New(o Options) *Relay {
-	return &Relay{Options: o, answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now)}
+	return &Relay{Options: o, answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now), memory: newBatchMemory(o.BatchMemory)}
 }
 
 // Envelope is what the calls of one HTTP request share.
@@ -76,6 +79,8 @@ type Reply struct {
 	relay  *Relay
 	answer *upstream.Answer
 	call   call
+	room   *room // of an item of a batch: the memory that the answer holds, given back with it
+	held   int   // bytes of room
 }
 
 // Timing is where the time of a call went.
@@ -256,13 +261,6 @@ func (reply *Reply) broken(ctx context.Context, cause error) {
 // Left says that the client did not take the answer to its end: it went away, or did not read on. What was asked for is charged.
 func (reply *Reply) Left() { reply.call.clientGone = true }
 
-// tooLargeForBatch replaces an answer that does not fit a batch: the charge is given back.
-func (reply *Reply) tooLargeForBatch(ctx context.Context) {
-	f := fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it.")
-	reply.refused(reply.relay.refund(ctx, &reply.call, f))
-	reply.release()
-}
-
 // Close releases the answer and writes the call's record. written is how many bytes of body went to the client.
 func (reply *Reply) Close(httpStatus int, written int64) {
 	reply.record(httpStatus, written)
@@ -270,6 +268,14 @@ func (reply *Reply) Close(httpStatus int, written int64) {
 }
 
 func (reply *Reply) release() {
+	reply.releaseAnswer()
+	if reply.room != nil {
+		reply.room.give(reply.held)
+		reply.room, reply.held = nil, 0
+	}
+}
+
+func (reply *Reply) releaseAnswer() {
 	if reply.call.endFlight != nil {
 		reply.call.endFlight()
 		reply.call.endFlight = nil

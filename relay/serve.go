@@ -6,17 +6,17 @@ import (
 	"io"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/jsonrpc"
 	"github.com/chainaccess/gateway/upstream"
 )
 
-// Bounds of a batch. Its answers are gathered in memory, so they are bounded together; a larger answer has to be asked for alone.
+// Bounds of a batch. Its answers are gathered in memory, so they are bounded together (room); a larger answer has to be asked for alone.
 const (
 	MaxBatch         = 100
 	batchConcurrency = 16
-	batchAnswerBytes = 32 << 20
 )
 
 // Serve splits a body and relays the one request or the batch in it. Replies are in the order of the requests; each must be
@@ -43,7 +43,7 @@ func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []
 func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply {
 	r.Tracer.Current(ctx).SetInt("gateway.batch", len(items))
 	replies := make([]*Reply, len(items))
-	room := &room{left: batchAnswerBytes}
+	room := &room{shared: r.memory}
 	slots := make(chan struct{}, batchConcurrency)
 	var wg sync.WaitGroup
 	for i, item := range items {
@@ -85,44 +85,46 @@ func (reply *Reply) contain(ctx context.Context) {
 	reply.release()
 }
 
-// room is what is left of the memory for a batch's answers.
-type room struct {
-	mu   sync.Mutex // guards left
-	left int
+// take claims memory of the batch for a part of the answer, or refuses the answer and gives the charge back.
+func (reply *Reply) take(ctx context.Context, n int) bool {
+	var f *fault.Error
+	switch reply.room.take(n) {
+	case hasRoom:
+		reply.held += n
+		return true
+	case batchFull:
+		f = fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it.")
+	case memoryFull:
+		f = fault.New(fault.UpstreamFailed, "The gateway holds as many answers of batches as it has memory for. Send this request alone, or "+
+			"again in a second; nothing was charged for it.")
+		f.RetryAfter = retryMemory
+	}
+	reply.refused(reply.relay.refund(ctx, &reply.call, f))
+	reply.release()
+	return false
 }
 
-func (r *room) take(n int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n > r.left {
-		return false
-	}
-	r.left -= n
-	return true
-}
+const retryMemory = time.Second
 
 // gather reads a streamed answer to its end, if the batch has room for it.
 func (reply *Reply) gather(ctx context.Context, room *room) {
 	defer reply.contain(ctx)
-	if !room.take(len(reply.Result) + len(reply.Error)) {
-		reply.tooLargeForBatch(ctx)
-		return
-	}
-	if reply.Rest == nil {
+	reply.room = room
+	if !reply.take(ctx, len(reply.Result)+len(reply.Error)) || reply.Rest == nil {
 		return
 	}
 	whole := append([]byte(nil), reply.Result...)
 	chunk := make([]byte, 64<<10)
 	for {
 		n, err := reply.Rest.Read(chunk)
-		if !room.take(n) {
-			reply.tooLargeForBatch(ctx)
+		if !reply.take(ctx, n) {
 			return
 		}
 		whole = append(whole, chunk[:n]...)
 		switch {
 		case errors.Is(err, io.EOF) && jsonrpc.Valid(whole):
 			reply.Result, reply.Rest = whole, nil
+			reply.releaseAnswer() // the upstream's connection with it
 			return
 		case err == nil:
 		case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), ErrStopping):

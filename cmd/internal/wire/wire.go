@@ -120,7 +120,8 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	//nolint:contextcheck // it asks the logger for its level, once
 	calls := relay.New(relay.Options{
 		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Latencies: latencies, Cache: answers, Links: links,
-		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
+		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes, Now: time.Now, Logger: log,
+		Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	operations := capability.New(capability.Options{
 		Store: b.store, Fences: fence, Meter: b.meter, Hasher: hasher, Recorder: recorder, PublicURL: cfg.PublicURL, Now: time.Now,

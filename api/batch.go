@@ -1,0 +1,117 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/chainaccess/gateway/relay"
+)
+
+// wholeBatch is how large a batch may be in bytes, about, to be put together before it is sent. A larger one is sent as it is put
+// together, so that it is not held twice.
+const wholeBatch = 256 << 10
+
+// outbox is the replies of a batch on their way out. Each is closed once, also when something panics: they hold memory.
+type outbox struct {
+	replies []*relay.Reply
+	closed  int
+}
+
+// close ends the next reply, of which written bytes went out.
+func (o *outbox) close(written int) {
+	reply := o.replies[o.closed]
+	o.closed++
+	reply.Close(http.StatusOK, int64(written))
+}
+
+func (o *outbox) closeRest() {
+	for o.closed < len(o.replies) {
+		o.close(0)
+	}
+}
+
+func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
+	out := &outbox{replies: replies}
+	defer out.closeRest()
+	h, allHit, size := c.Writer.Header(), true, 0
+	for _, reply := range replies {
+		allHit = allHit && reply.Hit
+		size += len(reply.Result) + len(reply.Error)
+	}
+	if allHit {
+		h["X-Service-Cache"] = hitValue
+	}
+	h.Set("Server-Timing", serverTiming(slowest(replies), allHit))
+	h["Content-Type"] = jsonTypeValue
+	if size <= wholeBatch {
+		s.sendBatch(c, out)
+	} else {
+		s.streamBatch(c, out)
+	}
+}
+
+// sendBatch sends a batch as a whole.
+func (s *server) sendBatch(c *gin.Context, out *outbox) {
+	id := c.Writer.Header().Get(requestIDHeader)
+	body := []byte{}
+	sizes := make([]int, len(out.replies))
+	for i, reply := range out.replies {
+		body = append(body, separator(i))
+		before := len(body)
+		body = appendReply(body, reply, id)
+		sizes[i] = len(body) - before
+	}
+	s.send(c, http.StatusOK, append(body, ']'), make([]string, 1))
+	for _, size := range sizes {
+		out.close(size)
+	}
+}
+
+// streamBatch sends a batch reply by reply, and gives the memory of each back as soon as it is out.
+func (s *server) streamBatch(c *gin.Context, out *outbox) {
+	to := s.outgoing(c)
+	defer to.release()
+	c.Writer.WriteHeader(http.StatusOK)
+	id := c.Writer.Header().Get(requestIDHeader)
+	var err error
+	var head []byte // what is not sent yet
+	write := func(b []byte) {
+		if err == nil {
+			_, err = to.Write(b)
+		}
+	}
+	for i, reply := range out.replies {
+		head = append(head, separator(i))
+		before := len(head)
+		if reply.Fault != nil || reply.Error != nil || len(reply.Result) < pieceBytes {
+			head = appendReply(head, reply, id)
+			out.close(len(head) - before)
+		} else {
+			head = append(appendOpening(head, reply.ID), `"result":`...)
+			size := len(head) - before + len(reply.Result) + 1
+			write(head)
+			write(reply.Result)
+			out.close(size)
+			head = append(head[:0], '}')
+		}
+		if len(head) >= pieceBytes {
+			write(head)
+			head = head[:0]
+		}
+	}
+	if write(append(head, ']')); err == nil {
+		err = to.end()
+	}
+	if err != nil { // the calls were made all the same
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// separator is what stands before an item.
+func separator(i int) byte {
+	if i == 0 {
+		return '['
+	}
+	return ','
+}

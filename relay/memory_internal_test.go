@@ -1,0 +1,67 @@
+package relay
+
+import (
+	"sync"
+	"testing"
+)
+
+func TestABatchHoldsNoMoreThanItsBoundAndAllTogetherNoMoreThanTheirs(t *testing.T) {
+	t.Parallel()
+	shared := newBatchMemory(40 << 20)
+	first, second := &room{shared: shared}, &room{shared: shared}
+	for _, step := range []struct {
+		of    *room
+		bytes int
+		want  vacancy
+	}{
+		{first, batchAnswerBytes, hasRoom},
+		{first, 1, batchFull},
+		{second, batchOwnBytes, hasRoom}, // its own
+		{second, 8<<20 + batchOwnBytes, hasRoom},
+		{second, 1, memoryFull},
+		{second, batchAnswerBytes, batchFull},
+	} {
+		if got := step.of.take(step.bytes); got != step.want {
+			t.Errorf("%d bytes more: %d, want %d", step.bytes, got, step.want)
+		}
+	}
+	first.give(1 << 20)
+	if second.take(1<<20) != hasRoom || second.take(1) != memoryFull {
+		t.Error("what the first gave back is the second's to take, and no more")
+	}
+	third := &room{shared: shared}
+	if third.take(batchOwnBytes) != hasRoom || third.take(1) != memoryFull {
+		t.Error("a batch has its own 64 KiB when the memory is full, and no more")
+	}
+	third.give(batchOwnBytes)
+	second.give(9<<20 + 2*batchOwnBytes)
+	first.give(batchAnswerBytes - 1<<20)
+	if left := shared.left.Load(); left != 40<<20 {
+		t.Errorf("%d bytes are left after all was given back", left)
+	}
+}
+
+func TestMemoryOfBatchesIsCountedRightUnderContention(t *testing.T) {
+	t.Parallel()
+	shared := newBatchMemory(1 << 20)
+	var wg sync.WaitGroup
+	for range 8 {
+		r := &room{shared: shared}
+		for range 4 {
+			wg.Go(func() {
+				for n := range 500 {
+					if size := 1000 * (n % 200); r.take(size) == hasRoom {
+						if shared.left.Load() < 0 {
+							t.Error("more was taken than there is")
+						}
+						r.give(size)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if left := shared.left.Load(); left != 1<<20 {
+		t.Errorf("%d bytes are left", left)
+	}
+}
