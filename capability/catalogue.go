@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/workflows"
 )
 
 // Options are what capabilities work with. They own none of it.
@@ -23,7 +24,8 @@ type Options struct {
 	Meter     *meter.Meter
 	Hasher    *account.Hasher
 	Recorder  *store.Recorder
-	PublicURL string // without a slash at its end
+	Flows     *workflows.Client // durable flows
+	PublicURL string            // without a slash at its end
 	Now       func() time.Time
 	Random    io.Reader // crypto/rand.Reader
 	Logger    *slog.Logger

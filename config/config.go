@@ -124,8 +124,6 @@ func (c *Config) validate(role Role) error {
 		c.checkServe(&f)
 	case Worker:
 		c.checkShared(&f)
-		f.need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
-		f.check(c.TemporalAddress == "" || validTarget(c.TemporalAddress), "TEMPORAL_ADDRESS", "must be HOST:PORT")
 		f.check(c.ProbeInterval >= 500*time.Millisecond && c.ProbeInterval <= time.Minute, "PROBE_INTERVAL", "must be between 500ms and 1m")
 	}
 	return errors.Join(f...)
@@ -175,6 +173,8 @@ func (c *Config) checkRedis(f *faults) {
 func (c *Config) checkShared(f *faults) {
 	c.checkBoard(f)
 	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
+	f.need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
+	f.check(c.TemporalAddress == "" || validTarget(c.TemporalAddress), "TEMPORAL_ADDRESS", "must be HOST:PORT")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkTraces(f)
 }

@@ -29,7 +29,7 @@ func environment(changes map[string]string) map[string]string {
 func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 	t.Parallel()
 	for role, needed := range map[Role][]string{
-		Serve:   {"DATABASE_URL", "REDIS_URL", "KEY_PEPPER", "UPSTREAMS_FILE"},
+		Serve:   {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "KEY_PEPPER", "UPSTREAMS_FILE"},
 		Worker:  {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "UPSTREAMS_FILE"},
 		Migrate: {"DATABASE_URL"},
 		Ops:     {"REDIS_URL", "UPSTREAMS_FILE"},
@@ -256,7 +256,7 @@ func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
 func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	t.Parallel()
 	for role, changes := range map[Role]map[string]string{
-		Serve:     {"TEMPORAL_ADDRESS": "", "PROBE_INTERVAL": "1h"},
+		Serve:     {"PROBE_INTERVAL": "1h"},
 		Worker:    {"KEY_PEPPER": "", "LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
 		Ops:       {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 		OpsRecord: {"UPSTREAMS_FILE": "", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},

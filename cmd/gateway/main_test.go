@@ -140,7 +140,7 @@ func TestBadCommandLineIsOneSentenceAndExitCode1(t *testing.T) {
 func TestMissingVariableIsNamed(t *testing.T) {
 	t.Parallel()
 	for role, needed := range map[string][]string{
-		"serve":      {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "KEY_PEPPER"},
+		"serve":      {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS", "KEY_PEPPER"},
 		"worker":     {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS"},
 		"migrate up": {"DATABASE_URL"},
 	} {

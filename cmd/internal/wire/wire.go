@@ -28,6 +28,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/workflows"
 )
 
 // base is what every role needs.
@@ -111,6 +112,11 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	if err != nil {
 		return err
 	}
+	temporal, err := dialTemporal(cfg, tracer, log)
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
 	b.pool.Instrument(b.metrics.Upstreams, tracer)
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
@@ -125,8 +131,9 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	})
 	operations := capability.New(capability.Options{
 		Store: b.store, Fences: fence, Meter: b.meter, Hasher: hasher, Recorder: recorder, PublicURL: cfg.PublicURL, Now: time.Now,
-		Random: rand.Reader, Logger: log, Metrics: b.metrics.Operations,
+		Flows: workflows.NewClient(temporal), Random: rand.Reader, Logger: log, Metrics: b.metrics.Operations,
 	})
+	//nolint:contextcheck // each request brings its own
 	handler := api.Handler(api.Options{
 		Relay: calls, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
 		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Logger: log,

@@ -3,17 +3,11 @@ package wire
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/contrib/opentelemetry"
-	"go.temporal.io/sdk/interceptor"
-	temporallog "go.temporal.io/sdk/log"
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/config"
@@ -36,16 +30,9 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		return err
 	}
 	defer closeTracer(ctx, tracer, log)
-	traced, err := traceWorkflows(tracer)
+	temporal, err := dialTemporal(cfg, tracer, log)
 	if err != nil {
 		return err
-	}
-	temporal, err := client.NewLazyClient(client.Options{
-		HostPort: cfg.TemporalAddress, Namespace: cfg.TemporalNamespace,
-		Logger: temporallog.NewStructuredLogger(log), Interceptors: traced,
-	})
-	if err != nil {
-		return fmt.Errorf("TEMPORAL_ADDRESS: %w", err)
 	}
 	defer temporal.Close()
 	flusher := flush.New(b.meter, b.store, flush.FromStore(b.store), flush.Options{
@@ -88,20 +75,6 @@ func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
 			return math.NaN()
 		})
 	return func(at time.Time) { told.Store(at.UnixMilli()) }
-}
-
-// traceWorkflows gives what makes spans of workflows and activities; nothing when nothing is traced.
-func traceWorkflows(tracer *telemetry.Tracer) ([]interceptor.ClientInterceptor, error) {
-	if tracer == nil {
-		return nil, nil
-	}
-	traced, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{
-		Tracer: tracer.Provider().Tracer("go.temporal.io/sdk"), DisableBaggage: true, AllowInvalidParentSpans: true,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("trace workflows: %w", err)
-	}
-	return []interceptor.ClientInterceptor{traced}, nil
 }
 
 const lastFlush = 10 * time.Second
