@@ -127,7 +127,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.metrics.WatchCache(calls.CacheFigures)
 	g.operations = capability.New(capability.Options{
 		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
-		Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
+		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
 	})
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.operations,

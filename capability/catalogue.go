@@ -9,11 +9,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -23,6 +25,8 @@ type Options struct {
 	Fences    *fences.Fences
 	Meter     *meter.Meter
 	Hasher    *account.Hasher
+	Pool      *upstream.Pool // asked for wallets that are contracts
+	Links     chain.Links
 	Recorder  *store.Recorder
 	Flows     *workflows.Client // durable flows
 	PublicURL string            // without a slash at its end

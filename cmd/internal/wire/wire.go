@@ -131,7 +131,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	})
 	operations := capability.New(capability.Options{
 		Store: b.store, Fences: fence, Meter: b.meter, Hasher: hasher, Recorder: recorder, PublicURL: cfg.PublicURL, Now: time.Now,
-		Flows: workflows.NewClient(temporal), Random: rand.Reader, Logger: log, Metrics: b.metrics.Operations,
+		Pool: b.pool, Links: links, Flows: workflows.NewClient(temporal), Random: rand.Reader, Logger: log, Metrics: b.metrics.Operations,
 	})
 	//nolint:contextcheck // each request brings its own
 	handler := api.Handler(api.Options{
