@@ -7,15 +7,16 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// counterfactual is a signature with what deploys its wallet, or prepares it; factory is zero when it came bare.
+// counterfactual is a signature with what deploys its wallet, or prepares it.
 type counterfactual struct {
+	wrapped     bool // false when the signature came bare; factory is zero then
 	factory     common.Address
 	factoryData []byte
 	signature   []byte
 }
 
-// wrapped ends the signature of a wallet that may have no code yet (EIP-6492): 0x6492, sixteen times.
-var wrapped = bytes.Repeat([]byte{0x64, 0x92}, 16)
+// ending ends the signature of a wallet that may have no code yet (EIP-6492): 0x6492, sixteen times.
+var ending = bytes.Repeat([]byte{0x64, 0x92}, 16)
 
 var wrapping = abi.Arguments{{Type: mustType("address")}, {Type: mustType("bytes")}, {Type: mustType("bytes")}}
 
@@ -30,7 +31,7 @@ func mustType(name string) abi.Type {
 // unwrap reads (address factory, bytes factoryData, bytes signature) in front of the ending of EIP-6492. A signature without the ending
 // is given as it is; one whose wrapping cannot be read is ErrSignatureForm.
 func unwrap(signature []byte) (counterfactual, error) {
-	inner, found := bytes.CutSuffix(signature, wrapped)
+	inner, found := bytes.CutSuffix(signature, ending)
 	if !found {
 		return counterfactual{signature: signature}, nil
 	}
@@ -45,5 +46,5 @@ func unwrap(signature []byte) (counterfactual, error) {
 	if !isAddress || !isData || !isRaw {
 		return counterfactual{}, unreadable
 	}
-	return counterfactual{factory: factory, factoryData: data, signature: raw}, nil
+	return counterfactual{wrapped: true, factory: factory, factoryData: data, signature: raw}, nil
 }

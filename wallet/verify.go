@@ -46,11 +46,14 @@ func Verify(ctx context.Context, chain ChainCaller, wallet Address, hash [32]byt
 	if chain == nil {
 		return wrong
 	}
-	deployed, err := unwrap(signature)
+	c, err := unwrap(signature)
 	if err != nil {
 		return err
 	}
-	code, err := validation(wallet, hash, deployed)
+	if c.wrapped {
+		wrong = ErrSignatureMismatch // no key's, so its length says nothing
+	}
+	code, err := validation(wallet, hash, c)
 	if err != nil {
 		return err
 	}

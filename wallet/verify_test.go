@@ -1,0 +1,153 @@
+package wallet_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// caller is a scripted chain.
+type caller struct {
+	answer []byte
+	err    error
+	asked  []wallet.CallMsg
+}
+
+func (c *caller) Call(_ context.Context, msg wallet.CallMsg) ([]byte, error) {
+	c.asked = append(c.asked, msg)
+	return c.answer, c.err
+}
+
+func TestKeysOwnSignatureIsJudgedWithoutTheChain(t *testing.T) {
+	t.Parallel()
+	k, address := key(t, "offline")
+	hash := wallet.TextHash("a message")
+	chain := &caller{err: errors.New("not to be asked")}
+	if err := wallet.Verify(t.Context(), chain, address, hash, sign(t, k, hash)); err != nil || len(chain.asked) != 0 {
+		t.Errorf("%v, %d calls", err, len(chain.asked))
+	}
+	_, other := key(t, "another")
+	for name, c := range map[string]struct {
+		signature []byte
+		want      error
+	}{
+		"another wallet's": {sign(t, k, hash), wallet.ErrSignatureMismatch},
+		"too short":        {[]byte{1}, wallet.ErrSignatureForm},
+		"wrapped":          {wrap(t, other, nil, sign(t, k, hash)), wallet.ErrSignatureForm},
+	} {
+		if err := wallet.Verify(t.Context(), nil, other, hash, c.signature); !errors.Is(err, c.want) {
+			t.Errorf("%s, without a chain: %v", name, err)
+		}
+	}
+}
+
+func TestVerdictsOfTheChain(t *testing.T) {
+	t.Parallel()
+	k, _ := key(t, "somebody")
+	_, address := key(t, "somebody else")
+	hash := wallet.TextHash("a message")
+	down := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		chain     caller
+		signature []byte
+		want      error
+	}{
+		"accepted":              {caller{answer: []byte{1}}, sign(t, k, hash), nil},
+		"refused":               {caller{answer: []byte{2}}, sign(t, k, hash), wallet.ErrSignatureMismatch},
+		"no code":               {caller{answer: []byte{0}}, sign(t, k, hash), wallet.ErrSignatureMismatch},
+		"no code, short":        {caller{answer: []byte{0}}, []byte{1}, wallet.ErrSignatureForm},
+		"no code, wrapped":      {caller{answer: []byte{0}}, wrap(t, address, nil, nil), wallet.ErrSignatureMismatch},
+		"failed":                {caller{err: fmt.Errorf("call: %w", wallet.ErrReverted)}, sign(t, k, hash), wallet.ErrSignatureMismatch},
+		"unreachable":           {caller{err: down}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"nothing answered":      {caller{}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"two bytes answered":    {caller{answer: []byte{1, 1}}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"a word answered":       {caller{answer: append(make([]byte, 31), 1)}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"unknown verdict":       {caller{answer: []byte{3}}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"much answered":         {caller{answer: make([]byte, 1<<20)}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"the magic value alone": {caller{answer: []byte{0x16, 0x26, 0xba, 0x7e}}, sign(t, k, hash), wallet.ErrChainUnreachable},
+	} {
+		err := wallet.Verify(t.Context(), &c.chain, address, hash, c.signature)
+		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+		if name == "unreachable" && !errors.Is(err, down) {
+			t.Errorf("the cause is lost: %v", err)
+		}
+		if len(c.chain.asked) != 1 || c.chain.asked[0].To != nil || c.chain.asked[0].Gas == 0 || c.chain.asked[0].Gas > 10_000_000 {
+			t.Errorf("%s: asked %+v", name, c.chain.asked)
+		}
+	}
+}
+
+func TestWrappingThatCannotBeReadIsRefusedWithoutTheChain(t *testing.T) {
+	t.Parallel()
+	k, address := key(t, "wrapped")
+	hash := wallet.TextHash("a message")
+	whole := wrap(t, address, []byte{1, 2, 3, 4}, sign(t, k, hash))
+	ending := whole[len(whole)-32:]
+	long := bytes.Clone(whole)
+	copy(long[32:64], bytes.Repeat([]byte{0xff}, 32)) // the factory data begins far away
+	huge := bytes.Clone(whole)
+	copy(huge[96:128], append(make([]byte, 24), bytes.Repeat([]byte{0x7f}, 8)...)) // and is very long
+	for name, signature := range map[string][]byte{
+		"the ending alone": ending, "a word": append(make([]byte, 32), ending...), "cut off": append(bytes.Clone(whole[:64]), ending...),
+		"offset beyond": long, "length beyond": huge, "zeros that refer to themselves": append(make([]byte, 31), ending...),
+	} {
+		chain := &caller{answer: []byte{1}}
+		if err := wallet.Verify(t.Context(), chain, address, hash, signature); !errors.Is(err, wallet.ErrSignatureForm) || len(chain.asked) != 0 {
+			t.Errorf("%s: %v, %d calls", name, err, len(chain.asked))
+		}
+	}
+}
+
+func TestAnswersOfNodesAreRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		result, inBand string
+		want           []byte
+		failed         bool // ErrReverted
+		wrong          bool
+	}{
+		"bytes":             {result: `"0x0102"`, want: []byte{1, 2}},
+		"none":              {result: `"0x"`},
+		"revert":            {inBand: `{"code":3,"message":"execution reverted","data":"0x"}`, failed: true},
+		"revert by words":   {inBand: `{"code":-32000,"message":"Execution Reverted: no"}`, failed: true},
+		"out of gas":        {inBand: `{"code":-32000,"message":"out of gas"}`, failed: true},
+		"code storage":      {inBand: `{"code":-32000,"message":"contract creation code storage out of gas"}`, failed: true},
+		"OpenEthereum":      {inBand: `{"code":-32015,"message":"VM execution error."}`, failed: true},
+		"took too long":     {inBand: `{"code":-32000,"message":"execution aborted (timeout = 5s)"}`, wrong: true},
+		"limit of the node": {inBand: `{"code":-32005,"message":"rate limit"}`, wrong: true},
+		"no such method":    {inBand: `{"code":-32601,"message":"the method eth_call does not exist"}`, wrong: true},
+		"error in no form":  {inBand: `"broken"`, wrong: true},
+		"null":              {result: `null`, wrong: true},
+		"nothing":           {wrong: true},
+		"a number":          {result: `1`, wrong: true},
+		"without 0x":        {result: `"01"`, wrong: true},
+		"half a byte":       {result: `"0x1"`, wrong: true},
+		"not hexadecimal":   {result: `"0xzz"`, wrong: true},
+		"too much":          {result: `"0x` + strings.Repeat("00", 1<<16) + `"`, wrong: true},
+	} {
+		got, err := wallet.Answer([]byte(c.result), []byte(c.inBand))
+		if !bytes.Equal(got, c.want) || (err != nil) != (c.failed || c.wrong) || errors.Is(err, wallet.ErrReverted) != c.failed {
+			t.Errorf("%s: %x, %v", name, got, err)
+		}
+	}
+}
+
+func TestParamsAreThoseOfEthCall(t *testing.T) {
+	t.Parallel()
+	to := wallet.Address{19: 1}
+	for want, msg := range map[string]wallet.CallMsg{
+		`[{"data":"0x0102","gas":"0x989680"},"latest"]`:                                             {Data: []byte{1, 2}, Gas: 10_000_000},
+		`[{"to":"0x0000000000000000000000000000000000000001","data":"0x","gas":"0x5208"},"latest"]`: {To: &to, Gas: 21_000},
+	} {
+		if got := string(msg.Params()); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
