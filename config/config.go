@@ -38,6 +38,8 @@ type Config struct {
 	PublicURL         string        `env:"PUBLIC_URL"         envDefault:"http://localhost:8080"`
 	TrustedProxies    int           `env:"TRUSTED_PROXIES"    envDefault:"0"`
 	Contact           string        `env:"CONTACT"            envDefault:"support@chainaccess.example"`
+	SMTPURL           string        `env:"SMTP_URL"`
+	MailFrom          string        `env:"MAIL_FROM"`
 	MaxBodyBytes      int64         `env:"MAX_BODY_BYTES"     envDefault:"1048576"`
 	MaxAnswerBytes    int64         `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
 	BatchMemoryBytes  int64         `env:"BATCH_MEMORY_BYTES" envDefault:"268435456"`
@@ -125,6 +127,7 @@ func (c *Config) validate(role Role) error {
 	case Worker:
 		c.checkShared(&f)
 		f.check(c.ProbeInterval >= 500*time.Millisecond && c.ProbeInterval <= time.Minute, "PROBE_INTERVAL", "must be between 500ms and 1m")
+		c.checkMail(&f)
 	}
 	return errors.Join(f...)
 }
@@ -175,16 +178,17 @@ func (c *Config) checkShared(f *faults) {
 	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
 	f.need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
 	f.check(c.TemporalAddress == "" || validTarget(c.TemporalAddress), "TEMPORAL_ADDRESS", "must be HOST:PORT")
+	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
+	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
+	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
+	f.check(bareAddress(c.Contact), "CONTACT", "must be an e-mail address: mails name it for questions")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkTraces(f)
 }
 
 // checkServe checks what the API needs beyond that.
 func (c *Config) checkServe(f *faults) {
-	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
-	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
 	f.check(validAddress(c.ListenAddress), "LISTEN_ADDRESS", "must be HOST:PORT or :PORT")
-	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
 	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")

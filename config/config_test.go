@@ -30,7 +30,7 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 	t.Parallel()
 	for role, needed := range map[Role][]string{
 		Serve:   {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "KEY_PEPPER", "UPSTREAMS_FILE"},
-		Worker:  {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "UPSTREAMS_FILE"},
+		Worker:  {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "KEY_PEPPER", "UPSTREAMS_FILE"},
 		Migrate: {"DATABASE_URL"},
 		Ops:     {"REDIS_URL", "UPSTREAMS_FILE"},
 
@@ -162,6 +162,9 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "DRAIN_TIMEOUT", "-1s", "between 1s and 10m"},
 		{Worker, "PROBE_INTERVAL", "499ms", "between 500ms and 1m"},
 		{Worker, "PROBE_INTERVAL", "61s", "between 500ms and 1m"},
+		{Worker, "KEY_PEPPER", "canary-that-is-too-short", "32 characters"},
+		{Worker, "PUBLIC_URL", "gateway-canary", "https://"},
+		{Worker, "CONTACT", "https://canary.example", "e-mail address"},
 		{Worker, "TEMPORAL_ADDRESS", "http://canary", "HOST:PORT"},
 		{Worker, "TEMPORAL_ADDRESS", "canary", "HOST:PORT"},
 		{Worker, "TEMPORAL_ADDRESS", ":7233", "HOST:PORT"},
@@ -256,8 +259,8 @@ func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
 func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	t.Parallel()
 	for role, changes := range map[Role]map[string]string{
-		Serve:     {"PROBE_INTERVAL": "1h"},
-		Worker:    {"KEY_PEPPER": "", "LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
+		Serve:     {"PROBE_INTERVAL": "1h", "SMTP_URL": "nonsense"},
+		Worker:    {"LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
 		Ops:       {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 		OpsRecord: {"UPSTREAMS_FILE": "", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 

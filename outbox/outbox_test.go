@@ -40,7 +40,7 @@ func TestAReasonHasOneMailWhoeverQueuesItHowOften(t *testing.T) {
 func TestTheRecordHoldsNeitherAddressNorTokenInTheClear(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.queue(t, signIn("sign-in/1"))
+	b.queue(t, signIn())
 	var row string
 	if err := b.database(t).QueryRow(b.ctx, "SELECT mails::text FROM mails").Scan(&row); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestTheRecordHoldsNeitherAddressNorTokenInTheClear(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(row, "sign-in/1") {
+	if !strings.Contains(row, signInReason) {
 		t.Errorf("the row %s lacks its reason", row)
 	}
 }
@@ -60,11 +60,11 @@ func TestTheRecordHoldsNeitherAddressNorTokenInTheClear(t *testing.T) {
 func TestTheSameLetterIsSealedDifferentlyEachTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	first, err := b.outbox.Prepare(signIn("sign-in/1"))
+	first, err := b.outbox.Prepare(signIn())
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := b.outbox.Prepare(signIn("sign-in/1"))
+	second, err := b.outbox.Prepare(signIn())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ func TestARecipientIsNotFlooded(t *testing.T) {
 	shouted.To = strings.ToUpper(address[:3]) + address[3:]
 	other := welcome("welcome/other")
 	other.To = "bob@buyer.example"
-	b.queue(t, shouted, other, signIn("sign-in/1"))
+	b.queue(t, shouted, other, signIn())
 	if s := b.state(t, "welcome/more"); s.LastError != store.MailCrowded || s.FailedAt.IsZero() || !s.Wiped {
 		t.Errorf("one too many is %+v, want it given up and wiped", s)
 	}
-	for _, reason := range []string{"welcome/29", "welcome/other", "sign-in/1"} {
+	for _, reason := range []string{"welcome/29", "welcome/other", signInReason} {
 		if s := b.state(t, reason); !s.FailedAt.IsZero() || s.Wiped {
 			t.Errorf("%s is %+v, want it waiting", reason, s)
 		}
@@ -118,7 +118,7 @@ func TestWhatCannotBeSentIsNotQueued(t *testing.T) {
 			t.Errorf("the reason %q was taken", reason)
 		}
 	}
-	endless := signIn("sign-in/1")
+	endless := signIn()
 	endless.Expires = time.Time{}
 	if _, err := b.outbox.Prepare(endless); err == nil {
 		t.Error("a sign-in without an end was taken")

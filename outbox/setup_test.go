@@ -22,6 +22,8 @@ const (
 	address = "ann@buyer.example"
 	token   = "cagl_token-canary"
 	code    = "604213"
+
+	signInReason = "sign-in/1"
 )
 
 var house = notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
@@ -51,9 +53,9 @@ func setup(t *testing.T) *bundle {
 }
 
 // signIn is a letter with a link that ends in a quarter of an hour.
-func signIn(reason string) outbox.Letter {
+func signIn() outbox.Letter {
 	return outbox.Letter{
-		Reason: reason, To: address, Expires: time.Now().Add(15 * time.Minute),
+		Reason: signInReason, To: address, Expires: time.Now().Add(15 * time.Minute),
 		Mail: notify.SignIn{Link: house.URL + "/sign-in?token=" + token, Code: code, Minutes: 15, Origin: "203.0.113.7", At: time.Now()},
 	}
 }

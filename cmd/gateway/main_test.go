@@ -141,7 +141,7 @@ func TestMissingVariableIsNamed(t *testing.T) {
 	t.Parallel()
 	for role, needed := range map[string][]string{
 		"serve":      {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS", "KEY_PEPPER"},
-		"worker":     {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS"},
+		"worker":     {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS", "KEY_PEPPER"},
 		"migrate up": {"DATABASE_URL"},
 	} {
 		for _, name := range needed {
