@@ -25,6 +25,7 @@ func busy(t testing.TB) *telemetry.Metrics {
 		}}}
 	})
 	m.Pipelines.End(m.Pipelines.Begin(), 3, false)
+	m.WatchMails([]string{"sign_in"}, []string{"sent"}).Ended("sign_in", "sent")
 	m.WatchCache(func() telemetry.CacheFigures {
 		return telemetry.CacheFigures{
 			Local: 1, Short: 2, Memory: 3, Redis: 4, Misses: 5, Shared: 6, Stores: 7, Evictions: 8, Bytes: 9, Entries: 10,

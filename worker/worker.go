@@ -1,6 +1,6 @@
 // Package worker owns the durable role: it registers workflows and activities on their task queues, starts what always runs, keeps the
-// schedules, and runs the usage flusher beside them. The flusher does not need Temporal: while Temporal is away usage is still recorded, and
-// the rest is tried again. It holds no rules of its own.
+// schedules, and runs the usage flusher and the courier of mails beside them. Those two do not need Temporal: while it is away usage is still
+// recorded and mails are sent, and the rest is tried again. It holds no rules of its own.
 package worker
 
 import (
@@ -25,6 +25,11 @@ type Flusher interface {
 	Failed() error
 }
 
+// Courier sends mails until its context ends.
+type Courier interface {
+	Run(ctx context.Context)
+}
+
 // Store is the record, as far as durable work needs it.
 type Store interface {
 	activities.PartitionStore
@@ -41,6 +46,7 @@ type Options struct {
 	Prober    activities.Prober
 	Board     activities.Board
 	Flusher   Flusher
+	Courier   Courier
 	Chains    func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
 	Now       func() time.Time
 	Logger    *slog.Logger // slog.Default()
@@ -72,8 +78,8 @@ type Worker struct {
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
 	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil ||
-		o.Chains == nil || o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Messenger, Prober, Board, Flusher, Chains and Now are required")
+		o.Courier == nil || o.Chains == nil || o.Now == nil {
+		return nil, errors.New("worker: Temporal, Store, Messenger, Prober, Board, Flusher, Courier, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -95,14 +101,15 @@ func New(o Options) (*Worker, error) {
 // so the error is the flusher's last one, if any.
 func (w *Worker) Run(ctx context.Context) error {
 	var (
-		durable sync.WaitGroup
-		err     error
+		beside sync.WaitGroup
+		err    error
 	)
-	durable.Go(func() { w.keepDurable(ctx) })
+	beside.Go(func() { w.keepDurable(ctx) })
+	beside.Go(func() { w.o.Courier.Run(ctx) })
 	if flushErr := w.o.Flusher.Run(ctx); flushErr != nil {
 		err = fmt.Errorf("usage flusher: %w", flushErr)
 	}
-	durable.Wait()
+	beside.Wait()
 	return err
 }
 

@@ -43,6 +43,7 @@ type outside struct {
 	probeErr  error
 	upkeeps   int
 	flushing  bool
+	sending   bool
 	flushes   int
 }
 
@@ -135,10 +136,21 @@ func (o *outside) rounds(id chain.ID) int {
 	return n
 }
 
+// courier is the courier of an outside.
+type courier struct{ *outside }
+
+// Run works until ctx ends.
+func (c courier) Run(ctx context.Context) {
+	c.set(func() { c.sending = true })
+	<-ctx.Done()
+	c.set(func() { c.sending = false })
+}
+
 func (o *outside) worker(t *testing.T, c client.Client, namespace string, change func(*worker.Options)) *worker.Worker {
 	t.Helper()
 	options := worker.Options{
-		Temporal: c, Namespace: namespace, Store: o, Messenger: activities.NoRecipients{}, Prober: o, Board: o, Flusher: o, Now: time.Now,
+		Temporal: c, Namespace: namespace, Store: o, Messenger: activities.NoRecipients{}, Prober: o, Board: o, Flusher: o,
+		Courier: courier{o}, Now: time.Now,
 		Chains: func() []chain.ID { return []chain.ID{chain.EthMainnet, chain.SolanaMainnet} }, Logger: slog.New(slog.DiscardHandler),
 		ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, CheckInterval: 100 * time.Millisecond,
 		MaxBackoff: time.Second,
@@ -319,7 +331,7 @@ func TestNoAddressOfAnUpstreamEntersAHistory(t *testing.T) {
 	}
 }
 
-func TestUsageIsFlushedWhileTemporalIsUnreachable(t *testing.T) {
+func TestUsageIsFlushedAndMailsAreSentWhileTemporalIsUnreachable(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -343,12 +355,20 @@ func TestUsageIsFlushedWhileTemporalIsUnreachable(t *testing.T) {
 	o.mu.Lock()
 	flushing := o.flushing
 	o.mu.Unlock()
+	testkit.Eventually(t, testTimeout, func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return o.sending
+	}, "mails are sent while Temporal is away")
 	if !flushing {
 		t.Error("usage is not flushed while Temporal is away")
 	}
 	stop()
 	if o.flushing || o.flushes != 1 {
 		t.Errorf("the flusher was started %d times and still runs: %t", o.flushes, o.flushing)
+	}
+	if o.sending {
+		t.Error("the courier was left behind")
 	}
 }
 

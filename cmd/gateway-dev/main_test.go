@@ -312,6 +312,22 @@ func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
 	}
 }
 
+// wantMailbox wants the pages of caught mails, empty as long as nobody was written to.
+func (g *gateway) wantMailbox(t *testing.T) {
+	t.Helper()
+	for path, want := range map[string]string{"/dev/mail": "Nothing was caught yet", "/dev/mail.json": "[]\n"} {
+		resp, err := http.Get(g.base + path) //nolint:noctx // the program is on this machine
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %d, %v, %s", path, resp.StatusCode, err, text)
+		}
+	}
+}
+
 func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -337,6 +353,7 @@ func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 		}, "%s answers", c.ID)
 	}
 	first.wantUsage(t, 15*time.Second)
+	first.wantMailbox(t)
 	first.stop(t, os.Interrupt)
 
 	second := begin(t, dir)

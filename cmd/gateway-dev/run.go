@@ -93,11 +93,17 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err := errors.Join(wire.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
 		return err
 	}
-	return serve(ctx, cfg, keyPlan, providers, listener, stack, log, say, func(key string) {
+	mails, mailRoute, err := catchMail(ctx, &cfg, out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, mails.Close()) }()
+	return serve(ctx, cfg, keyPlan, providers, listener, mailRoute, stack, log, say, func(key string) {
 		fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, orNone(stack.TemporalUI))
 		fmt.Fprintf(out, "key %s\n", key)
 		fmt.Fprintf(out, "curl -s %s/rpc/eth_mainnet -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' "+
 			"-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\",\"params\":[]}'\n", cfg.PublicURL, key)
+		say("mails are caught and shown at " + cfg.PublicURL + mailRoute.Prefix)
 		say("log in " + filepath.Join(data, "gateway.log") + "; Ctrl-C stops everything")
 	})
 }
@@ -148,8 +154,8 @@ func configuration(stack *devstack.Stack, address string) config.Config {
 }
 
 // serve runs both roles until ctx ends or one of them or a server fails, and calls ready once everything answers.
-func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener, stack *devstack.Stack,
-	log *slog.Logger, say func(string), ready func(key string),
+func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener, mails wire.Route,
+	stack *devstack.Stack, log *slog.Logger, say func(string), ready func(key string),
 ) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -164,7 +170,7 @@ func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers 
 		stop(errs[0])
 	}()
 	roles.Go(func() {
-		errs[1] = wire.Serve(ctx, cfg, providers, listener, log, nil)
+		errs[1] = wire.Serve(ctx, cfg, providers, listener, log, nil, mails)
 		stop(errs[1])
 	})
 	roles.Go(func() {

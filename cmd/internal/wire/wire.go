@@ -83,8 +83,9 @@ func ChainNames() []string {
 const boardInterval = 500 * time.Millisecond
 
 // Serve runs the API on listener until ctx ends, then drains: /readyz says so while calls are still taken for cfg.DrainDelay, requests
-// under way are finished within cfg.DrainTimeout, latencies and call records are written.
+// under way are finished within cfg.DrainTimeout, latencies and call records are written. Routes are answered besides the API.
 func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger, reloads Reloads,
+	routes ...Route,
 ) error {
 	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
 	if err != nil {
@@ -139,7 +140,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Logger: log,
 		Draining: draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
-	server := newAPIServer(ctx, handler, cfg, log)
+	server := newAPIServer(ctx, besides(handler, routes), cfg, log)
 	listener = watchAPI(b, server, recorder, latencies, calls, listener)
 
 	// The board is read until the last call is answered.

@@ -41,8 +41,16 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		OnError:     func(error) { b.metrics.UsageFlushErrors.Inc() },
 		OnWatermark: watchWatermark(b.metrics),
 	})
+	mails, err := newOutbox(cfg, b.store)
+	if err != nil {
+		return err
+	}
+	courier, err := newCourier(cfg, b, mails, log)
+	if err != nil {
+		return err
+	}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: activities.NoRecipients{}, Prober: b.pool, Board: b.board, Flusher: flusher,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: activities.NoRecipients{}, Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 	})
 	if err != nil {

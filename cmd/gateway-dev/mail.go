@@ -1,0 +1,24 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/sandbox/mailbox"
+)
+
+// catchMail starts what takes all mails, prints a line for each, and shows them at /dev/mail. It writes its address into cfg.
+func catchMail(ctx context.Context, cfg *config.Config, out io.Writer) (*mailbox.Box, wire.Route, error) {
+	box, err := mailbox.Start(ctx, mailbox.Options{Caught: func(m mailbox.Mail) { //nolint:gocritic // a copy does no harm
+		fmt.Fprintf(out, "mail to=%s subject=%q link=%s code=%s\n", strings.Join(m.To, ","), m.Subject, orNone(m.Link()), orNone(m.Code))
+	}})
+	if err != nil {
+		return nil, wire.Route{}, err
+	}
+	cfg.SMTPURL, cfg.MailFrom = box.URL(), "Chain Access Gateway <no-reply@chainaccess.example>"
+	return box, wire.Route{Prefix: mailbox.Path, Handler: box.Handler()}, nil
+}

@@ -1,0 +1,60 @@
+package wire
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
+)
+
+// serviceName is what the service calls itself towards people.
+const serviceName = "Chain Access Gateway"
+
+// newOutbox makes what prepares and queues mails.
+func newOutbox(cfg config.Config, s *store.Store) (*outbox.Outbox, error) {
+	house := notify.House{Name: serviceName, URL: cfg.PublicURL, Contact: cfg.Contact}
+	return outbox.New(s, house, []byte(cfg.KeyPepper), time.Now)
+}
+
+// newCourier makes what sends them. Without SMTP_URL they wait.
+func newCourier(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) (*outbox.Courier, error) {
+	var sender outbox.Deliverer
+	if cfg.SendsMail() {
+		server, err := config.ParseSMTP(cfg.SMTPURL)
+		if err != nil {
+			return nil, fmt.Errorf("SMTP_URL %w", err)
+		}
+		if sender, err = notify.NewSender(notify.SenderOptions{Server: server, From: cfg.MailFrom}); err != nil {
+			return nil, fmt.Errorf("MAIL_FROM: %w", err)
+		}
+	}
+	figures := b.metrics.WatchMails(words(notify.Kinds()), words(outbox.Results()))
+	return mails.NewCourier(b.store, sender, outbox.CourierOptions{
+		Logger: log, OnResult: func(kind string, r outbox.Result) { figures.Ended(kind, string(r)) }, OnWaiting: countWaiting(figures, time.Now),
+	}), nil
+}
+
+// countWaiting tells how many mails wait; a kind that is not among them has none.
+func countWaiting(figures *telemetry.Mails, now func() time.Time) func([]store.WaitingMails) {
+	return func(waiting []store.WaitingMails) {
+		for _, kind := range notify.Kinds() {
+			figures.Waits(string(kind), 0, 0)
+		}
+		for _, w := range waiting {
+			figures.Waits(w.Kind, w.Count, max(0, now().Sub(w.Oldest).Seconds()))
+		}
+	}
+}
+
+func words[T ~string](all []T) []string {
+	texts := make([]string, len(all))
+	for i, w := range all {
+		texts[i] = string(w)
+	}
+	return texts
+}
