@@ -35,7 +35,7 @@ type UsageMessage struct {
 }
 
 // Messenger tells the owner of an account. It may be asked again with the same notice, after a crash, and must let it arrive once.
-// ErrNoRecipient ends it; any other error is tried again.
+// ErrNoRecipient, ErrDeclined and ErrOutdated end it; any other error is tried again.
 type Messenger interface {
 	UsageReached(ctx context.Context, m UsageMessage) error
 }
@@ -52,7 +52,8 @@ func (NoRecipients) UsageReached(context.Context, UsageMessage) error { return E
 const (
 	NoticeDelivered   = "delivered"
 	NoticeNoRecipient = "no_recipient"
-	NoticeSuperseded  = "superseded" // all of the allowance is noticed already, so a share of it is no news
+	NoticeDeclined    = "declined"   // the account's settings say no
+	NoticeSuperseded  = "superseded" // all of the allowance is noticed already, so a share of it is no news; or there is none any more
 	NoticeFailed      = "failed"     // given up after days of attempts
 	NoticeCancelled   = "cancelled"  // by an operator
 )
@@ -146,6 +147,10 @@ func (n *Notices) deliver(ctx context.Context, id store.NoticeID) (string, error
 	switch {
 	case errors.Is(err, ErrNoRecipient):
 		return NoticeNoRecipient, nil
+	case errors.Is(err, ErrDeclined):
+		return NoticeDeclined, nil
+	case errors.Is(err, ErrOutdated):
+		return NoticeSuperseded, nil
 	case err != nil:
 		return "", err
 	}

@@ -49,8 +49,9 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
+	messenger := &activities.UsageMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL, Now: time.Now}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: activities.NoRecipients{}, Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 	})
 	if err != nil {
