@@ -37,7 +37,7 @@ func (g *gateway) spend(pattern, field string, units plan.Units) {
 	g.must(g.meter.Client().HSet(g.t.Context(), names[0], field, int64(units)).Err())
 }
 
-// Every refusal names a door that stands open today: waiting, with until when, another key, or the call corrected.
+// Every refusal names a door that stands open today: an owner, waiting, with until when, another key, or the call corrected.
 func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 	t.Parallel()
 	one := json.Number("1")
@@ -52,7 +52,7 @@ func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 	}{
 		"the month is used up": {
 			close:  func(g *gateway, _ string) { g.spend("*:ap:*", "u", 1_000_000*plan.Unit) },
-			status: http.StatusTooManyRequests, code: -32007, door: "new_key", do: []string{"another key", " s, until the month ends"}, where: "POST /keys",
+			status: http.StatusTooManyRequests, code: -32007, door: "adopt", do: []string{"claim code", "owner", " s, until the month ends"}, where: "POST /agents/adopt",
 		},
 		"the key's cap is used up": {
 			close:  func(g *gateway, key string) { g.fence(key, account.Settings{MonthlyCap: &one}, false) },
@@ -117,7 +117,7 @@ func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 			if path, ok := strings.CutPrefix(row.where, "/support"); ok && path != "" && data["support"] != next["where"] {
 				t.Errorf("it sends to %s, want data.support, %v", where, data["support"])
 			}
-			if strings.Contains(do, "pack") || strings.Contains(do, "plan") || strings.Contains(do, "bind") {
+			if strings.Contains(do, "pack") {
 				t.Errorf("it says %q, which is not there yet", do)
 			}
 		})

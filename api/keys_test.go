@@ -17,6 +17,8 @@ type welcome struct {
 	Door      string                    `json:"door"`
 	Fences    map[string]any            `json:"fences"`
 	Doorways  map[string]map[string]any `json:"doorways"`
+	Terms     map[string]string         `json:"terms"`
+	Skill     string                    `json:"skill"`
 }
 
 // newKey asks for a key; headers as in ask.
@@ -45,8 +47,17 @@ func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 	if w.Fences["units_per_day"] != 10_000.0 || w.Fences["requests_per_second"] != 5.0 || w.Fences["keys_per_address_and_day"] != 3.0 {
 		t.Errorf("the fences are %v", w.Fences)
 	}
-	if w.Doorways["wait"] == nil || w.Doorways["another_key"] == nil {
+	for _, way := range []string{"bind", "adopt", "pay_per_call", "buy_pack", "ticket", "wait", "another_key"} {
+		if w.Doorways[way]["do"] == "" || w.Doorways[way]["past"] == "" {
+			t.Errorf("the doorway %s is %v", way, w.Doorways[way])
+		}
+	}
+	code, _ := w.Doorways["adopt"]["claim_code"].(string)
+	if _, ok := account.ParseClaimCode(code); !ok || w.Doorways["adopt"]["open"] != true || w.Doorways["pay_per_call"]["open"] != false {
 		t.Errorf("the doorways are %v", w.Doorways)
+	}
+	if w.Terms["version"] != "2026-11-20" || w.Terms["url"] != "https://gateway.example/terms" || w.Skill != "https://gateway.example/skill.md" {
+		t.Errorf("terms %v, skill %s", w.Terms, w.Skill)
 	}
 	if a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("Cache-Control is %q", a.header.Get("Cache-Control"))
@@ -55,8 +66,8 @@ func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 		t.Error("the key stands there more than once")
 	}
 	g.eth(w.Key, "eth_call").result()
-	if strings.Contains(g.logs.String(), w.Key) {
-		t.Error("the log holds the key")
+	if strings.Contains(g.logs.String(), w.Key) || strings.Contains(g.logs.String(), code) {
+		t.Error("the log holds the key, or its claim code")
 	}
 	g.newKey()
 	if w := g.newKey().welcome(); w.Doorways["another_key"] != nil {

@@ -283,7 +283,11 @@ func TestTheDayOfADoorKeyRefuses(t *testing.T) {
 	g.must(g.meter.Client().Set(t.Context(), names[0], int64(10_000*plan.Unit-500), time.Hour).Err())
 	a := g.eth(key, "eth_call")
 	data := a.refused(http.StatusTooManyRequests, -32016)
-	if data["next_door"] == nil || a.header.Get("RateLimit-Limit") != "10000" || a.header.Get("RateLimit-Remaining") != "0" {
+	next, _ := data["next_door"].(map[string]any)
+	if next["door"] != "bind" || next["where"] != "POST /keys/bind/start" || !strings.Contains(fmt.Sprint(next["do"]), "1000000 units a month") {
+		t.Errorf("next_door is %v", next)
+	}
+	if a.header.Get("RateLimit-Limit") != "10000" || a.header.Get("RateLimit-Remaining") != "0" {
 		t.Errorf("headers %v, data %v", a.header, data)
 	}
 	g.eth(key, "eth_call", "X-Route-Tier", "cheap").result() // half a unit is left

@@ -7,10 +7,13 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
 )
 
 const (
 	newKeyRoute = "POST /keys"
+	bindRoute   = "POST /keys/bind/start"
+	adoptRoute  = "POST /agents/adopt"
 	relayRoute  = "POST /rpc/{chain}"
 )
 
@@ -23,16 +26,24 @@ func withNextDoor(c *call, f *fault.Error) *fault.Error {
 	return f.With("next_door", nextDoor(c, f))
 }
 
-// nextDoor names only what is there today: waiting and until when, another key, and correcting the call.
+// nextDoor names only what is there today: a wallet, an owner, waiting and until when, another key, and correcting the call.
 func nextDoor(c *call, f *fault.Error) map[string]string {
 	wait := "wait " + seconds(f.RetryAfter) + " s, "
 	switch f.Reason {
 	case fault.RateWindow:
 		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s, then keep to " + limit(f) + " requests per second with this key."}
 	case fault.DoorKeyDay:
-		return anotherKey("or " + wait + "until 00:00 UTC, when this key has " + limit(f) + " units again.")
+		return map[string]string{
+			"door": "bind", "where": bindRoute,
+			"do": "Bind this key to a wallet with a signature: " + plan.Must(plan.WalletBound).MonthlyQuota().String() + " units a month; or " + wait +
+				"until 00:00 UTC, when this key has " + limit(f) + " units again.",
+		}
 	case fault.PlanQuota:
-		return anotherKey("or " + wait + "until the month ends, when this key has the units of a new one.")
+		return map[string]string{
+			"door": "adopt", "where": adoptRoute,
+			"do": "Give the claim code of this key to an owner, who adopts it into an account with a plan; or " + wait +
+				"until the month ends, when this key has the units of a new one.",
+		}
 	case fault.KeyBudget:
 		return anotherKey("or " + wait + "until the month ends, when this key's own cap has " + limit(f) + " units again.")
 	case fault.ServiceCap:
