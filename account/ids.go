@@ -4,6 +4,7 @@ package account
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -27,7 +28,16 @@ func NewAgentID() AgentID { return AgentID{uuid.Must(uuid.NewV7())} }
 func NewUserID() UserID { return UserID{uuid.Must(uuid.NewV7())} }
 
 // Actor is how the audit log names a user. It holds no address, because it travels through durable workflows too.
-func (id UserID) Actor() string { return "user " + id.String() }
+func (id UserID) Actor() string { return actorUser + id.String() }
+
+// ParseActor reads the user out of what Actor gives.
+func ParseActor(actor string) (UserID, bool) {
+	text, ok := strings.CutPrefix(actor, actorUser)
+	id, err := parseCanonical(text)
+	return UserID{id}, ok && err == nil
+}
+
+const actorUser = "user "
 
 // NewID makes an account id.
 func NewID() ID { return ID{uuid.Must(uuid.NewV7())} }

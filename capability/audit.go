@@ -3,9 +3,11 @@ package capability
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/store"
 )
 
 // ListAuditInput bounds the list.
@@ -20,8 +22,11 @@ type AuditLog struct {
 
 // AuditLine is one change.
 type AuditLine struct {
-	At     time.Time       `json:"at"`
-	Actor  string          `json:"actor" doc:"who: a user, a key by its prefix, an operator"`
+	At    time.Time `json:"at"`
+	Actor string    `json:"actor" doc:"who: a user by id, a key by its prefix, an operator"`
+	// ActorEmail is looked up when the log is read: lines themselves hold ids only.
+	ActorEmail string `json:"actor_email,omitempty" format:"email" doc:"the user's address, when the actor is one"`
+
 	Origin string          `json:"origin" doc:"from where: console, api, mcp, ops"`
 	Action string          `json:"action"`
 	Reason string          `json:"reason"`
@@ -48,14 +53,28 @@ func (h *house) runListAudit(ctx context.Context, c *Call, in ListAuditInput) (A
 	if err != nil {
 		return AuditLog{}, told(err, "change")
 	}
+	emails, err := h.Store.EmailsOf(ctx, actors(lines))
+	if err != nil {
+		return AuditLog{}, told(err, "change")
+	}
 	log := AuditLog{Lines: make([]AuditLine, len(lines))}
 	for i, l := range lines {
 		log.Lines[i] = AuditLine{
-			At: l.At, Actor: l.Actor, Origin: l.Origin, Action: l.Action, Reason: l.Reason, Before: l.Before, After: l.After,
+			At: l.At, Actor: l.Actor, ActorEmail: emails[l.Actor], Origin: l.Origin, Action: l.Action, Reason: l.Reason, Before: l.Before, After: l.After,
 		}
 		if !l.Key.IsZero() {
 			log.Lines[i].KeyID = l.Key.String()
 		}
 	}
 	return log, nil
+}
+
+// actors are those of lines, each once.
+func actors(lines []store.AuditLine) []string {
+	all := make([]string, len(lines))
+	for i := range lines {
+		all[i] = lines[i].Actor
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -48,7 +48,7 @@ func (c *Call) author(reason string) store.Author {
 	case !c.Key.ID.IsZero():
 		by.Actor = "key " + c.Key.Prefix
 	case !c.User.User.IsZero():
-		by.Actor = "user " + c.User.Email
+		by.Actor = c.User.User.Actor() // no address: authors travel through durable workflows
 	}
 	return by
 }

@@ -44,6 +44,8 @@ type Meta struct {
 	Access      Access
 	// Reads says that it changes nothing. A suspended account may still look.
 	Reads bool
+	// OfUser says that it changes nothing of the account, only where the user is signed in. Users of a suspended account may still.
+	OfUser bool
 	// Fails are the reasons with which it refuses beside those that its access and its input bring along.
 	Fails []fault.Reason
 }

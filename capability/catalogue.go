@@ -13,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/people"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
@@ -24,6 +25,7 @@ type Options struct {
 	Store     *store.Store
 	Fences    *fences.Fences
 	Meter     *meter.Meter
+	People    *people.People
 	Hasher    *account.Hasher
 	Pool      *upstream.Pool // asked for wallets that are contracts
 	Links     chain.Links
@@ -57,13 +59,35 @@ type Catalogue struct {
 	ListAudit         *Op[ListAuditInput, AuditLog]
 	UsageByDay        *Op[UsageByDayInput, UsageByDay]
 
+	// How people come in, and where they are signed in.
+	StartSignIn        *Op[StartSignInInput, StartedSignIn]
+	ShowSignInLink     *Op[SignInLinkInput, ShownSignIn]
+	FinishSignInByLink *Op[SignInLinkInput, Entered]
+	FinishSignInByCode *Op[SignInCodeInput, Entered]
+	ShowSession        *Op[Nothing, CurrentSession]
+	SignOut            *Op[Nothing, Nothing]
+	SignOutEverywhere  *Op[Nothing, EndedSessions]
+	ListSessions       *Op[Nothing, SessionList]
+	EndSession         *Op[EndSessionInput, Nothing]
+
+	// Who belongs to an account.
+	ListAccounts     *Op[Nothing, AccountChoice]
+	SwitchAccount    *Op[SwitchAccountInput, Nothing]
+	ListMembers      *Op[Nothing, MemberList]
+	InviteMember     *Op[InviteMemberInput, Invitation]
+	RevokeInvitation *Op[InvitationInput, Nothing]
+	ShowInvitation   *Op[InvitationLinkInput, Invitation]
+	AcceptInvitation *Op[InvitationLinkInput, Entered]
+	ChangeMember     *Op[ChangeMemberInput, Nothing]
+	RemoveMember     *Op[RemoveMemberInput, Nothing]
+
 	house *house
 }
 
 // New makes the catalogue.
 func New(o Options) *Catalogue {
 	h := &house{Options: o, registry: newRegistry(), named: map[string]bool{}}
-	return &Catalogue{
+	c := &Catalogue{
 		GetKey:            h.getKey(),
 		CreateKey:         h.createKey(),
 		ListKeys:          h.listKeys(),
@@ -75,6 +99,30 @@ func New(o Options) *Catalogue {
 		UsageByDay:        h.usageByDay(),
 		house:             h,
 	}
+	c.addPeople(h)
+	return c
+}
+
+// addPeople adds what pages need of people.
+func (c *Catalogue) addPeople(h *house) {
+	c.StartSignIn = h.startSignIn()
+	c.ShowSignInLink = h.showSignInLink()
+	c.FinishSignInByLink = h.finishSignInByLink()
+	c.FinishSignInByCode = h.finishSignInByCode()
+	c.ShowSession = h.showSession()
+	c.SignOut = h.signOut()
+	c.SignOutEverywhere = h.signOutEverywhere()
+	c.ListSessions = h.listSessions()
+	c.EndSession = h.endSession()
+	c.ListAccounts = h.listAccounts()
+	c.SwitchAccount = h.switchAccount()
+	c.ListMembers = h.listMembers()
+	c.InviteMember = h.inviteMember()
+	c.RevokeInvitation = h.revokeInvitation()
+	c.ShowInvitation = h.showInvitation()
+	c.AcceptInvitation = h.acceptInvitation()
+	c.ChangeMember = h.changeMember()
+	c.RemoveMember = h.removeMember()
 }
 
 // All lists the capabilities in the order of the catalogue.

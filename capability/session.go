@@ -2,9 +2,12 @@ package capability
 
 import (
 	"context"
+	"time"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/people"
+	"github.com/chainaccess/gateway/store"
 )
 
 // SignedIn is who signed in, in which account, and as what.
@@ -12,9 +15,45 @@ type SignedIn struct {
 	User  account.UserID
 	Email string
 	Owner bool // of the account
+
+	session store.Session
 }
 
-// identifyUser finds out who signed in. Nobody can yet.
-func (h *house) identifyUser(_ context.Context, _ *Call, _ *Meta) *fault.Error {
-	return fault.New(fault.KeyInvalid, "The session is over. Sign in at %s/sign-in and try again.", h.PublicURL)
+// userLimit is how often a user may use capabilities: a page uses several.
+var userLimit = account.RateWindow{Limit: 600, Per: time.Minute}
+
+// identifyUser finds out who signed in, and whether they may. A suspended account may be looked at, and left, and nothing else.
+func (h *house) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Error {
+	session, err := h.People.FindSession(ctx, c.Session)
+	if err != nil {
+		return fault.From(err)
+	}
+	if c.Account, err = h.Store.LoadAccount(ctx, session.Account); err != nil {
+		return recordAway(err)
+	}
+	c.User = SignedIn{User: session.User, Email: session.Email.Address(), Owner: session.Role == store.RoleOwner, session: session}
+	if refusal := h.limit(ctx, "manage:"+session.User.String(), userLimit); refusal != nil {
+		return refusal
+	}
+	switch {
+	case session.Status != account.Active && !m.Reads && !m.OfUser:
+		return suspended(&session)
+	case m.Access == Owners && !c.User.Owner:
+		return fault.New(fault.WrongKindOfKey, "Only owners of the account may do this. Ask one of them: they are listed under members.")
+	}
+	return nil
+}
+
+// suspended tells somebody who signed in why nothing can be changed.
+func suspended(s *store.Session) *fault.Error {
+	f := fault.New(fault.AccountSuspended, "The account is suspended, so nothing of it can be changed. Write to the support named on this page to learn how it ends.")
+	if s.SuspendedFor != "" {
+		f = f.With("suspended_for", s.SuspendedFor)
+	}
+	return f
+}
+
+// visitor is the caller as signing in sees them.
+func (c *Caller) visitor() people.Visitor {
+	return people.Visitor{Network: c.Network, UserAgent: c.Browser, Session: c.Session}
 }

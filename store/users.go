@@ -94,6 +94,28 @@ func (s *Store) ListMemberships(ctx context.Context, id account.UserID) ([]Membe
 	return all, nil
 }
 
+// EmailsOf gives the addresses of those actors of audit lines who are users, by actor.
+func (s *Store) EmailsOf(ctx context.Context, actors []string) (map[string]string, error) {
+	var ids []uuid.UUID
+	for _, actor := range actors {
+		if id, ok := account.ParseActor(actor); ok {
+			ids = append(ids, id.UUID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil //nolint:nilnil // none
+	}
+	rows, err := s.queries().ListEmails(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("list the addresses of %d users: %w", len(ids), err)
+	}
+	emails := make(map[string]string, len(rows))
+	for _, row := range rows {
+		emails[account.UserID{UUID: row.ID}.Actor()] = row.Email
+	}
+	return emails, nil
+}
+
 // SetRole gives a member of an account another role, in the name of an owner of it (else ErrNotOwner). ErrNotFound when there is no such member, ErrLastOwner when nobody would own the account.
 // Whoever stops being an owner has their open invitations taken back. The same role changes nothing.
 func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.UserID, role Role, at time.Time, by Author) error {

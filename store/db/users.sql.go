@@ -110,6 +110,37 @@ func (q *Queries) LatestMembership(ctx context.Context, userID uuid.UUID) (uuid.
 	return account_id, err
 }
 
+const listEmails = `-- name: ListEmails :many
+SELECT id, email
+FROM users
+WHERE id = ANY($1::uuid[])
+`
+
+type ListEmailsRow struct {
+	ID    uuid.UUID
+	Email string
+}
+
+func (q *Queries) ListEmails(ctx context.Context, ids []uuid.UUID) ([]ListEmailsRow, error) {
+	rows, err := q.db.Query(ctx, listEmails, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListEmailsRow
+	for rows.Next() {
+		var i ListEmailsRow
+		if err := rows.Scan(&i.ID, &i.Email); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listMembers = `-- name: ListMembers :many
 SELECT members.user_id, users.email, users.email_key, members.role, members.joined_at, users.last_signed_in_at
 FROM members

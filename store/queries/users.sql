@@ -65,3 +65,8 @@ SELECT id
 FROM accounts
 WHERE id = $1 AND kind = 'owner'
 FOR NO KEY UPDATE;
+
+-- name: ListEmails :many
+SELECT id, email
+FROM users
+WHERE id = ANY(sqlc.arg(ids)::uuid[]);

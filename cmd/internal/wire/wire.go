@@ -130,8 +130,12 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes, Now: time.Now, Logger: log,
 		Metrics: b.metrics.Calls, Tracer: tracer,
 	})
+	persons, err := newPeople(cfg, b, hasher)
+	if err != nil {
+		return err
+	}
 	operations := capability.New(capability.Options{
-		Store: b.store, Fences: fence, Meter: b.meter, Hasher: hasher, Recorder: recorder, PublicURL: cfg.PublicURL, Now: time.Now,
+		Store: b.store, Fences: fence, Meter: b.meter, People: persons, Hasher: hasher, Recorder: recorder, PublicURL: cfg.PublicURL, Now: time.Now,
 		Pool: b.pool, Links: links, Flows: workflows.NewClient(temporal), Random: rand.Reader, Logger: log, Metrics: b.metrics.Operations,
 	})
 	//nolint:contextcheck // each request brings its own

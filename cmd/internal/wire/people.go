@@ -1,0 +1,24 @@
+package wire
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/people"
+)
+
+// newPeople makes what signs people in and keeps their sessions.
+func newPeople(cfg config.Config, b *base, hasher *account.Hasher) (*people.People, error) { //nolint:gocritic // read once at the start
+	house := notify.House{Name: "Chain Access Gateway", URL: cfg.PublicURL, Contact: cfg.Contact}
+	mails, err := outbox.New(b.store, house, []byte(cfg.KeyPepper), time.Now)
+	if err != nil {
+		return nil, err
+	}
+	return people.New(people.Options{
+		Store: b.store, Limiter: b.meter, Outbox: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader,
+	}), nil
+}
