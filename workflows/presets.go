@@ -43,3 +43,28 @@ func telling(ctx workflow.Context, summary string) workflow.Context {
 		Summary: summary,
 	})
 }
+
+// changing is for a change of the record that somebody waits for: short attempts in quick succession, and minutes of them, for the change goes
+// on when whoever asked has left.
+func changing(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    6 * time.Second, // a change's own push has half of it
+		ScheduleToCloseTimeout: 10 * time.Minute,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
+		},
+		Summary: summary,
+	})
+}
+
+// pushing is for a change that is saved and that the meter must be told, as soon as it answers.
+func pushing(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    20 * time.Second,
+		ScheduleToCloseTimeout: 24 * time.Hour,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second,
+		},
+		Summary: summary,
+	})
+}

@@ -14,4 +14,7 @@ func RegisterProbe(r worker.WorkflowRegistry) {
 func RegisterGateway(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(KeepPartitions, workflow.RegisterOptions{Name: PartitionWorkflow})
 	r.RegisterWorkflowWithOptions(UsageNotice, workflow.RegisterOptions{Name: UsageNoticeWorkflow})
+	r.RegisterWorkflowWithOptions(Bind, workflow.RegisterOptions{Name: BindWorkflow})
+	r.RegisterWorkflowWithOptions(Adopt, workflow.RegisterOptions{Name: AdoptWorkflow})
+	r.RegisterWorkflowWithOptions(Claim, workflow.RegisterOptions{Name: ClaimWorkflow})
 }

@@ -41,7 +41,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		record(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil || len(files) < 4 {
+	if err != nil || len(files) < 9 {
 		t.Fatalf("%d recorded histories (%v), want one per workflow; record them with -update", len(files), err)
 	}
 	for _, file := range files {
@@ -109,6 +109,7 @@ func record(t *testing.T) {
 			w.RegisterActivityWithOptions(keep, activity.RegisterOptions{Name: "KeepPartitions"})
 			w.RegisterActivityWithOptions(deliver, activity.RegisterOptions{Name: "DeliverNotice"})
 			w.RegisterActivityWithOptions(end, activity.RegisterOptions{Name: "EndNotice"})
+			registerDoors(w)
 		},
 	} {
 		w := worker.New(c, queue, worker.Options{})
@@ -118,6 +119,7 @@ func record(t *testing.T) {
 		}
 		defer w.Stop()
 	}
+	recordDoors(ctx, t, c)
 	durable := workflows.NewClient(c)
 	in := workflows.ProbeInput{Chain: chain.EthMainnet, IntervalMillis: 200, TimeoutMillis: 5000}
 	start := func() {

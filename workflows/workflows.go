@@ -15,5 +15,8 @@ const (
 // Stage is the search attribute by which operators find workflows by the stage they are in.
 var Stage = temporal.NewSearchAttributeKeyKeyword("Stage")
 
+// AccountID is the search attribute by which operators find the workflows of an account.
+var AccountID = temporal.NewSearchAttributeKeyKeyword("AccountID")
+
 // SearchAttributes names the search attributes that the workflows set; each is a Keyword. A namespace must know them.
-func SearchAttributes() []string { return []string{Stage.GetName()} }
+func SearchAttributes() []string { return []string{Stage.GetName(), AccountID.GetName()} }

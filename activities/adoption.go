@@ -1,0 +1,94 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Owners are what letters about an adoption say of the key and of the people around its account.
+type Owners interface {
+	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
+	ListMembers(ctx context.Context, id account.ID) ([]store.Member, error)
+	ListMemberships(ctx context.Context, id account.UserID) ([]store.Membership, error)
+	LoadSettings(ctx context.Context, id account.ID) (store.Settings, error)
+}
+
+// Sealer makes mails of letters.
+type Sealer interface {
+	Prepare(l outbox.Letter) (store.NewMail, error)
+}
+
+// AdoptionLetters writes to the owners of an account.
+type AdoptionLetters struct {
+	Owners Owners
+	Sealer Sealer
+	URL    string // of the service, without a slash at its end
+	Now    func() time.Time
+}
+
+var _ AdoptionMails = (*AdoptionLetters)(nil)
+
+// KeyAdopted makes one mail for each owner of the account. Whoever adopts must belong to it.
+func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error) { //nolint:gocritic // a copy does no harm
+	key, err := l.Owners.LoadKey(ctx, a.Key)
+	if err != nil {
+		return nil, err
+	}
+	members, err := l.Owners.ListMembers(ctx, a.Account)
+	if err != nil {
+		return nil, err
+	}
+	by := ""
+	for i := range members {
+		if members[i].User == a.User {
+			by = members[i].Email.Address()
+		}
+	}
+	if by == "" {
+		return nil, fault.New(fault.NotYours, "You do not belong to this account any more. Sign in again and choose one that you belong to.")
+	}
+	name, err := l.name(ctx, &a, by)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := l.Owners.LoadSettings(ctx, a.Account)
+	if err != nil {
+		return nil, err
+	}
+	told := notify.KeyAdopted{Prefix: key.Prefix, Account: name, By: by, At: l.Now(), Link: l.URL + "/agents"}
+	var mails []store.NewMail
+	for i := range members {
+		if members[i].Role != store.RoleOwner {
+			continue
+		}
+		mail, err := l.Sealer.Prepare(outbox.Letter{
+			Reason: "adopted/" + a.Key.String() + "/" + members[i].User.String(), To: members[i].Email.Address(), Account: a.Account,
+			Zone: settings.TimeZone, Mail: told,
+		})
+		if err != nil {
+			return nil, err
+		}
+		mails = append(mails, mail)
+	}
+	return mails, nil
+}
+
+// name is what the account is called; one without a name is called by who adopts for it.
+func (l *AdoptionLetters) name(ctx context.Context, a *KeyAdoption, otherwise string) (string, error) {
+	memberships, err := l.Owners.ListMemberships(ctx, a.User)
+	if err != nil {
+		return "", err
+	}
+	for _, m := range memberships {
+		if m.Account == a.Account && m.Name != "" {
+			return m.Name, nil
+		}
+	}
+	return otherwise, nil
+}

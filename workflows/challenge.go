@@ -1,0 +1,153 @@
+package workflows
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// Names of the updates and the query of flows in which a wallet proves itself.
+const (
+	UpdateChallenge = "challenge"
+	UpdateComplete  = "complete"
+	QueryChallenge  = "challenge"
+)
+
+// ChallengeTime is how long a challenge lives.
+const ChallengeTime = 10 * time.Minute
+
+const (
+	// idleTime is how long a flow waits for its first accepted update: one that refused it ends by itself.
+	idleTime = time.Minute
+	// latestChallenge bounds how far ahead of a worker's clock a challenge may end.
+	latestChallenge = ChallengeTime + 5*time.Minute
+	// maxChallenges is how many challenges one run takes; the next run begins when the last of them has ended.
+	maxChallenges = 20
+)
+
+// Challenge is a message that a wallet is asked to sign.
+type Challenge struct {
+	Address wallet.Address `json:"address"`
+	Nonce   string         `json:"nonce"`
+	Message string         `json:"message"` // EIP-4361; no secret
+	Expires time.Time      `json:"expires"`
+}
+
+// Proof says that the wallet of a challenge signed its message. Whoever sends it has verified the signature.
+type Proof struct {
+	Address wallet.Address `json:"address"`
+	Nonce   string         `json:"nonce"`
+}
+
+// challenges are those of one run. The newest replaces the ones before.
+type challenges struct {
+	newest Challenge
+	used   bool // the newest one's nonce
+	taken  int
+}
+
+// mayTake refuses a challenge that the run does not take.
+func (c *challenges) mayTake(now time.Time, in *Challenge) error {
+	switch {
+	case in.Nonce == "" || in.Message == "" || in.Nonce == c.newest.Nonce:
+		return refuse(fault.BindingRefused, "The challenge is not complete. Start again.", 0)
+	case !now.Before(in.Expires) || in.Expires.After(now.Add(latestChallenge)):
+		return refuse(fault.DurableUnavailable, "The clocks of the service disagree, so the challenge cannot be timed. Try again in a minute.", time.Minute)
+	case c.taken >= maxChallenges:
+		wait := c.newest.Expires.Sub(now)
+		return refuse(fault.RateWindow, "Too many challenges for one wallet, none of them signed. Sign the newest one, or start again in "+
+			strconv.Itoa(int(wait.Minutes())+1)+" minutes.", max(wait, time.Second))
+	}
+	return nil
+}
+
+func (c *challenges) take(in *Challenge) {
+	c.newest, c.used = *in, false
+	c.taken++
+}
+
+// mayProve refuses a proof of anything but the newest challenge, while it lives.
+func (c *challenges) mayProve(now time.Time, in Proof) error {
+	switch {
+	case c.taken == 0 || c.newest.Nonce != in.Nonce:
+		return refuse(fault.BindingRefused, "This challenge was replaced by a newer one, or never was. Start again and sign the new message.", 0)
+	case c.newest.Address != in.Address:
+		return refuse(fault.BindingRefused, "The challenge is for another wallet. Sign with the wallet that it was issued for, or start again with this one.", 0)
+	case c.used:
+		return refuse(fault.BindingRefused, "This challenge was used already. Start again and sign the new message.", 0)
+	case !now.Before(c.newest.Expires):
+		return refuse(fault.BindingRefused, "The challenge is older than 10 minutes. Start again and sign the new message.", 0)
+	}
+	return nil
+}
+
+// query answers with the newest challenge, used or not: who completes twice is told the same twice.
+func (c *challenges) query() (Challenge, error) { return c.newest, nil }
+
+// refuse is a refusal of a workflow's own.
+func refuse(reason fault.Reason, message string, wait time.Duration) error {
+	return temporal.NewNonRetryableApplicationError(message, reason.String(), nil, activities.RefusalDetails{RetryAfterMillis: wait.Milliseconds()})
+}
+
+// notYetInForce is the answer to a change that is saved and of which the meter knows nothing yet.
+func notYetInForce() error {
+	return refuse(fault.NotYetInForce, fault.NotYetInForce.Entry().Meaning, 0)
+}
+
+// handed gives an activity's failure to who sent the update: a refusal as it is, anything else as what it means to them.
+func handed(err error) error {
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		if _, refusal := fault.Named(failed.Type()); refusal {
+			return failed
+		}
+	}
+	if temporal.IsCanceledError(err) {
+		return err
+	}
+	return refuse(fault.DurableUnavailable, "The service could not finish this. Start again in a minute.", time.Minute)
+}
+
+// progress shows how far a flow is, in its current details and its stage.
+type progress struct{ stage string }
+
+func (p *progress) show(ctx workflow.Context, stage, details string) error {
+	workflow.SetCurrentDetails(ctx, details)
+	if stage == p.stage {
+		return nil
+	}
+	p.stage = stage
+	return workflow.UpsertTypedSearchAttributes(ctx, Stage.ValueSet(stage))
+}
+
+// Stages of flows at doors.
+const (
+	StageChallenged = "challenged" // a wallet is asked to sign
+	StageChanging   = "changing"   // the record is being changed
+	StagePushing    = "pushing"    // changed, but the meter does not know yet
+	StageDone       = "done"
+	StageRefused    = "refused" // by a rule; a new challenge may come
+	StageExpired    = "expired"
+)
+
+// failed shows that nothing was changed, and gives the error for who asked.
+func (p *progress) failed(ctx workflow.Context, err error) error {
+	told := handed(err)
+	if shown := p.show(ctx, StageRefused, "Refused with "+failureKind(told)+"; nothing was changed."); shown != nil {
+		return shown
+	}
+	return told
+}
+
+const soon = 5 * time.Second
+
+// underWay refuses what must wait for something that is being done.
+func underWay() error {
+	return refuse(fault.DurableUnavailable, "This is being changed right now. Try again in a few seconds.", soon)
+}

@@ -1,0 +1,194 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// How long a door waits: for the flow's answer, and for the challenge that is open.
+const (
+	updateTimeout = 8 * time.Second
+	queryTimeout  = 4 * time.Second
+)
+
+// ErrNoChallenge says that no flow waits for a signature: none was begun, it is over, or its challenge has expired.
+var ErrNoChallenge = errors.New("workflows: no challenge is open")
+
+// BindChallenge begins a binding of a key, or a newer challenge of the one that is open. held is the account that the key is in.
+func (c *Client) BindChallenge(ctx context.Context, key account.KeyID, held account.ID, in Challenge) (Challenge, error) { //nolint:gocritic // a copy does no harm
+	start := doorOptions(BindID(key), held, "Binds a key to a wallet")
+	return beginning[Challenge](ctx, c, start, BindWorkflow, BindInput{Key: key}, UpdateChallenge, UpdateChallenge+"/"+in.Nonce, in)
+}
+
+// OpenBindChallenge gives the newest challenge of a key's binding, or ErrNoChallenge.
+func (c *Client) OpenBindChallenge(ctx context.Context, key account.KeyID) (Challenge, error) {
+	return c.openChallenge(ctx, BindID(key))
+}
+
+// BindComplete binds a key to the wallet that signed its challenge. ErrNoChallenge when the flow is over; ask the record then.
+func (c *Client) BindComplete(ctx context.Context, key account.KeyID, in BindProof) (activities.BoundKey, error) {
+	return completing[activities.BoundKey](ctx, c, BindID(key), in.Nonce, in)
+}
+
+// Adopt moves a key to an owner's account.
+func (c *Client) Adopt(ctx context.Context, in activities.KeyAdoption) (activities.AdoptedKey, error) { //nolint:gocritic // a copy does no harm
+	start := doorOptions(AdoptID(in.Key), in.Account, "Moves a key to the account of its owner")
+	// Without an id of its own: Temporal would answer an update of the same id as the last run did, and a refusal may be over by now.
+	return beginning[activities.AdoptedKey](ctx, c, start, AdoptWorkflow, AdoptInput{Key: in.Key}, UpdateAdopt, "", in)
+}
+
+// ClaimChallenge begins a claim of an agent, or a newer challenge of the one that is open.
+func (c *Client) ClaimChallenge(ctx context.Context, owner account.ID, in ClaimChallenge) (Challenge, error) { //nolint:gocritic // a copy does no harm
+	start := doorOptions(ClaimID(owner, in.Address), owner, "Gives an agent a key for its wallet")
+	return beginning[Challenge](ctx, c, start, ClaimWorkflow, ClaimInput{Account: owner, Address: in.Address}, UpdateChallenge, UpdateChallenge+"/"+in.Nonce, in)
+}
+
+// OpenClaimChallenge gives the newest challenge of an agent's claim, or ErrNoChallenge.
+func (c *Client) OpenClaimChallenge(ctx context.Context, owner account.ID, address wallet.Address) (Challenge, error) {
+	return c.openChallenge(ctx, ClaimID(owner, address))
+}
+
+// ClaimComplete gives an agent whose wallet signed its challenge the key that was made for it. ErrNoChallenge when the flow is over.
+func (c *Client) ClaimComplete(ctx context.Context, owner account.ID, in ClaimProof) (activities.ClaimedAgent, error) { //nolint:gocritic // a copy does no harm
+	return completing[activities.ClaimedAgent](ctx, c, ClaimID(owner, in.Address), in.Key.String(), in)
+}
+
+func doorOptions(id string, of account.ID, summary string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: id, TaskQueue: QueueGateway, StaticSummary: summary,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		TypedSearchAttributes:    temporal.NewSearchAttributes(AccountID.ValueSet(of.String())),
+	}
+}
+
+// beginAgain is how often an update is sent anew whose flow ended under it.
+const beginAgain = 3
+
+// beginning sends an update to the flow that runs, or to one that it starts, and waits for the answer.
+func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflowOptions, flow string, input any, update, updateID string, in any) (T, error) { //nolint:gocritic // a copy does no harm
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	var (
+		answer T
+		err    error
+	)
+	for range beginAgain {
+		var handle client.WorkflowUpdateHandle
+		handle, err = c.temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+			StartWorkflowOperation: c.temporal.NewWithStartWorkflowOperation(start, flow, input),
+			UpdateOptions: client.UpdateWorkflowOptions{
+				WorkflowID: start.ID, UpdateID: updateID, UpdateName: update, Args: []any{in},
+				WaitForStage: client.WorkflowUpdateStageCompleted,
+			},
+		})
+		if err == nil {
+			err = handle.Get(ctx, &answer)
+		}
+		if err == nil || !ended(err) {
+			break
+		}
+	}
+	if err != nil {
+		return answer, answered(err)
+	}
+	return answer, nil
+}
+
+// completing sends a proof to the flow that runs.
+func completing[T any](ctx context.Context, c *Client, id, updateID string, in any) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
+	defer cancel()
+	var answer T
+	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: id, UpdateID: UpdateComplete + "/" + updateID, UpdateName: UpdateComplete, Args: []any{in},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, &answer)
+	}
+	switch {
+	case err == nil:
+		return answer, nil
+	case ended(err):
+		return answer, ErrNoChallenge
+	}
+	return answer, answered(err)
+}
+
+func (c *Client) openChallenge(ctx context.Context, id string) (Challenge, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	reply, err := c.temporal.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: id, QueryType: QueryChallenge, QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+	})
+	if ended(err) {
+		return Challenge{}, ErrNoChallenge
+	}
+	if err != nil {
+		return Challenge{}, answered(err)
+	}
+	if reply.QueryRejected != nil {
+		return Challenge{}, ErrNoChallenge
+	}
+	var open Challenge
+	if err := reply.QueryResult.Get(&open); err != nil {
+		return Challenge{}, fault.Internal(fmt.Errorf("read the challenge of %s: %w", id, err))
+	}
+	if open.Nonce == "" {
+		return Challenge{}, ErrNoChallenge
+	}
+	return open, nil
+}
+
+// ended says that there is no such flow, or that it ended before it took the update.
+func ended(err error) bool {
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return true
+	}
+	if _, aborted := errors.AsType[*serviceerror.Aborted](err); aborted {
+		return true
+	}
+	failed, ok := errors.AsType[*temporal.ApplicationError](err)
+	return ok && failed.Type() == acceptedAndEnded
+}
+
+// acceptedAndEnded is the type of the failure that Temporal gives an update whose workflow ended without answering it.
+const acceptedAndEnded = "AcceptedUpdateCompletedWorkflow"
+
+// unavailableFor is when to come again if the durable flows do not answer.
+const unavailableFor = 10 * time.Second
+
+// answered gives an update's failure as a refusal: one of the flow's own, or that durable flows are not available. What was begun goes on.
+func answered(err error) error {
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		if reason, known := fault.Named(failed.Type()); known && reason != fault.InternalFault {
+			refusal := fault.New(reason, "%s", failed.Message())
+			var details activities.RefusalDetails
+			if failed.HasDetails() && failed.Details(&details) == nil {
+				refusal.RetryAfter = time.Duration(details.RetryAfterMillis) * time.Millisecond
+			}
+			if reason == fault.RateWindow {
+				refusal.Window = &fault.Window{Limit: maxChallenges, Reset: refusal.RetryAfter}
+			}
+			return refusal
+		}
+		return fault.Internal(err)
+	}
+	refusal := fault.New(fault.DurableUnavailable,
+		"The part of the service that carries durable flows did not answer in time. What was begun goes on by itself; send the same again in some seconds. The relay is not affected.")
+	refusal.RetryAfter = unavailableFor
+	return refusal.Wrap(err)
+}
