@@ -114,7 +114,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.hasher, err = account.NewHasher([]byte(strings.Repeat("pepper", 8)))
 	g.must(err)
 	g.pool = g.newPool(o)
-	g.pool.Instrument(g.metrics.Upstreams, o.tracer)
+	g.pool.Instrument(g.metrics.Upstreams, o.tracer, log)
 	g.board = upstream.NewBoard(g.meter.Client())
 	g.fences = fences.New(g.store, g.meter, g.hasher, o.now)
 	g.recorder = store.NewRecorder(g.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})

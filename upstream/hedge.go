@@ -120,14 +120,14 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 	return racer{to.Endpoint, callOff}
 }
 
-// attemptSafely makes an attempt in a goroutine of its own, where a panic would end the process: it counts as a broken answer instead.
+// attemptSafely makes an attempt in a goroutine of its own, where a panic would end the process: it counts as a broken answer instead. It
+// is logged here, because nobody hears of it when the other attempt answers.
 func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left int) (a attempted) {
 	defer func() {
 		if p := recover(); p != nil {
-			a = attempted{
-				to: to.Endpoint, verdict: verdicts[isBroken],
-				err: fmt.Errorf("upstream %s: %w: %s\n%s", to.Name, errPanicked, to.scrub.text(fmt.Sprint(p)), debug.Stack()),
-			}
+			cause := to.scrub.text(fmt.Sprint(p))
+			c.panics.write(c.ID, to.Name, cause, debug.Stack())
+			a = attempted{to: to.Endpoint, verdict: verdicts[isBroken], err: fmt.Errorf("upstream %s: %w: %s", to.Name, errPanicked, cause)}
 			to.observe(observation{verdict: a.verdict, heavy: ask.heavy})
 		}
 	}()

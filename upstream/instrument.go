@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"log/slog"
 	"time"
 
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/telemetry"
 )
 
@@ -42,11 +44,14 @@ func (e *Endpoint) mark(span *telemetry.Span, o *observation) {
 	}
 }
 
-// Instrument has what upstreams do counted and traced; either may be nil. It is called before the first call.
-func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer) {
+// Instrument has what upstreams do counted and traced, and mistakes of ours logged; each may be nil. It is called before the first call.
+func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer, log *slog.Logger) {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
 	p.metrics, p.tracer = m, t
+	if log != nil {
+		p.panics = &panicLog{log, telemetry.NewLogLimit[panicKind](telemetry.LinesPerKind, telemetry.LogInterval, p.now)}
+	}
 	p.instrument(p.set.Load())
 	m.Watch(p.states)
 }
@@ -54,7 +59,7 @@ func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer) {
 // instrument begins the series of a set's upstreams, before the set is in force.
 func (p *Pool) instrument(set *chainSet) {
 	for id, c := range set.chains {
-		c.tracer = p.tracer
+		c.tracer, c.panics = p.tracer, p.panics
 		for _, e := range c.endpoints {
 			if e.metrics == nil {
 				e.metrics = p.metrics.Upstream(string(id), e.Name, attemptOutcomes[:])
@@ -99,4 +104,25 @@ func (p *Pool) states() []telemetry.ChainState {
 		all = append(all, of)
 	}
 	return all
+}
+
+// panicLog writes a few of the panics of attempts; nil writes none.
+type panicLog struct {
+	logger *slog.Logger
+	limit  *telemetry.LogLimit[panicKind]
+}
+
+type panicKind struct {
+	chain    chain.ID
+	upstream string
+}
+
+// write tells of a panic whose cause is without what an upstream's address holds.
+func (l *panicLog) write(on chain.ID, upstream, cause string, stack []byte) {
+	if l == nil {
+		return
+	}
+	if leftOut, ok := l.limit.Let(panicKind{on, upstream}); ok {
+		l.logger.Error("an attempt panicked", "chain", on, "upstream", upstream, "cause", cause, "stack", string(stack), "left_out", leftOut)
+	}
 }

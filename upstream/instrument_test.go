@@ -62,7 +62,7 @@ func instrumented(t *testing.T, change func([]config.Upstream), servers ...*test
 	}
 	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
 	m := telemetry.NewMetrics()
-	p.Instrument(m.Upstreams, nil)
+	p.Instrument(m.Upstreams, nil, nil)
 	c.Apply(healthy(c, time.Now()))
 	return m, p, c
 }

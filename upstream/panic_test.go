@@ -1,12 +1,16 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // panicking is a reader with a mistake in it.
@@ -20,6 +24,10 @@ func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, servers := hedged(t, 3)
+			var logged bytes.Buffer
+			c.panics = &panicLog{
+				slog.New(slog.NewTextHandler(&logged, nil)), telemetry.NewLogLimit[panicKind](1, time.Hour, time.Now),
+			}
 			for i, s := range servers {
 				c.endpoints[i].limits = &limits{most: 1}
 				s.Default(testkit.Result("0xgood"))
@@ -42,6 +50,14 @@ func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
 				t.Errorf("got %s", got)
 			}
 			c.hedges.racing.Wait()
+			line := logged.String()
+			if !strings.Contains(line, "a mistake") || !strings.Contains(line, "panic_test.go") || !strings.Contains(line, c.endpoints[place].Name) {
+				t.Errorf("the mistake is not told, nor where it is: %s", line)
+			}
+			c.panics.write(c.ID, c.endpoints[place].Name, "again", nil)
+			if strings.Contains(logged.String(), "again") {
+				t.Error("panics are logged without a bound")
+			}
 			for _, e := range c.endpoints {
 				if n := e.limits.inFlight.Load(); n != 0 {
 					t.Errorf("%s: %d calls hold room", e.Name, n)

@@ -20,6 +20,7 @@ type Pool struct {
 
 	metrics *telemetry.Upstreams // nil: nothing is counted
 	tracer  *telemetry.Tracer    // nil: nothing is traced
+	panics  *panicLog
 }
 
 // Chain is the upstreams of one chain as one upstreams file lists them. A reload makes another: a call under way goes on with the one
@@ -35,6 +36,7 @@ type Chain struct {
 	joined     bool         // by a reload
 	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
 	tracer     *telemetry.Tracer
+	panics     *panicLog
 	leaving    atomic.Pointer[handover] // nil but for a while after a reload
 }
 

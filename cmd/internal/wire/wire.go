@@ -118,7 +118,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		return err
 	}
 	defer temporal.Close()
-	b.pool.Instrument(b.metrics.Upstreams, tracer)
+	b.pool.Instrument(b.metrics.Upstreams, tracer, log)
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	draining := make(chan struct{})
