@@ -115,6 +115,39 @@ func TestWhatMayChangeIsNeverServedAgain(t *testing.T) {
 	}
 }
 
+func TestHeadsAreCheckedWhateverTheParameters(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for _, u := range g.ups {
+		u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead-3)))
+		u.On("getSlot", testkit.Result(testHead-3))
+	}
+	newest := fmt.Sprintf(`"0x%x"`, testHead)
+	odd := func() answer { return g.rpc(key, chain.EthMainnet, call("eth_blockNumber", `["x"]`)) }
+	slot := func(params string) answer { return g.rpc(key, chain.SolanaMainnet, call("getSlot", params)) }
+	if got := odd().result(); got != newest {
+		t.Errorf("the head went back to %s", got)
+	}
+	for params, want := range map[string]int{
+		`[{"minContextSlot":5}]`:                               testHead,
+		`[{"minContextSlot":5,"commitment":null}]`:             testHead,
+		`[{"minContextSlot":5,"commitment":"finalized"}]`:      testHead,
+		`[{"minContextSlot":5,"c\u006fmmitment":"processed"}]`: testHead - 3, // the first of its kind
+		`[{"minContextSlot":5,"commitment":"unheard of"}]`:     testHead - 3,
+	} {
+		if got := slot(params).result(); got != fmt.Sprint(want) {
+			t.Errorf("the slot for %s is %s, want %d", params, got, want)
+		}
+	}
+	for _, u := range g.ups {
+		u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead+1_000_000)))
+		u.On("getSlot", testkit.Result(testHead+1_000_000))
+	}
+	odd().refused(http.StatusBadGateway, -32022)
+	slot(`[{"minContextSlot":5}]`).refused(http.StatusBadGateway, -32022)
+}
+
 func TestErrorsAndNullAreNotServedAgain(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

@@ -152,12 +152,27 @@ func shortKind(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool)
 	return upstream.NoHead, noParams(params)
 }
 
-// headKind says which of the chain's heads a call asks for.
+// headKind says which of the chain's heads a call asks for, also when its answer is not kept for its parameters: a node may pass over
+// those that it does not know.
 func headKind(m *chain.Method, params []byte) upstream.HeadKind {
-	if head, ok := shortKind(m, params); ok {
-		return head
+	switch m.Name {
+	case "eth_blockNumber":
+		return upstream.Latest
+	case "getSlot":
+		if head := commitment(params); head != upstream.NoHead {
+			return head
+		}
+		return namedCommitment(params)
 	}
 	return upstream.NoHead
+}
+
+// head says the same of a call that was looked up.
+func (l *lookup) head(m *chain.Method, params []byte) upstream.HeadKind {
+	if l.short.head != upstream.NoHead || m.Cache != chain.Short {
+		return l.short.head
+	}
+	return headKind(m, params)
 }
 
 const plainMost = 256 // bytes of parameters that are read for the cache; those that matter here are shorter
@@ -169,6 +184,31 @@ func noParams(params []byte) bool {
 	var room [plainMost]byte
 	canonical, err := jsonrpc.AppendCanonical(room[:0], params)
 	return err == nil && string(canonical) == "[]"
+}
+
+// namedCommitment reads the commitment among other parameters of getSlot; NoHead when it is none of those that nodes know.
+func namedCommitment(params []byte) upstream.HeadKind {
+	canonical, err := jsonrpc.AppendCanonical(nil, params)
+	if err != nil || len(canonical) == 0 {
+		return upstream.NoHead
+	}
+	head := upstream.Latest
+	jsonrpc.Members(canonical[1:], func(name, val []byte) bool {
+		if string(name) != "commitment" {
+			return true
+		}
+		switch string(val) {
+		case `"finalized"`, "null":
+		case `"confirmed"`:
+			head = upstream.Confirmed
+		case `"processed"`:
+			head = upstream.Processed
+		default:
+			head = upstream.NoHead
+		}
+		return false
+	})
+	return head
 }
 
 // commitment reads the parameters of getSlot: finalized is the default. NoHead when they say anything besides.

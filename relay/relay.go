@@ -194,7 +194,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	c := &reply.call
 	ask := &upstream.Request{
 		Method: req.Method, Params: req.Params, Supply: c.supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
-		Head: look.short.head, Needs: c.method.NeedsFor(chain.Class(c.metered.Class)),
+		Head: look.head(c.method, req.Params), Needs: c.method.NeedsFor(chain.Class(c.metered.Class)),
 		Heavy: c.metered.Class == string(chain.Heavy),
 	}
 	asked := r.Now()

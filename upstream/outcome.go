@@ -88,7 +88,8 @@ func (o *outcome) discardLastWords() {
 	}
 }
 
-// conclude is the answer when no upstream gave a usable one.
+// conclude is the answer when no upstream gave a usable one. Who would answer if less were asked for helps the client more than who says
+// that it lacks the data or the time, which is then not true of the chain.
 func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *fault.Error) {
 	o.settle(nil)
 	r := s.r
@@ -97,6 +98,10 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *
 		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
 			"Ask for less in one call, and send several. Nothing was charged.", r.MaxAnswer))
 	}
+	if o.rangeRefused {
+		o.discardLastWords()
+		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "%s", rangeMessage(r.Method)))
+	}
 	if o.lastWords != nil {
 		r.Asked.Upstream = o.lastUpstream
 		return o.lastWords, nil
@@ -104,8 +109,6 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *
 	switch {
 	case o.attempts == 0:
 		return nil, c.nobody(s)
-	case o.rangeRefused:
-		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "%s", rangeMessage(r.Method)))
 	case s.full != 0 && ctx.Err() == nil:
 		return nil, c.nobody(s).Wrap(o.lastCause)
 	case o.absent == o.attempts:

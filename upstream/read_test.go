@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -512,5 +513,43 @@ func TestAStreamThatEndsAfterItsReaderMadeItWaitBlamesNobody(t *testing.T) {
 				t.Errorf("%d failures are held against the upstream", inARow)
 			}
 		})
+	}
+}
+
+// Who would answer if less were asked for outranks who says that it lacks the data or the time: the client can do something about it.
+func TestARefusedRangeOutranksWhatOthersLack(t *testing.T) {
+	t.Parallel()
+	for name, wide := range map[string]testkit.Reply{
+		"a refused range": testkit.Error(-32000, "block range is too wide"), "an answer too large": announced(2 << 20),
+	} {
+		for other, lacks := range map[string]testkit.Reply{
+			"missing data": testkit.Error(-32000, "header not found"), "no time": testkit.Error(-32000, "execution timeout"),
+		} {
+			for place := range 2 {
+				c, first, second := twoUpstreams(t)
+				replies := [2]testkit.Reply{wide, lacks}
+				first.Default(replies[place])
+				second.Default(replies[1-place])
+				r := request("eth_getLogs")
+				r.MaxAnswer = 1 << 20
+				answer, f := c.Read(deadline(t, testTimeout), r)
+				switch {
+				case answer != nil && answer.Rest != nil:
+					t.Fatal("the answer was to be announced as too large")
+				case f == nil || f.Reason != fault.RangeTooLarge:
+					t.Errorf("%s beside %s, in place %d: %v, %v", name, other, place, answer, f)
+				}
+			}
+		}
+	}
+}
+
+// announced is an answer whose head says how long it is.
+func announced(size int) testkit.Reply {
+	body := `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("0", size) + `"}`
+	send := testkit.Raw(http.StatusOK, "application/json", body)
+	return func(x *testkit.Exchange) {
+		x.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		send(x)
 	}
 }
