@@ -11,7 +11,7 @@ const pathOf = (name) => fileURLToPath(new URL(name, root));
 export const sources = [
   { source: 'e2e/contracts/Sample.sol', contract: 'Sample' },
   { source: 'wallet/contracts/SignatureValidator.sol', contract: 'SignatureValidator' },
-  { source: 'wallet/testdata/contracts/Wallets.sol' },
+  { source: 'wallet/contracts/testdata/Wallets.sol' },
 ];
 
 export const artefactPath = ({ source }) => pathOf(source.replace(/\.sol$/, '.json'));

@@ -1,4 +1,6 @@
-package wallet_test
+// Package contracts has no code: it holds the validator's source and artefact, which package wallet embeds, and runs both against
+// contracts on a real chain.
+package contracts_test
 
 import (
 	"bytes"
@@ -19,6 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/chainaccess/gateway/chain"
@@ -38,7 +41,7 @@ type node struct {
 	gas       uint64 // when set, what calls are given instead of what they ask for
 }
 
-// contract is one of testdata/contracts/Wallets.sol, compiled.
+// contract is one of testdata/Wallets.sol, compiled.
 type contract struct {
 	ABI      abi.ABI       `json:"abi"`
 	Bytecode hexutil.Bytes `json:"bytecode"`
@@ -55,7 +58,7 @@ func ethereum(t *testing.T) *node {
 			t.Error(err)
 		}
 	})
-	text, err := os.ReadFile("testdata/contracts/Wallets.json")
+	text, err := os.ReadFile("testdata/Wallets.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,10 +206,23 @@ func wrap(t *testing.T, factory wallet.Address, factoryData, signature []byte) [
 	return append(inner, ending...)
 }
 
-// signEthereum gives 65 bytes with v 27 or 28, as contracts expect them.
-func signEthereum(t *testing.T, k *ecdsa.PrivateKey, hash [32]byte) []byte {
+// key gives a key of the tests.
+func key(t *testing.T, seed string) (*ecdsa.PrivateKey, wallet.Address) {
 	t.Helper()
-	signature := sign(t, k, hash)
+	k, err := crypto.ToECDSA(crypto.Keccak256([]byte(seed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, wallet.Address(crypto.PubkeyToAddress(k.PublicKey))
+}
+
+// sign gives 65 bytes with v 27 or 28, as contracts expect them.
+func sign(t *testing.T, k *ecdsa.PrivateKey, hash [32]byte) []byte {
+	t.Helper()
+	signature, err := crypto.Sign(hash[:], k)
+	if err != nil {
+		t.Fatal(err)
+	}
 	signature[64] += 27
 	return signature
 }

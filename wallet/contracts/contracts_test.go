@@ -1,4 +1,4 @@
-package wallet_test
+package contracts_test
 
 import (
 	"bytes"
@@ -37,29 +37,29 @@ func TestContractWalletsAreJudgedByTheirContract(t *testing.T) {
 	hash, other := wallet.TextHash("a message"), wallet.TextHash("another message")
 	owned := n.deploy(t, "OwnedWallet", common.Address(ownerAddress))
 	approving := n.deploy(t, "ApprovingWallet", hash)
-	high := signEthereum(t, owner, hash)
+	high := sign(t, owner, hash)
 	high[32] |= 0x80
 	n.judge(t, hash, []judged{
-		{"its owner", owned, signEthereum(t, owner, hash), nil},
-		{"its owner, by the key's own address", ownerAddress, signEthereum(t, owner, hash), nil},
-		{"a stranger", owned, signEthereum(t, stranger, hash), wallet.ErrSignatureMismatch},
-		{"its owner over another message", owned, signEthereum(t, owner, other), wallet.ErrSignatureMismatch},
+		{"its owner", owned, sign(t, owner, hash), nil},
+		{"its owner, by the key's own address", ownerAddress, sign(t, owner, hash), nil},
+		{"a stranger", owned, sign(t, stranger, hash), wallet.ErrSignatureMismatch},
+		{"its owner over another message", owned, sign(t, owner, other), wallet.ErrSignatureMismatch},
 		{"a form that this contract does not take", owned, sign(t, owner, hash)[:64], wallet.ErrSignatureMismatch},
 		{"nothing", owned, nil, wallet.ErrSignatureMismatch},
 		{"approved beforehand", approving, nil, nil},
-		{"approved beforehand, with a signature", approving, signEthereum(t, owner, hash), wallet.ErrSignatureMismatch},
-		{"no wallet, another key", ownerAddress, signEthereum(t, stranger, hash), wallet.ErrSignatureMismatch},
+		{"approved beforehand, with a signature", approving, sign(t, owner, hash), wallet.ErrSignatureMismatch},
+		{"no wallet, another key", ownerAddress, sign(t, stranger, hash), wallet.ErrSignatureMismatch},
 		{"no wallet, a high s", ownerAddress, high, wallet.ErrSignatureMalleable},
 		{"no wallet, a short signature", ownerAddress, []byte{1, 2, 3}, wallet.ErrSignatureForm},
 		{"no wallet, nothing", ownerAddress, nil, wallet.ErrSignatureForm},
-		{"the zero address", wallet.Address{}, signEthereum(t, owner, hash), wallet.ErrSignatureMismatch},
+		{"the zero address", wallet.Address{}, sign(t, owner, hash), wallet.ErrSignatureMismatch},
 	})
 	for precompile := byte(1); precompile < 18; precompile++ {
 		at := wallet.Address{19: precompile}
-		n.judge(t, hash, []judged{{fmt.Sprintf("precompile %d", precompile), at, signEthereum(t, owner, hash), wallet.ErrSignatureMismatch}})
+		n.judge(t, hash, []judged{{fmt.Sprintf("precompile %d", precompile), at, sign(t, owner, hash), wallet.ErrSignatureMismatch}})
 	}
 	n.judge(t, other, []judged{{"another message was approved", approving, nil, wallet.ErrSignatureMismatch}})
-	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message", fmt.Sprintf("0x%x", signEthereum(t, owner, hash))); err != nil {
+	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message", fmt.Sprintf("0x%x", sign(t, owner, hash))); err != nil {
 		t.Error(err)
 	}
 	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message", "0x0"); !errors.Is(err, wallet.ErrSignatureForm) {
@@ -78,14 +78,14 @@ func TestWalletsThatAreNotDeployedYetAreJudgedByWhatTheyWillBe(t *testing.T) {
 	deployment := n.input(t, "WalletFactory", "deploy", common.Address(ownerAddress), salt)
 	future := n.addressFrom(t, factory, "WalletFactory", "addressOf", common.Address(ownerAddress), salt)
 	elsewhere := n.addressFrom(t, factory, "WalletFactory", "addressOf", common.Address(ownerAddress), [32]byte{2})
-	good := signEthereum(t, owner, hash)
+	good := sign(t, owner, hash)
 	n.judge(t, hash, []judged{
 		{"its owner", future, wrap(t, factory, deployment, good), nil},
 		{"its owner, again: the first time deployed nothing", future, wrap(t, factory, deployment, good), nil},
 		{"its owner, bare", future, good, wallet.ErrSignatureMismatch},
-		{"a stranger", future, wrap(t, factory, deployment, signEthereum(t, stranger, hash)), wallet.ErrSignatureMismatch},
+		{"a stranger", future, wrap(t, factory, deployment, sign(t, stranger, hash)), wallet.ErrSignatureMismatch},
 		{"another wallet of the same owner", elsewhere, wrap(t, factory, deployment, good), wallet.ErrSignatureMismatch},
-		{"a stranger's wallet", future, wrap(t, factory, n.input(t, "WalletFactory", "deploy", common.Address(strangerAddress), salt), signEthereum(t, stranger, hash)), wallet.ErrSignatureMismatch},
+		{"a stranger's wallet", future, wrap(t, factory, n.input(t, "WalletFactory", "deploy", common.Address(strangerAddress), salt), sign(t, stranger, hash)), wallet.ErrSignatureMismatch},
 		{"a key's address", strangerAddress, wrap(t, factory, deployment, good), wallet.ErrSignatureMismatch},
 		{"a key's address and its own signature, wrapped", ownerAddress, wrap(t, factory, deployment, good), wallet.ErrSignatureMismatch},
 		{"a factory that refuses", future, wrap(t, factory, n.input(t, "WalletFactory", "refuse"), good), wallet.ErrSignatureMismatch},
@@ -103,7 +103,7 @@ func TestWalletsThatAreNotDeployedYetAreJudgedByWhatTheyWillBe(t *testing.T) {
 		{"deployed meanwhile", future, wrap(t, factory, deployment, good), nil},
 		{"deployed meanwhile, with a factory that burns all gas", future, wrap(t, factory, n.input(t, "WalletFactory", "burn"), good), nil},
 		{"deployed meanwhile, bare", future, good, nil},
-		{"deployed meanwhile, a stranger", future, wrap(t, factory, deployment, signEthereum(t, stranger, hash)), wallet.ErrSignatureMismatch},
+		{"deployed meanwhile, a stranger", future, wrap(t, factory, deployment, sign(t, stranger, hash)), wallet.ErrSignatureMismatch},
 	})
 }
 
@@ -113,7 +113,7 @@ func TestDeployedWalletMayBePreparedForTheQuestionOnly(t *testing.T) {
 	owner, ownerAddress := key(t, "owner")
 	hash := wallet.TextHash("a message")
 	started := n.deploy(t, "StartedWallet")
-	good := signEthereum(t, owner, hash)
+	good := sign(t, owner, hash)
 	n.judge(t, hash, []judged{
 		{"not started", started, good, wallet.ErrSignatureMismatch},
 		{"started by the way", started, wrap(t, started, n.input(t, "StartedWallet", "start", common.Address(ownerAddress)), good), nil},
@@ -129,7 +129,7 @@ func TestContractsThatMisbehaveAreNoMatch(t *testing.T) {
 	n := ethereum(t)
 	owner, _ := key(t, "owner")
 	hash := wallet.TextHash("a message")
-	good := signEthereum(t, owner, hash)
+	good := sign(t, owner, hash)
 	for way := range 12 {
 		bad := n.deploy(t, "Misbehaving", big.NewInt(int64(way)))
 		n.judge(t, hash, []judged{
@@ -158,7 +158,7 @@ func TestCallThatRunsOutOfGasIsNoMatchAndOneThatCannotBeAskedIsNoVerdict(t *test
 		t.Fatal(err)
 	}
 	n.judge(t, hash, []judged{
-		{"a key's own signature needs no chain", ownerAddress, signEthereum(t, owner, hash), nil},
-		{"whose is it", ownerAddress, signEthereum(t, stranger, hash), wallet.ErrChainUnreachable},
+		{"a key's own signature needs no chain", ownerAddress, sign(t, owner, hash), nil},
+		{"whose is it", ownerAddress, sign(t, stranger, hash), wallet.ErrChainUnreachable},
 	})
 }
