@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -45,10 +46,15 @@ func TestStockClientsAcceptTheGateway(t *testing.T) {
 	}
 }
 
+// installing is held while the packages are looked for and fetched.
+var installing sync.Mutex
+
 // install fetches the locked packages unless they are there.
 func install(t *testing.T) {
 	t.Helper()
-	for _, name := range []string{"viem", "ethers", "@solana/kit", "solc"} {
+	installing.Lock()
+	defer installing.Unlock()
+	for _, name := range []string{"viem", "ethers", "siwe", "@solana/kit", "solc"} {
 		if _, err := os.Stat(filepath.Join("node_modules", name)); err != nil {
 			run(t, nil, "npm", "ci")
 			return
