@@ -31,7 +31,7 @@ var samples = func() map[string]notify.Mail {
 	}
 	all, packs, slower := usage, usage, usage
 	all.Percent, all.Used = 100, 1_000_000*plan.Unit
-	packs.Percent, packs.Next, packs.Packs = 100, notify.NextPacks, 32_000_000*plan.Unit
+	packs.Percent, packs.Used, packs.Next, packs.Packs = 100, 1_000_000*plan.Unit, notify.NextPacks, 32_000_000*plan.Unit
 	slower.Next, slower.SlowRate = notify.NextSlower, "10 requests per second"
 	return map[string]notify.Mail{
 		"sign_in": notify.SignIn{
