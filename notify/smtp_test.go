@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/textproto"
 	"os"
 	"strconv"
 	"strings"
@@ -225,15 +226,63 @@ func TestAServerThatHangsIsLeft(t *testing.T) {
 	s := sender(t, listener.Addr().String(), func(o *notify.SenderOptions) { o.Timeout = 50 * time.Millisecond })
 	wantFailure(t, s.Deliver(testContext(t), parcel(t)), notify.DeliveryError{Class: notify.ServerUnreachable, Whole: true})
 	// A caller that goes away is not kept.
-	patient := sender(t, listener.Addr().String(), nil)
+	patient := sender(t, listener.Addr().String(), func(o *notify.SenderOptions) { o.Timeout = time.Hour })
 	ctx, cancel := context.WithCancel(testContext(t))
 	ended := make(chan error, 1)
 	go func() { ended <- patient.Deliver(ctx, parcel(t)) }()
+	for range 2 { // the one above was taken by the system only
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+	}
 	cancel()
 	select {
 	case err := <-ended:
 		wantFailure(t, err, notify.DeliveryError{Class: notify.ServerUnreachable, Whole: true})
 	case <-testContext(t).Done():
 		t.Fatal("the delivery goes on without its caller")
+	}
+}
+
+// TestWhatTheServerTookIsDeliveredEvenWhenItGoesAwayThen lets a server end the connection right after its reply to the mail.
+func TestWhatTheServerTookIsDeliveredEvenWhenItGoesAwayThen(t *testing.T) {
+	t.Parallel()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	served := make(chan error, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			served <- err
+			return
+		}
+		line := textproto.NewConn(conn)
+		defer func() { _ = line.Close() }()
+		for _, reply := range []string{"220 here", "250 here", "250 from", "250 to", "354 go on"} {
+			if err := line.PrintfLine("%s", reply); err != nil {
+				served <- err
+				return
+			}
+			if _, err := line.ReadLine(); err != nil {
+				served <- err
+				return
+			}
+		}
+		if _, err = line.ReadDotLines(); err == nil {
+			err = line.PrintfLine("250 taken")
+		}
+		served <- err
+	}()
+	err = sender(t, listener.Addr().String(), nil).Deliver(testContext(t), parcel(t))
+	if served := <-served; served != nil {
+		t.Fatalf("the server itself failed: %v", served)
+	}
+	if err != nil {
+		t.Errorf("got %v for a mail that was taken", err)
 	}
 }

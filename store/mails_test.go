@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/store"
+)
+
+// newMail is a mail for a reader of its own, whose content nobody opens.
+func newMail(reason string) store.NewMail {
+	digest := sha256.Sum256([]byte(reason))
+	return store.NewMail{
+		ID: store.NewMailID(), Reason: reason, Kind: "welcome", RecipientDigest: digest[:], Recipient: []byte("sealed"), Payload: []byte("sealed"),
+		Expires: time.Now().Add(time.Hour), Most: 10,
+	}
+}
+
+func TestMailsAreQueuedTogetherOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	stray := newMail("stray")
+	stray.Account = account.NewID() // which does not exist
+	if err := s.QueueMail(ctx, newMail("first"), stray); err == nil {
+		t.Error("a mail about an account that does not exist was queued")
+	}
+	if claimed := must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10)); len(claimed) != 0 {
+		t.Errorf("%d mails are there, want none of the two", len(claimed))
+	}
+}
+
+func TestOnlyMailsThatAreDueAreClaimed(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	over, later, due := newMail("over"), newMail("later"), newMail("due")
+	over.Expires = time.Now().Add(-time.Second)
+	if err := s.QueueMail(ctx, over, later, due); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RetryMail(ctx, later.ID, 0, time.Hour, "greylisted"); err != nil {
+		t.Fatal(err)
+	}
+	claimed := must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10))
+	if len(claimed) != 1 || claimed[0].ID != due.ID || claimed[0].Attempt != 1 || !bytes.Equal(claimed[0].Payload, []byte("sealed")) ||
+		claimed[0].Expires.Sub(due.Expires).Abs() > time.Millisecond {
+		t.Errorf("claimed %+v, want the one that is due", claimed)
+	}
+	// The wait of the one that was put off ends with its time.
+	if state := must[store.MailState](t)(s.FindMail(ctx, "later")); state.Due.After(later.Expires) || state.LastError != "greylisted" {
+		t.Errorf("the one that was put off is %+v", state)
+	}
+}
+
+// TestClaimsDoNotWaitForEachOther holds a mail as a claim does that has not committed yet.
+func TestClaimsDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	url := testkit.Postgres(t)
+	s := must[*store.Store](t)(store.Open(ctx, url))
+	t.Cleanup(s.Close)
+	held, free := newMail("held"), newMail("free")
+	if err := s.QueueMail(ctx, held, free); err != nil {
+		t.Fatal(err)
+	}
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	defer func() { _ = conn.Close(context.Background()) }()
+	tx := must[pgx.Tx](t)(conn.Begin(ctx))
+	if _, err := tx.Exec(ctx, "SELECT id FROM mails WHERE reason = 'held' FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	claimed := must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10))
+	if len(claimed) != 1 || claimed[0].ID != free.ID {
+		t.Errorf("claimed %+v, want the one that nobody holds", claimed)
+	}
+	if err := tx.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if claimed = must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10)); len(claimed) != 1 || claimed[0].ID != held.ID {
+		t.Errorf("claimed %+v, want the other one", claimed)
+	}
+}
+
+func TestAMailThatWasSentAfterAllIsNoFailure(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	m := newMail("slow")
+	m.Expires = time.Now().Add(50 * time.Millisecond)
+	if err := s.QueueMail(ctx, m); err != nil {
+		t.Fatal(err)
+	}
+	if claimed := must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Millisecond, 1)); len(claimed) != 1 {
+		t.Fatal("the mail was not claimed in time")
+	}
+	// Its sender is slow, so it is given up meanwhile.
+	testkit.Eventually(t, testTimeout, func() bool { return len(must[[]string](t)(s.ExpireMails(ctx, 10))) == 1 }, "the mail's time is over")
+	if err := s.EndMail(ctx, m.ID); err != nil {
+		t.Fatal(err)
+	}
+	if state := must[store.MailState](t)(s.FindMail(ctx, "slow")); state.SentAt.IsZero() || !state.FailedAt.IsZero() || state.LastError != "" || !state.Wiped {
+		t.Errorf("the mail is %+v, want it sent", state)
+	}
+}
