@@ -1,0 +1,361 @@
+package capability_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// must gives what a capability answered.
+func must[T any](t *testing.T) func(out T, refusal *fault.Error) T {
+	t.Helper()
+	return func(out T, refusal *fault.Error) T {
+		t.Helper()
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		return out
+	}
+}
+
+// holder is a caller at the API with a key.
+func holder(key string) *capability.Caller {
+	c := browser("")
+	c.Door, c.Bearer = capability.DoorAPI, key
+	return c
+}
+
+func serve(o *office, op capability.Capability, caller *capability.Caller, args map[string]any) (map[string]any, *fault.Error) {
+	out, refusal := op.Serve(o.ctx, caller, func() (map[string]any, *fault.Error) { return args, nil })
+	if refusal != nil {
+		return nil, refusal
+	}
+	text, err := json.Marshal(out)
+	var members map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &members)
+	}
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	return members, nil
+}
+
+// admit has the meter admit a call of a key.
+func (o *office) admit(t *testing.T, key string, units plan.Units) meter.Admission {
+	t.Helper()
+	s, refusal := o.fences.Identify(o.ctx, key, browser("").Network)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	_, a, err := o.fences.Admit(o.ctx, s, &meter.Call{Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestAKeyIsShownOnceAndManagedByItsAccount(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	limit := int64(40)
+	made := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: " indexer ", MonthlyRequestCap: &limit}))
+	if _, ok := account.ParseKey(made.PlaintextToken); !ok || made.Name != "indexer" || *made.MonthlyRequestCap != 40*plan.Unit || made.Prefix != made.PlaintextToken[:12] {
+		t.Errorf("the key is %+v", made)
+	}
+	if a := o.admit(t, made.PlaintextToken, 39*plan.Unit); !a.Admitted {
+		t.Errorf("its first call: %+v", a)
+	}
+	if a := o.admit(t, made.PlaintextToken, 2*plan.Unit); a.Refused != fault.KeyBudget.String() {
+		t.Errorf("beyond its cap: %+v", a)
+	}
+	// The key itself manages its account too.
+	second := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, holder(made.PlaintextToken), capability.CreateKeyInput{Name: "bot"}))
+	if second.MonthlyRequestCap != nil {
+		t.Errorf("a key without a cap has %v", second.MonthlyRequestCap)
+	}
+	list := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{}))
+	text := fmt.Sprintf("%+v", list)
+	if list.Count != 2 || len(list.Keys) != 2 || list.Keys[0].ID != made.ID || list.Keys[1].Name != "bot" || strings.Contains(text, made.PlaintextToken[12:]) {
+		t.Errorf("the list is %s", text)
+	}
+	// Ended before the answer, and the same again.
+	first := must[capability.RevokedKey](t)(o.RevokeKey.Invoke(o.ctx, ann, capability.RevokeKeyInput{APIKeyID: made.ID}))
+	if a := o.admit(t, made.PlaintextToken, plan.Unit); a.Refused != fault.KeyInvalid.String() {
+		t.Errorf("a revoked key's call: %+v", a)
+	}
+	if again := must[capability.RevokedKey](t)(o.RevokeKey.Invoke(o.ctx, ann, capability.RevokeKeyInput{APIKeyID: made.ID})); again != first || first.RevokedAt.IsZero() {
+		t.Errorf("revoked again gives %+v, first %+v", again, first)
+	}
+	o.refuses(t, o.ListKeys, holder(made.PlaintextToken), nil, fault.KeyInvalid)
+	o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": made.ID, "monthly_request_cap": 5.0}, fault.FieldRefused)
+}
+
+func TestFencesOfAKeyAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "indexer"}))
+	read := must[capability.ConfiguredKey](t)(o.ConfigureKey.Invoke(o.ctx, ann, capability.ConfigureKeyInput{ID: key.ID}))
+	if len(read.Services) != 8 || read.Window != "30d" || read.MonthlyRequestCap != nil || !read.Services[0].Enabled || read.Services[0].Cap != nil {
+		t.Errorf("a fresh key has %+v", read)
+	}
+	changed, refusal := serve(o, o.ConfigureKey, ann, map[string]any{
+		"id": key.ID, "monthly_request_cap": 7.0, "enabled": []any{"rpc", "gas"}, "caps": map[string]any{"rpc": 3.0}, "window": "1h",
+	})
+	if refusal != nil || changed["monthly_request_cap"] != 7.0 || changed["window"] != "1h" || changed["key_id"] != key.ID {
+		t.Fatalf("changed to %v, %v", changed, refusal)
+	}
+	if a := o.admit(t, key.PlaintextToken, 4*plan.Unit); a.Refused != fault.ServiceCap.String() {
+		t.Errorf("beyond the cap of the service: %+v", a)
+	}
+	// What is not given does not change; an empty list of caps clears it, and 0 the cap of the key.
+	cleared, refusal := serve(o, o.ConfigureKey, ann, map[string]any{"id": key.ID, "monthly_request_cap": 0.0, "caps": map[string]any{}})
+	if refusal != nil || cleared["monthly_request_cap"] != nil || fmt.Sprint(cleared["services"]) == fmt.Sprint(changed["services"]) {
+		t.Errorf("cleared to %v, %v", cleared, refusal)
+	}
+	list := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{Scope: "keys"}))
+	if off := list.Keys[0].ServicesOff; len(off) != 6 || slices.Contains(off, account.RPC) || len(list.Keys[0].Caps) != 0 {
+		t.Errorf("afterwards the key has %+v", list.Keys[0])
+	}
+	// Free has a million a month; the account's own fences bound its keys too.
+	if got := o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "monthly_request_cap": 1_000_001.0}, fault.FieldRefused); !strings.Contains(got.Message, "1000000 units") {
+		t.Errorf("a cap that is too wide is refused with %q", got.Message)
+	}
+	o.refuses(t, o.CreateKey, ann, map[string]any{"name": "wide", "monthly_request_cap": 1_000_001.0}, fault.FieldRefused)
+	account, refusal := serve(o, o.ConfigureServices, ann, map[string]any{"enabled": []any{"rpc"}, "caps": map[string]any{"rpc": 10.0}})
+	if refusal != nil || account["key_id"] != nil || len(account["services"].([]any)) != 8 { //nolint:forcetypeassert // a panic fails the test
+		t.Fatalf("the account has %v, %v", account, refusal)
+	}
+	o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "enabled": []any{"gas"}}, fault.FieldRefused)
+	o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "caps": map[string]any{"rpc": 11.0}}, fault.FieldRefused)
+	if keys := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{})); keys.Count != 1 {
+		t.Errorf("a refused key was made: %d keys", keys.Count)
+	}
+}
+
+// Who came through a door, or belongs to an agent, manages nothing.
+func TestKeysThatTheAccountDidNotMakeManageNothing(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	welcome := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
+	for _, op := range []capability.Capability{o.CreateKey, o.ListKeys, o.ConfigureKey, o.RevokeKey, o.ConfigureServices, o.UpdateAccount} {
+		got := o.refuses(t, op, holder(welcome.Key), map[string]any{"name": "x"}, fault.WrongKindOfKey)
+		if next, _ := got.Data["next_door"].(map[string]string); next["door"] != "adopt" {
+			t.Errorf("%s leads to %v", op.Meta().Name, got.Data)
+		}
+		o.refuses(t, op, browser(""), nil, fault.KeyInvalid)
+		o.refuses(t, op, holder("cag_nonsense"), nil, fault.KeyInvalid)
+	}
+}
+
+func TestSettingsChangeOnlyWhereTheyAreGiven(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	before := must[capability.AccountSettings](t)(o.UpdateAccount.Invoke(o.ctx, ann, capability.UpdateAccountInput{}))
+	if !before.NotifyUsage80 || !before.NotifyUsage100 || before.NotifyIncidents || before.TimeZone != "UTC" {
+		t.Errorf("a fresh account has %+v", before)
+	}
+	after, refusal := serve(o, o.UpdateAccount, ann, map[string]any{
+		"time_zone": "Europe/Vienna", "notify_usage_80": false, "wish_chains": []any{"btc", "ton"}, "wish_chain_other": " Celo ", "use_case": "indexing",
+	})
+	want := map[string]any{"use_case": "indexing", "wish_chains": []any{"btc", "ton"}, "wish_chain_other": "Celo"}
+	if refusal != nil || after["time_zone"] != "Europe/Vienna" || after["notify_usage_80"] != false || after["notify_usage_100"] != true || fmt.Sprint(after["insights"]) != fmt.Sprint(want) {
+		t.Errorf("afterwards it has %v, %v", after, refusal)
+	}
+	for _, zone := range []string{"", "Local", "Europe/Nowhere", "../../etc/passwd", "+01:00", strings.Repeat("x", 65)} {
+		o.refuses(t, o.UpdateAccount, ann, map[string]any{"time_zone": zone, "notify_incidents": true}, fault.FieldRefused)
+	}
+	if now := must[capability.AccountSettings](t)(o.UpdateAccount.Invoke(o.ctx, ann, capability.UpdateAccountInput{})); now.NotifyIncidents || now.TimeZone != "Europe/Vienna" {
+		t.Errorf("a refused change left %+v", now)
+	}
+	log := must[capability.AuditLog](t)(o.ListAudit.Invoke(o.ctx, ann, capability.ListAuditInput{}))
+	if len(log.Lines) != 2 || log.Lines[0].Action != "update_account" || !strings.Contains(string(log.Lines[0].After), "Europe/Vienna") || log.Lines[0].Origin != "console" {
+		t.Errorf("the audit log is %+v", log.Lines)
+	}
+}
+
+// ids are the fields by which capabilities are told of something of an account's. Whoever adds one adds the row that tries it.
+func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann, eve := browser(o.signIn(t, "ann@buyer.example")), browser(o.signIn(t, "eve@other.example"))
+	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "indexer"}))
+	eves := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, eve, capability.CreateKeyInput{Name: "eve's"}))
+	me := o.whoIs(t, ann.Session)
+	invitation := must[capability.Invitation](t)(o.InviteMember.Invoke(o.ctx, ann, capability.InviteMemberInput{Email: "next@buyer.example", Role: "member"}))
+	foreign := map[string]map[string]any{
+		"revoke_api_key":    {"api_key_id": key.ID},
+		"configure_key":     {"id": key.ID, "monthly_request_cap": 1.0},
+		"end_session":       {"id": me.SessionID},
+		"switch_account":    {"account_id": me.AccountID},
+		"revoke_invitation": {"id": invitation.ID},
+		"change_member":     {"user_id": me.UserID, "role": "member"},
+		"remove_member":     {"user_id": me.UserID},
+	}
+	for _, op := range o.All() {
+		name := op.Meta().Name
+		args, tried := foreign[name]
+		if names := idFields(op); len(names) > 0 != tried {
+			t.Errorf("%s takes ids %q; the table has %v", name, names, args)
+		}
+		if !tried {
+			continue
+		}
+		callers := []*capability.Caller{eve}
+		if op.Meta().Access == capability.Managers {
+			callers = append(callers, holder(eves.PlaintextToken))
+		}
+		for _, caller := range callers {
+			theirs := o.refuses(t, op, caller, args, fault.NotYours)
+			unknown := maps.Clone(args)
+			for _, field := range idFields(op) {
+				unknown[field] = uuid.NewString()
+			}
+			if nobodys := o.refuses(t, op, caller, unknown, fault.NotYours); nobodys.Message != theirs.Message {
+				t.Errorf("%s tells another's id (%q) from one that is nobody's (%q)", name, theirs.Message, nobodys.Message)
+			}
+		}
+	}
+	now := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{}))
+	if now.Keys[0].Status != account.Active || now.Keys[0].MonthlyRequestCap != nil || o.whoIs(t, ann.Session).Role != "owner" {
+		t.Errorf("eve changed %+v", now.Keys[0])
+	}
+	if a := o.admit(t, key.PlaintextToken, plan.Unit); !a.Admitted {
+		t.Errorf("ann's key: %+v", a)
+	}
+}
+
+func idFields(op capability.Capability) []string {
+	var names []string
+	for name := range op.Input().Properties {
+		if name == "id" || strings.HasSuffix(name, "_id") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Every field of every capability refuses values of every wrong type, texts beyond any bound and control characters, and names itself.
+func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	values := map[string]any{
+		"string": "x", "number": 1.5, "negative": -1.0, "huge": 1e300, "boolean": true, "array": []any{map[string]any{}}, "object": map[string]any{"\x00": []any{}},
+		"long": strings.Repeat("x", 100_000), "control": "a\x00\x1b[31mb\u202e",
+	}
+	takes := map[string][]string{"string": {"string"}, "boolean": {"boolean"}}
+	tried := 0
+	for _, op := range o.All() {
+		for field, schema := range op.Input().Properties {
+			for kind, value := range values {
+				if slices.Contains(takes[schema.Type], kind) {
+					continue
+				}
+				tried++
+				_, refusal := serve(o, op, ann, map[string]any{field: value})
+				switch {
+				case refusal == nil:
+					t.Errorf("%s took %s for %s", op.Meta().Name, kind, field)
+				case refusal.HTTP() != 422 && refusal.Reason != fault.KeyInvalid && refusal.Reason != fault.RateWindow:
+					t.Errorf("%s answered %s for %s with %v", op.Meta().Name, kind, field, refusal)
+				case len(refusal.Message) > 4_000:
+					t.Errorf("%s answered %s for %s with %d bytes", op.Meta().Name, kind, field, len(refusal.Message))
+				}
+			}
+		}
+	}
+	if tried < 100 {
+		t.Errorf("only %d values were tried", tried)
+	}
+	if keys := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{})); keys.Count != 0 {
+		t.Errorf("a key was made of wrong fields: %+v", keys)
+	}
+}
+
+func TestAKeyUsesManagementSixtyTimesAMinute(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "indexer"}))
+	began := time.Now()
+	for range 60 {
+		must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, holder(key.PlaintextToken), capability.ListKeysInput{}))
+	}
+	// While they were sent, some came back: one a second.
+	var got fault.Error
+	for range int(time.Since(began)/time.Second) + 2 {
+		if _, refusal := serve(o, o.ListKeys, holder(key.PlaintextToken), nil); refusal != nil {
+			got = *refusal
+		}
+	}
+	if got.Reason != fault.RateWindow || got.RetryAfter <= 0 || got.RetryAfter > time.Second || got.Window == nil || got.Window.Limit != 60 {
+		t.Errorf("beyond the limit: %+v", got)
+	}
+	must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{})) // the user has a limit of their own
+}
+
+func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "indexer"}))
+	if a := o.admit(t, key.PlaintextToken, 3*plan.Unit); !a.Admitted {
+		t.Fatalf("%+v", a)
+	}
+	id, err := account.ParseID(o.whoIs(t, ann.Session).AccountID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyID, err := account.ParseKeyID(key.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	first := time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC)
+	line := account.UsageLine{Period: first.Format(time.DateOnly), Key: keyID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 5, Units: 5 * plan.Unit}
+	hit, refused := line, line
+	hit.Outcome, hit.Source, hit.Units, hit.Requests = "hit", "", 0, 2
+	refused.Outcome, refused.Source, refused.Units, refused.Requests = "rate_window", "", 0, 4
+	err = o.store.CommitUsage(o.ctx, []account.UsageBucket{{
+		Shard: account.Shard(id), Slot: first, Account: id, Generation: "g", Lines: []account.UsageLine{line, hit, refused},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	usage := must[capability.UsageByDay](t)(o.UsageByDay.Invoke(o.ctx, ann, capability.UsageByDayInput{}))
+	if len(usage.Days) != today.Day() || usage.Days[0].Day != first.Format(time.DateOnly) || usage.Days[len(usage.Days)-1].Day != today.Format(time.DateOnly) {
+		t.Errorf("the days are %+v", usage.Days)
+	}
+	if d := usage.Days[0]; d.Requests != 11 || d.Standard != 5*plan.Unit || d.Hits != 2 || d.Refused != 4 || d.Heavy != 0 {
+		t.Errorf("the first day is %+v", d)
+	}
+	if usage.Used != 8*plan.Unit || usage.Allowance == nil || *usage.Allowance != 1_000_000*plan.Unit || usage.Plan != "free" || !usage.Refuses {
+		t.Errorf("the period is %+v", usage)
+	}
+	list := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{}))
+	if at := list.Keys[0].LastUsedAt; at == nil || !at.Equal(first) {
+		t.Errorf("the key was used last at %v, want %v", at, first)
+	}
+	read := must[capability.ConfiguredKey](t)(o.ConfigureKey.Invoke(o.ctx, ann, capability.ConfigureKeyInput{ID: key.ID, Window: "30d"}))
+	if read.Services[0].Used != 5*plan.Unit && today.Day() < 30 {
+		t.Errorf("the key used %+v", read.Services[0])
+	}
+}
+
