@@ -2,6 +2,7 @@ package capability
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
@@ -20,8 +21,8 @@ type UpdateAccountInput struct {
 	Region           *string   `json:"region,omitempty" enum:"europe,north_america,asia_pacific,south_america,other" doc:"where calls come from"`
 	PreviousProvider *string   `json:"previous_provider,omitempty" enum:"alchemy,infura,quicknode,public_rpcs,self_hosted,first_setup" doc:"what was used before"`
 	ReferralSource   *string   `json:"referral_source,omitempty" enum:"search,x_farcaster,friend,event,blog_newsletter,other" doc:"how the service was found"`
-	Chains           *[]string `json:"chains,omitempty" maxItems:"6" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" uniqueItems:"true" doc:"chains that are used"`
-	WishChains       *[]string `json:"wish_chains,omitempty" maxItems:"9" enum:"avalanche,bnb,btc,ton,tron,sui,aptos,near,cosmos,other" uniqueItems:"true" doc:"chains that are missed"`
+	Chains           *[]string `json:"chains,omitempty" maxItems:"6" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"chains that are used"`
+	WishChains       *[]string `json:"wish_chains,omitempty" maxItems:"9" enum:"avalanche,bnb,btc,ton,tron,sui,aptos,near,cosmos,other" doc:"chains that are missed"`
 	WishChainOther   *string   `json:"wish_chain_other,omitempty" maxLength:"60" doc:"another chain that is missed; up to 60 characters"`
 }
 
@@ -84,9 +85,18 @@ func (in *UpdateAccountInput) apply(s *store.Settings) {
 	set(&s.Insights.Region, in.Region)
 	set(&s.Insights.PreviousProvider, in.PreviousProvider)
 	set(&s.Insights.ReferralSource, in.ReferralSource)
-	set(&s.Insights.Chains, in.Chains)
-	set(&s.Insights.WishChains, in.WishChains)
+	set(&s.Insights.Chains, distinct(in.Chains))
+	set(&s.Insights.WishChains, distinct(in.WishChains))
 	set(&s.Insights.WishChainOther, in.WishChainOther)
+}
+
+// distinct is a list in order, each name once. The schema does not ask for it: the library that checks compares only what can be hashed.
+func distinct(list *[]string) *[]string {
+	if list == nil {
+		return nil
+	}
+	sorted := slices.Compact(slices.Sorted(slices.Values(*list)))
+	return &sorted
 }
 
 func set[T any](field, given *T) {
