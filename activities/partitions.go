@@ -11,6 +11,7 @@ type PartitionStore interface {
 	DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error)
 	DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error)
 	DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error)
+	SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error)
 }
 
 // Partitions keeps the tables that grow by the day.
@@ -26,6 +27,8 @@ type PartitionUpkeep struct {
 	KeepLedgerDays int `json:"keep_ledger_days"` // ledger of flushed usage buckets, not the usage itself
 	// KeepLatencyDays is of how long calls took, by the hour. A schedule that an older program made does not say it: 0 keeps all.
 	KeepLatencyDays int `json:"keep_latency_days"`
+	// KeepPeopleDays is of sessions, sign-ins and invitations after they expired; 0 keeps all.
+	KeepPeopleDays int `json:"keep_people_days"`
 }
 
 // PartitionReport is what an upkeep did.
@@ -34,6 +37,7 @@ type PartitionReport struct {
 	Dropped         int   `json:"partitions_dropped"`
 	LedgerForgotten int64 `json:"ledger_entries_forgotten"`
 	LatencyDeleted  int64 `json:"latency_rows_deleted"`
+	PeopleDeleted   int64 `json:"people_rows_deleted"` // sessions, sign-ins and invitations
 }
 
 // KeepPartitions makes the partitions of the coming days and drops those past their keeping. Repeating it does no harm.
@@ -53,7 +57,30 @@ func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (Pa
 		return report, err
 	}
 	if in.KeepLatencyDays > 0 {
-		report.LatencyDeleted, err = p.Store.DeleteLatencyBefore(ctx, today.AddDate(0, 0, -in.KeepLatencyDays))
+		if report.LatencyDeleted, err = p.Store.DeleteLatencyBefore(ctx, today.AddDate(0, 0, -in.KeepLatencyDays)); err != nil {
+			return report, err
+		}
+	}
+	if in.KeepPeopleDays > 0 {
+		report.PeopleDeleted, err = p.sweepPeople(ctx, today.AddDate(0, 0, -in.KeepPeopleDays))
 	}
 	return report, err
+}
+
+// Rows of people go in batches; what one run leaves, the next takes.
+const (
+	peopleBatch   = 1000
+	peopleBatches = 1000
+)
+
+func (p *Partitions) sweepPeople(ctx context.Context, before time.Time) (int64, error) {
+	var deleted int64
+	for range peopleBatches {
+		n, err := p.Store.SweepPeople(ctx, before, peopleBatch)
+		deleted += n
+		if err != nil || n == 0 {
+			return deleted, err
+		}
+	}
+	return deleted, nil
 }

@@ -29,7 +29,7 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 	keepFor := func(latencyDays int) activities.PartitionReport {
 		t.Helper()
 		value, err := env.ExecuteActivity(partitions.KeepPartitions, activities.PartitionUpkeep{
-			DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: latencyDays,
+			DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: latencyDays, KeepPeopleDays: 1,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -62,5 +62,50 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 	}
 	if got := keep(); got != (activities.PartitionReport{LatencyDeleted: 1}) {
 		t.Errorf("upkeep deleted %+v, want the latencies of the day past their keeping", got)
+	}
+}
+
+func TestUpkeepDeletesSignInsADayAfterTheyExpired(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := store.Open(ctx, testkit.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	clock := testkit.NewClock(time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC))
+	email, refusal := account.ParseEmail("ann@buyer.example")
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	for i := range byte(3) {
+		n := store.NewSignIn{
+			ID: store.SignInID{UUID: account.NewUserID().UUID}, Email: email, Link: account.Digest{i, 1}, Code: account.Digest{i, 2},
+			Browser: account.Digest{i, 3}, At: clock.Now(), ExpiresAt: clock.Now().Add(15 * time.Minute),
+		}
+		if err := s.StartSignIn(ctx, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	partitions := &activities.Partitions{Store: s, Now: clock.Now}
+	keep := func(days int) int64 {
+		t.Helper()
+		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35, KeepPeopleDays: days})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.PeopleDeleted
+	}
+	clock.Advance(24 * time.Hour)
+	if n := keep(1); n != 0 {
+		t.Errorf("%d sign-ins were deleted within a day of their end", n)
+	}
+	clock.Advance(15*time.Minute + time.Second)
+	if n := keep(0); n != 0 { // a schedule of before people
+		t.Errorf("%d sign-ins were deleted by a schedule that does not say for how long to keep them", n)
+	}
+	if n := keep(1); n != 3 {
+		t.Errorf("%d sign-ins were deleted a day after their end, want 3", n)
 	}
 }

@@ -27,9 +27,10 @@ const (
 )
 
 // PartitionInput is what the schedule hands to each run: call records are kept for 30 days (decisions, section 11), the ledger of flushed
-// usage five days longer than any meter could be out of reach and come back, latencies five days longer than the longest window asked for.
+// usage five days longer than any meter could be out of reach and come back, latencies five days longer than the longest window asked for, sessions, sign-ins and
+// invitations a day after they expired.
 func PartitionInput() activities.PartitionUpkeep {
-	return activities.PartitionUpkeep{DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35}
+	return activities.PartitionUpkeep{DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35, KeepPeopleDays: 1}
 }
 
 // KeepPartitions is the workflow.

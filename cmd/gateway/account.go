@@ -137,10 +137,12 @@ func text(name, value string, most int) (string, error) {
 func statusCommand(to account.Status) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "suspend ID --reason WHY", Short: "Refuse every call of an account, from the answer on",
+		Long: `gateway ops account suspend refuses every call of an account with -32009, from the answer on. Its users can sign in and look, and
+are shown the reason: write it for them.`,
 		Args: cobra.ExactArgs(1),
 	}
 	if to == account.Active {
-		cmd.Use, cmd.Short = "resume ID --reason WHY", "Admit a suspended account again"
+		cmd.Use, cmd.Short, cmd.Long = "resume ID --reason WHY", "Admit a suspended account again", ""
 	}
 	return changeCommand(cmd, func([]string) (change, error) {
 		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {

@@ -6,15 +6,12 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/notify"
-	"github.com/chainaccess/gateway/outbox"
 	"github.com/chainaccess/gateway/people"
 )
 
 // newPeople makes what signs people in and keeps their sessions.
 func newPeople(cfg config.Config, b *base, hasher *account.Hasher) (*people.People, error) { //nolint:gocritic // read once at the start
-	house := notify.House{Name: "Chain Access Gateway", URL: cfg.PublicURL, Contact: cfg.Contact}
-	mails, err := outbox.New(b.store, house, []byte(cfg.KeyPepper), time.Now)
+	mails, err := newOutbox(cfg, b.store)
 	if err != nil {
 		return nil, err
 	}
