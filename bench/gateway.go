@@ -82,7 +82,7 @@ func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway
 	g := &gateway{stopProbes: stopProbes}
 	g.probes.Go(probes)
 	r.gateway = g
-	var addresses [2]string
+	var addresses [3]string // the last one is where Temporal would be, which nothing here needs
 	for i := range addresses {
 		if addresses[i], err = freeAddress(ctx); err != nil {
 			return nil, err
@@ -90,7 +90,8 @@ func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway
 	}
 	g.url, g.pprof = "http://"+addresses[0], "http://"+addresses[1]+"/debug/pprof"
 	env := append(os.Environ(), "DATABASE_URL="+r.stack.DatabaseURL, "REDIS_URL="+r.stack.RedisURL, "KEY_PEPPER="+benchPepper,
-		"UPSTREAMS_FILE="+file, "LISTEN_ADDRESS="+addresses[0], "METRICS_ADDRESS="+addresses[1], "DRAIN_DELAY=0s", "DRAIN_TIMEOUT=5s")
+		"UPSTREAMS_FILE="+file, "LISTEN_ADDRESS="+addresses[0], "METRICS_ADDRESS="+addresses[1], "TEMPORAL_ADDRESS="+addresses[2],
+		"DRAIN_DELAY=0s", "DRAIN_TIMEOUT=5s")
 	if g.Process, err = r.start("gateway", r.program, env, "serve"); err != nil {
 		return nil, err
 	}
