@@ -147,6 +147,21 @@ func TestMessageBuiltWithTheServicesFieldsIsTheOneOfTheStandard(t *testing.T) {
 	}
 }
 
+func TestMessagesAreBounded(t *testing.T) {
+	t.Parallel()
+	m := wallet.Message{
+		Domain: "a.example", Statement: new(""), URI: "https://a.example", Nonce: "01234567", IssuedAt: wallet.TimestampOf(time.Unix(0, 0)),
+	}
+	*m.Statement = strings.Repeat("a", 16<<10-len(m.String()))
+	if err := m.Validate(); err != nil {
+		t.Errorf("16 KiB: %v", err)
+	}
+	*m.Statement += "a"
+	if _, err := wallet.Parse(m.String()); !errors.Is(err, wallet.ErrMessage) || !strings.Contains(err.Error(), "16384") {
+		t.Errorf("a byte more: %v", err)
+	}
+}
+
 func TestNoncesAreOfTheGrammarAndDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -129,6 +129,7 @@ func TestAnswersOfNodesAreRead(t *testing.T) {
 		"none":              {result: `"0x"`},
 		"revert":            {inBand: `{"code":3,"message":"execution reverted","data":"0x"}`, failed: true},
 		"revert by words":   {inBand: `{"code":-32000,"message":"Execution Reverted: no"}`, failed: true},
+		"code 3":            {inBand: `{"code":3,"message":"not today"}`, failed: true},
 		"out of gas":        {inBand: `{"code":-32000,"message":"out of gas"}`, failed: true},
 		"code storage":      {inBand: `{"code":-32000,"message":"contract creation code storage out of gas"}`, failed: true},
 		"OpenEthereum":      {inBand: `{"code":-32015,"message":"VM execution error."}`, failed: true},

@@ -32,7 +32,6 @@ contract SignatureValidator {
         bytes memory input = abi.encodeCall(ISignatureWallet.isValidSignature, (hash, signature));
         bytes32 magic = bytes32(ISignatureWallet.isValidSignature.selector);
         assembly ("memory-safe") {
-            mstore(0, 0)
             accepted := staticcall(gas(), wallet, add(input, 32), mload(input), 0, 32)
             accepted := and(accepted, gt(returndatasize(), 31))
             accepted := and(accepted, eq(mload(0), magic))

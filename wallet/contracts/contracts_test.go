@@ -54,9 +54,11 @@ func TestContractWalletsAreJudgedByTheirContract(t *testing.T) {
 		{"no wallet, nothing", ownerAddress, nil, wallet.ErrSignatureForm},
 		{"the zero address", wallet.Address{}, sign(t, owner, hash), wallet.ErrSignatureMismatch},
 	})
+	zeros := [32]byte{} // the precompile that answers its input would answer the magic value
 	for precompile := byte(1); precompile < 18; precompile++ {
 		at := wallet.Address{19: precompile}
 		n.judge(t, hash, []judged{{fmt.Sprintf("precompile %d", precompile), at, sign(t, owner, hash), wallet.ErrSignatureMismatch}})
+		n.judge(t, zeros, []judged{{fmt.Sprintf("precompile %d, zeros", precompile), at, sign(t, owner, zeros), wallet.ErrSignatureMismatch}})
 	}
 	n.judge(t, other, []judged{{"another message was approved", approving, nil, wallet.ErrSignatureMismatch}})
 	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message", fmt.Sprintf("0x%x", sign(t, owner, hash))); err != nil {
