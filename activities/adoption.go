@@ -34,7 +34,7 @@ type AdoptionLetters struct {
 
 var _ AdoptionMails = (*AdoptionLetters)(nil)
 
-// KeyAdopted makes one mail for each owner of the account. Whoever adopts must belong to it.
+// KeyAdopted makes one mail for each owner of the account. Whoever adopts must be one of them.
 func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error) { //nolint:gocritic // a copy does no harm
 	key, err := l.Owners.LoadKey(ctx, a.Key)
 	if err != nil {
@@ -46,12 +46,12 @@ func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]stor
 	}
 	by := ""
 	for i := range members {
-		if members[i].User == a.User {
+		if members[i].User == a.User && members[i].Role == store.RoleOwner {
 			by = members[i].Email.Address()
 		}
 	}
 	if by == "" {
-		return nil, fault.New(fault.NotYours, "You do not belong to this account any more. Sign in again and choose one that you belong to.")
+		return nil, fault.New(fault.NotYours, "You do not own this account any more. Sign in again and choose an account of yours.")
 	}
 	name, err := l.name(ctx, &a, by)
 	if err != nil {

@@ -43,6 +43,7 @@ type Options struct {
 	Namespace string // of that connection; "default"
 	Store     Store
 	Messenger activities.Messenger
+	Doors     *activities.Doors
 	Prober    activities.Prober
 	Board     activities.Board
 	Flusher   Flusher
@@ -58,6 +59,9 @@ type Options struct {
 	MaxBackoff     time.Duration // between attempts to begin; thirty seconds
 	StopTimeout    time.Duration // for activities that run when the worker stops; ten seconds
 }
+
+// stickyTimeout is how long a flow's task waits for the worker that remembers the flow.
+const stickyTimeout = 2 * time.Second
 
 // firstBackoff is the pause after the first failed attempt to begin; it doubles.
 const firstBackoff = time.Second
@@ -77,9 +81,9 @@ type Worker struct {
 
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
-	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil ||
+	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil ||
 		o.Courier == nil || o.Chains == nil || o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Messenger, Prober, Board, Flusher, Courier, Chains and Now are required")
+		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Prober, Board, Flusher, Courier, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -185,7 +189,9 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	for _, q := range queues {
 		polling := worker.New(w.o.Temporal, q.name, worker.Options{
 			WorkerStopTimeout: w.o.StopTimeout,
-			OnFatalError:      func(err error) { failed <- fmt.Errorf("task queue %s: %w", q.name, err) },
+			// Somebody waits for answers of flows: those of a worker that died go to another one soon.
+			StickyScheduleToStartTimeout: stickyTimeout,
+			OnFatalError:                 func(err error) { failed <- fmt.Errorf("task queue %s: %w", q.name, err) },
 		})
 		q.register(polling, w.o)
 		if err := polling.Start(); err != nil {

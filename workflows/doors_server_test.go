@@ -298,12 +298,12 @@ func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
 		t.Errorf("the key went there: %+v, %v", k, err)
 	}
 	// What was refused is not refused for ever.
-	if _, err := c.db.Exec(c.ctx, `INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'member', now(), now())`,
+	if _, err := c.db.Exec(c.ctx, `INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`,
 		owner.UUID, stranger.UUID); err != nil {
 		t.Fatal(err)
 	}
 	if adopted, err := c.flows.Adopt(c.ctx, adopt); err != nil || adopted.Account != owner {
-		t.Errorf("adopted by a member: %+v, %v", adopted, err)
+		t.Errorf("adopted by a new owner: %+v, %v", adopted, err)
 	}
 	if _, err := c.flows.OpenBindChallenge(c.ctx, account.NewKeyID()); !errors.Is(err, workflows.ErrNoChallenge) {
 		t.Errorf("a binding that never was: %v", err)

@@ -50,8 +50,13 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		return err
 	}
 	messenger := &activities.UsageMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL, Now: time.Now}
+	fence := fences.New(b.store, b.meter, nil, time.Now)
+	doors := &activities.Doors{
+		Fences: fence, Logger: log,
+		Mails: &activities.AdoptionLetters{Owners: b.store, Sealer: mails, URL: cfg.PublicURL, Now: time.Now},
+	}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 	})
 	if err != nil {
@@ -61,7 +66,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	var background sync.WaitGroup
 	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
-	background.Go(func() { fences.New(b.store, b.meter, nil, time.Now).RunPushes(watching, log) })
+	background.Go(func() { fence.RunPushes(watching, log) })
 	err = w.Run(ctx)
 	if flushAll {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
