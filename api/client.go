@@ -21,6 +21,11 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(value[len(scheme):])
 }
 
+// ClientNetwork tells other doors which network the limits of a request go by.
+func ClientNetwork(trustedProxies int) func(*http.Request) netip.Prefix {
+	return func(r *http.Request) netip.Prefix { return clientNetwork(r, trustedProxies) }
+}
+
 // clientNetwork is the network that limits go by: of the peer, or of the entry that the configured number of trusted proxies leaves
 // in X-Forwarded-For.
 func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {

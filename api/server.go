@@ -41,6 +41,8 @@ type Options struct {
 	Logger      *slog.Logger
 	Metrics     *telemetry.Calls  // nil: refusals are not counted
 	Tracer      *telemetry.Tracer // nil: requests are not traced
+	// Pages are what browsers see; nil serves none.
+	Pages Pages
 	// Draining is closed when the process is about to stop: /readyz then says so.
 	Draining <-chan struct{}
 }
@@ -70,8 +72,8 @@ func Handler(o Options) http.Handler {
 		engine.Use(s.trace)
 	}
 	engine.Use(s.shareRPC, s.recoverPanic, s.boundHeaders)
-	engine.NoRoute(func(c *gin.Context) { s.refuse(c, fault.New(fault.UnknownRoute, "")) })
-	engine.NoMethod(func(c *gin.Context) { s.refuse(c, fault.New(fault.MethodNotAllowed, "")) })
+	engine.NoRoute(s.noRoute)
+	engine.NoMethod(s.noMethod)
 
 	engine.POST("/rpc/:chain", s.rpc)
 	engine.OPTIONS("/rpc/:chain", s.preflight)

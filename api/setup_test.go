@@ -90,6 +90,7 @@ type options struct {
 	server    func(*http.Server)
 	listener  net.Listener
 	cacheURL  string // of the cache's second tier; empty for none
+	pages     api.Pages
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -133,7 +134,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		Relay: calls, Capabilities: g.operations,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Logger: log, Draining: make(chan struct{}),
-		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall,
+		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages,
 	}), o.timeout, log)
 	if o.server != nil {
 		o.server(std)

@@ -44,6 +44,8 @@ type Meta struct {
 	Access      Access
 	// Reads says that it changes nothing. A suspended account may still look.
 	Reads bool
+	// ReadsToo says that it reads when its input asks for no change. A suspended account may look; runs ask Call.mayChange before a change.
+	ReadsToo bool
 	// OfUser says that it changes nothing of the account, only where the user is signed in. Users of a suspended account may still.
 	OfUser bool
 	// Fails are the reasons with which it refuses beside those that its access and its input bring along.

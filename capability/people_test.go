@@ -154,6 +154,9 @@ func TestWhoeverSignsInManagesTheirAccountAtOnce(t *testing.T) {
 	if me.Email != "ann@buyer.example" || me.Role != "owner" || me.Plan != "free" || me.Status != account.Active {
 		t.Errorf("who signed in is %+v", me)
 	}
+	if me.PlanTitle != "Free" || me.TimeZone != "UTC" || me.PeriodStart.Day() != 1 || !me.PeriodEnd.Equal(me.PeriodStart.AddDate(0, 1, 0)) {
+		t.Errorf("they read figures of %q from %s to %s in %s", me.PlanTitle, me.PeriodStart, me.PeriodEnd, me.TimeZone)
+	}
 	made, refusal := o.CreateKey.Invoke(o.ctx, browser(cookie), capability.CreateKeyInput{Name: "indexer"})
 	if refusal != nil {
 		t.Fatal(refusal)
@@ -270,6 +273,10 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 	ann := o.signIn(t, "ann@buyer.example")
 	bob := o.join(t, ann, "bob@buyer.example")
 	me := o.whoIs(t, ann)
+	made, refusal := o.CreateKey.Invoke(o.ctx, browser(ann), capability.CreateKeyInput{Name: "indexer"})
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
 	id, err := account.ParseID(me.AccountID)
 	if err != nil {
 		t.Fatal(err)
@@ -292,6 +299,8 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 		{o.RemoveMember, map[string]any{"user_id": me.UserID}},
 		{o.CreateKey, map[string]any{"name": "another"}},
 		{o.UpdateAccount, map[string]any{"time_zone": "Europe/Vienna"}},
+		{o.ConfigureServices, map[string]any{"enabled": []any{"rpc"}}},
+		{o.ConfigureKey, map[string]any{"id": made.ID, "monthly_request_cap": float64(5)}},
 	} {
 		if got := o.refuses(t, change.op, browser(ann), change.args, fault.AccountSuspended); got.Data["suspended_for"] != by.Reason {
 			t.Errorf("%s is refused with %v", change.op.Meta().Name, got.Data)
@@ -300,6 +309,14 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 	for _, look := range []capability.Capability{o.ListMembers, o.ListSessions, o.ListAccounts, o.ListKeys, o.ListAudit} {
 		if _, refusal := look.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) { return map[string]any{}, nil }); refusal != nil {
 			t.Errorf("%s gives %v", look.Meta().Name, refusal)
+		}
+	}
+	for _, look := range []struct {
+		op   capability.Capability
+		args map[string]any
+	}{{o.UpdateAccount, nil}, {o.ConfigureServices, nil}, {o.ConfigureKey, map[string]any{"id": made.ID}}} {
+		if _, refusal := look.op.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) { return look.args, nil }); refusal != nil {
+			t.Errorf("asking for no change, %s gives %v", look.op.Meta().Name, refusal)
 		}
 	}
 	elsewhere := o.whoIs(t, own).AccountID

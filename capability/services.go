@@ -57,7 +57,7 @@ type ServiceFence struct {
 
 func (h *house) configureKey() *Op[ConfigureKeyInput, ConfiguredKey] {
 	return define(h, Meta{
-		Name: "configure_key", Title: "Read or change the fences of a key", Access: Managers,
+		Name: "configure_key", Title: "Read or change the fences of a key", Access: Managers, ReadsToo: true,
 		Description: "Reads a key's cap, services and caps, or changes those that are given; a change is in force when this answers. A key is never wider " +
 			"than its account. It costs nothing, and a repeat changes nothing more.",
 		Fails: []fault.Reason{fault.NotYours, fault.NotYetInForce, fault.DurableUnavailable},
@@ -75,6 +75,9 @@ func (h *house) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyInp
 	}
 	note := "Nothing was changed."
 	if in.MonthlyRequestCap != nil || in.Enabled != nil || in.Caps != nil {
+		if refusal := c.mayChange(); refusal != nil {
+			return ConfiguredKey{}, refusal
+		}
 		if k.Status == account.Revoked {
 			return ConfiguredKey{}, fault.New(fault.FieldRefused, "The key is revoked, so nothing of it can be changed. Create another one.")
 		}
@@ -96,7 +99,7 @@ func (h *house) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyInp
 
 func (h *house) configureServices() *Op[ConfigureServicesInput, ConfiguredServices] {
 	return define(h, Meta{
-		Name: "configure_services", Title: "Read or change the services of the account", Access: Managers,
+		Name: "configure_services", Title: "Read or change the services of the account", Access: Managers, ReadsToo: true,
 		Description: "Reads which services the account's keys may use and their monthly caps, or changes them; a change is in force when this answers. " +
 			"For one key use configure_key. It costs nothing, and a repeat changes nothing more.",
 		Fails: []fault.Reason{fault.NotYetInForce, fault.DurableUnavailable},
@@ -106,6 +109,9 @@ func (h *house) configureServices() *Op[ConfigureServicesInput, ConfiguredServic
 func (h *house) runConfigureServices(ctx context.Context, c *Call, in ConfigureServicesInput) (ConfiguredServices, error) {
 	services := c.Account.Services
 	if in.Enabled != nil || in.Caps != nil {
+		if refusal := c.mayChange(); refusal != nil {
+			return ConfiguredServices{}, refusal
+		}
 		after, err := h.Fences.ConfigureAccount(ctx, c.Account.ID, account.Settings{Enabled: in.Enabled, Caps: numbers(in.Caps)}, c.author("configured"))
 		if err != nil {
 			return ConfiguredServices{}, told(err, "account")

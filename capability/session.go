@@ -36,12 +36,20 @@ func (h *house) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Error
 		return refusal
 	}
 	switch {
-	case session.Status != account.Active && !m.Reads && !m.OfUser:
+	case session.Status != account.Active && !m.Reads && !m.ReadsToo && !m.OfUser:
 		return suspended(&session)
 	case m.Access == Owners && !c.User.Owner:
 		return fault.New(fault.WrongKindOfKey, "Only owners of the account may do this. Ask one of them: they are listed under members.")
 	}
 	return nil
+}
+
+// mayChange refuses changes of whoever signed in to a suspended account. Keys of such an account come nowhere.
+func (c *Call) mayChange() *fault.Error {
+	if c.Account.Status == account.Active {
+		return nil
+	}
+	return suspended(&c.User.session)
 }
 
 // suspended tells somebody who signed in why nothing can be changed.

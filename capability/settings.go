@@ -37,7 +37,7 @@ type AccountSettings struct {
 
 func (h *house) updateAccount() *Op[UpdateAccountInput, AccountSettings] {
 	return define(h, Meta{
-		Name: "update_account", Title: "Read or change account settings", Access: Managers,
+		Name: "update_account", Title: "Read or change account settings", Access: Managers, ReadsToo: true,
 		Description: "Changes notification preferences, the time zone and what the account tells of itself; only fields that are given change, none reads. " +
 			"It costs nothing, and a repeat changes nothing more.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
@@ -48,6 +48,9 @@ func (h *house) runUpdateAccount(ctx context.Context, c *Call, in UpdateAccountI
 	if in == (UpdateAccountInput{}) {
 		s, err := h.Store.LoadSettings(ctx, c.Account.ID)
 		return settingsOf(s), told(err, "account")
+	}
+	if refusal := c.mayChange(); refusal != nil {
+		return AccountSettings{}, refusal
 	}
 	if in.TimeZone != nil {
 		if refusal := checkZone(*in.TimeZone); refusal != nil {

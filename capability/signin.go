@@ -62,6 +62,10 @@ type CurrentSession struct {
 	AccountID    string         `json:"account_id" format:"uuid"`
 	AccountName  string         `json:"account_name"`
 	Plan         string         `json:"plan"`
+	PlanTitle    string         `json:"plan_title"`
+	PeriodStart  time.Time      `json:"period_start"`
+	PeriodEnd    time.Time      `json:"period_end" doc:"first instant after the period"`
+	TimeZone     string         `json:"time_zone" doc:"of the account, from the IANA database"`
 	Status       account.Status `json:"status"`
 	SuspendedFor string         `json:"suspended_for,omitempty" doc:"why the account is suspended"`
 }
@@ -151,13 +155,24 @@ func (h *house) showSession() *Op[Nothing, CurrentSession] {
 	return define(h, Meta{
 		Name: "show_session", Title: "Show who signed in", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Says who signed in, in which account and as what, and why the account is suspended when it is.",
-	}, func(_ context.Context, c *Call, _ Nothing) (CurrentSession, error) {
-		s := &c.User.session
-		return CurrentSession{
-			SessionID: s.ID.String(), UserID: s.User.String(), Email: s.Email.Address(), Role: string(s.Role), AccountID: s.Account.String(),
-			AccountName: s.AccountName, Plan: s.Plan, Status: s.Status, SuspendedFor: s.SuspendedFor,
-		}, nil
-	})
+	}, h.runShowSession)
+}
+
+func (h *house) runShowSession(ctx context.Context, c *Call, _ Nothing) (CurrentSession, error) {
+	terms, err := c.Account.Terms()
+	if err != nil {
+		return CurrentSession{}, err
+	}
+	settings, err := h.Store.LoadSettings(ctx, c.Account.ID)
+	if err != nil {
+		return CurrentSession{}, told(err, "account")
+	}
+	s, period := &c.User.session, terms.Period(h.Now())
+	return CurrentSession{
+		SessionID: s.ID.String(), UserID: s.User.String(), Email: s.Email.Address(), Role: string(s.Role), AccountID: s.Account.String(),
+		AccountName: s.AccountName, Plan: s.Plan, PlanTitle: terms.Plan.Title, PeriodStart: period.Start, PeriodEnd: period.End,
+		TimeZone: settings.TimeZone, Status: s.Status, SuspendedFor: s.SuspendedFor,
+	}, nil
 }
 
 func (h *house) signOut() *Op[Nothing, Nothing] {

@@ -13,10 +13,11 @@ type dayUsage struct {
 	day      time.Time // its first instant, in the zone that the days are cut in
 	standard plan.Units
 	heavy    plan.Units
+	other    plan.Units
 	requests int64
 }
 
-func (d dayUsage) total() plan.Units { return d.standard + d.heavy }
+func (d *dayUsage) total() plan.Units { return d.standard + d.heavy + d.other }
 
 // The chart's own coordinates: they are stretched to whatever place there is, so they have no unit.
 const (
@@ -39,7 +40,8 @@ type chart struct {
 	First   string
 	Last    string
 	Days    []chartDay
-	Heavy   bool // whether any day has heavy units: without them the chart needs no legend
+	// Whether any day has units of these classes: without them the chart needs no legend.
+	Heavy, Other bool
 }
 
 // chartDay is one bar, and one line of the table.
@@ -49,28 +51,31 @@ type chartDay struct {
 	Partial  bool
 	Standard string
 	Heavies  string
+	Others   string
 	Total    string
 	Requests string
 
 	X, BarX, Width, BarWidth int
 	StandardY, StandardH     int
 	HeavyY, HeavyH           int
+	OtherY, OtherH           int
 }
 
 // newChart draws days, oldest first. The last one is partial when it is not over.
 func (r reader) newChart(days []dayUsage) chart {
 	var most, sum plan.Units
-	for _, d := range days {
-		most, sum = max(most, d.total()), sum+d.total()
+	for i := range days {
+		total := days[i].total()
+		most, sum = max(most, total), sum+total
 	}
 	ceiling := niceCeiling(most)
 	c := chart{
 		Width: len(days) * dayWidth, Height: chartHeight,
 		Ceiling: compact(ceiling), Middle: compact(ceiling / 2), Grid: []int{0, chartHeight / 2, chartHeight},
 	}
-	for i, d := range days {
-		c.Days = append(c.Days, r.chartDay(i, d, ceiling))
-		c.Heavy = c.Heavy || d.heavy > 0
+	for i := range days {
+		c.Days = append(c.Days, r.chartDay(i, &days[i], ceiling))
+		c.Heavy, c.Other = c.Heavy || days[i].heavy > 0, c.Other || days[i].other > 0
 	}
 	if len(days) > 0 {
 		first, last := days[0].day, days[len(days)-1].day
@@ -84,19 +89,23 @@ func (r reader) newChart(days []dayUsage) chart {
 	return c
 }
 
-func (r reader) chartDay(i int, d dayUsage, ceiling plan.Units) chartDay {
+func (r reader) chartDay(i int, d *dayUsage, ceiling plan.Units) chartDay {
 	day := chartDay{
 		Label:    d.day.Format(dayLayout),
 		Partial:  r.now.Before(d.day.AddDate(0, 0, 1)),
-		Standard: d.standard.Grouped(), Heavies: d.heavy.Grouped(), Total: d.total().Grouped(), Requests: number(d.requests),
+		Standard: d.standard.Grouped(), Heavies: d.heavy.Grouped(), Others: d.other.Grouped(), Total: d.total().Grouped(), Requests: number(d.requests),
 		X: i * dayWidth, BarX: i*dayWidth + (dayWidth-barWidth)/2, Width: dayWidth, BarWidth: barWidth,
 	}
-	day.StandardH, day.HeavyH = height(d.standard, ceiling), height(d.heavy, ceiling)
+	day.StandardH, day.HeavyH, day.OtherH = height(d.standard, ceiling), height(d.heavy, ceiling), height(d.other, ceiling)
 	day.StandardY = chartHeight - day.StandardH
 	day.HeavyY = day.StandardY - day.HeavyH
+	day.OtherY = day.HeavyY - day.OtherH
 	said := []string{day.Label + ": " + units(d.total())}
 	if d.heavy > 0 {
 		said = append(said, day.Heavies+" of them heavy")
+	}
+	if d.other > 0 {
+		said = append(said, day.Others+" of toolbox and data")
 	}
 	said = append(said, count(d.requests, "request"))
 	if day.Partial {

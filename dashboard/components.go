@@ -157,6 +157,7 @@ type event struct {
 	Who     string
 	Where   string
 	Reason  string
+	Of      link // the key that was changed; empty for the account
 	Changes []difference
 }
 

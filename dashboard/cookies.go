@@ -10,6 +10,8 @@ const (
 	sessionCookie = "session"
 	visitorCookie = "visitor" // before sign-in: what tokens against forgery hang on
 	themeCookie   = "theme"
+	flashCookie   = "flash"
+	signInCookie  = "signin" // of a sign-in whose mail is under way
 )
 
 // hostPrefix makes browsers take a cookie only over https, from this very host, for every path (RFC 6265bis, section 4.1.3.2).
@@ -39,6 +41,9 @@ func (j jar) get(r *http.Request, name string) string {
 func (j jar) set(w http.ResponseWriter, name, value string, lifetime time.Duration) {
 	http.SetCookie(w, j.cookie(name, value, int(lifetime/time.Second)))
 }
+
+// drop ends a cookie.
+func (j jar) drop(w http.ResponseWriter, name string) { http.SetCookie(w, j.cookie(name, "", -1)) }
 
 func (j jar) cookie(name, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure wherever https is; see jar

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -21,6 +22,11 @@ type Options struct {
 	Now       func() time.Time
 	Random    io.Reader // crypto/rand.Reader
 	Logger    *slog.Logger
+	Calls     Calls
+	// Network is what limits of a visitor go by.
+	Network func(*http.Request) netip.Prefix
+	// DevMail is where caught mails are read, on development gateways; empty elsewhere.
+	DevMail string
 }
 
 // Pages serves the console and the public pages. It is an http.Handler for every path; Serves says which of them are its own.
@@ -28,6 +34,7 @@ type Pages struct {
 	Options
 
 	mux       *http.ServeMux
+	patterns  []string // of all routes but the assets
 	assets    *assets
 	templates *templates
 	foreign   *http.CrossOriginProtection
@@ -37,34 +44,78 @@ type Pages struct {
 
 // New reads the embedded assets and templates. It fails when they or the public address are broken.
 func New(o Options) (*Pages, error) {
+	a, err := loadAssets()
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	t, err := loadTemplates(a)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	return assemble(o, a, t)
+}
+
+// assemble makes pages of what was read.
+func assemble(o Options, a *assets, t *templates) (*Pages, error) {
 	public, err := url.Parse(o.PublicURL)
 	if err != nil || public.Host == "" {
 		return nil, fmt.Errorf("pages: the public address %q is no absolute URL", o.PublicURL)
 	}
-	p := &Pages{Options: o, mux: http.NewServeMux(), foreign: http.NewCrossOriginProtection()}
+	https := public.Scheme == "https"
+	p := &Pages{
+		Options: o, mux: http.NewServeMux(), assets: a, templates: t, foreign: http.NewCrossOriginProtection(), jar: jar{secure: https}, headers: securityHeaders(https),
+	}
 	// A proxy may have changed the Host header that an Origin is compared with otherwise.
 	if err := p.foreign.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
-		return nil, fmt.Errorf("pages: %w", err)
-	}
-	p.jar = jar{secure: public.Scheme == "https"}
-	p.headers = securityHeaders(public.Scheme == "https")
-	if p.assets, err = loadAssets(); err != nil {
-		return nil, fmt.Errorf("pages: %w", err)
-	}
-	if p.templates, err = loadTemplates(p.assets); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
 	p.routes()
 	return p, nil
 }
 
-// Handler is New for those who need no more than the handler.
-func Handler(o Options) (http.Handler, error) { return New(o) }
-
 func (p *Pages) routes() {
 	p.mux.HandleFunc("GET "+assetsPath+"{name}", p.asset)
 	p.handle("GET /{$}", (*visit).home)
 	p.handle("POST /theme", (*visit).setTheme)
+
+	p.handle("GET /sign-in", (*visit).signIn)
+	p.handle("POST /sign-in", (*visit).startSignIn)
+	p.handle("GET /sign-in/code", (*visit).askCode)
+	p.handle("POST /sign-in/code", (*visit).finishByCode)
+	p.handle("GET /sign-in/link", (*visit).showLink)
+	p.handle("POST /sign-in/link", (*visit).finishByLink)
+	p.handle("GET /invitations/accept", (*visit).showInvitation)
+	p.handle("POST /invitations/accept", (*visit).acceptInvitation)
+	p.handle("POST /sign-out", (*visit).signOut)
+
+	p.console("POST /accounts/switch", (*visit).switchAccount)
+	p.console("GET /overview", (*visit).overview)
+	p.console("GET /keys", (*visit).keys)
+	p.console("GET /keys/new", (*visit).newKey)
+	p.console("POST /keys/new", (*visit).createKey)
+	p.console("GET /keys/{id}", (*visit).key)
+	p.console("POST /keys/{id}", (*visit).changeKey)
+	p.console("GET /keys/{id}/revoke", (*visit).confirmRevoke)
+	p.console("POST /keys/{id}/revoke", (*visit).revokeKey)
+	p.console("GET /agents", (*visit).agents)
+
+	p.console("GET /settings", (*visit).settings)
+	p.console("POST /settings/notifications", (*visit).saveNotifications)
+	p.console("POST /settings/time-zone", (*visit).saveTimeZone)
+	p.console("POST /settings/services", (*visit).saveServices)
+	p.console("POST /settings/insights", (*visit).saveInsights)
+	p.console("GET /settings/audit", (*visit).audit)
+	p.console("GET /settings/members", func(v *visit) error { return v.moveOn(pathSettings + "#people") })
+	p.console("POST /settings/members/{id}/role", (*visit).changeRole)
+	p.console("GET /settings/members/{id}/remove", (*visit).confirmRemove)
+	p.console("POST /settings/members/{id}/remove", (*visit).removeMember)
+	p.console("POST /settings/invitations", (*visit).invite)
+	p.console("GET /settings/invitations/{id}/withdraw", (*visit).confirmWithdraw)
+	p.console("POST /settings/invitations/{id}/withdraw", (*visit).withdraw)
+	p.console("GET /settings/sessions/end", (*visit).confirmSignOutEverywhere)
+	p.console("POST /settings/sessions/end", (*visit).signOutEverywhere)
+	p.console("GET /settings/sessions/{id}/end", (*visit).confirmEnd)
+	p.console("POST /settings/sessions/{id}/end", (*visit).endSession)
 }
 
 // Serves says whether a page or asset answers this request. What it does not serve belongs to somebody else, or is not found.

@@ -21,8 +21,8 @@ type answer struct {
 	body    string
 }
 
-// ask sends a request to the pages and gives the answer.
-func ask(t *testing.T, p *Pages, method, path string, form url.Values, header map[string]string) answer {
+// send sends a request to the pages and gives the answer.
+func send(t *testing.T, p *Pages, method, path string, form url.Values, header map[string]string) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
 	if method == http.MethodPost {
@@ -42,7 +42,7 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for _, path := range []string{"/", "/nothing-here", p.assets.names["console.css"], "/assets/none.css"} {
-		h := ask(t, p, http.MethodGet, path, nil, nil).header
+		h := send(t, p, http.MethodGet, path, nil, nil).header
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 			"X-Content-Type-Options":  "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
@@ -56,7 +56,7 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 			t.Errorf("%s switches off no features", path)
 		}
 	}
-	if got := ask(t, newPages(t, "http://localhost:8080"), http.MethodGet, "/", nil, nil).header.Get("Strict-Transport-Security"); got != "" {
+	if got := send(t, newPages(t, "http://localhost:8080"), http.MethodGet, "/", nil, nil).header.Get("Strict-Transport-Security"); got != "" {
 		t.Errorf("over http, transport security is promised: %q", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestPagesAreKeptInNoCache(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for _, path := range []string{"/", "/nothing-here"} {
-		if got := ask(t, p, http.MethodGet, path, nil, nil).header.Get("Cache-Control"); got != "no-store" {
+		if got := send(t, p, http.MethodGet, path, nil, nil).header.Get("Cache-Control"); got != "no-store" {
 			t.Errorf("%s may be kept: %q", path, got)
 		}
 	}
@@ -78,7 +78,7 @@ func TestAssetsAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
 	if !regexp.MustCompile(`^/assets/console\.[0-9a-f]{12}\.css$`).MatchString(path) {
 		t.Fatalf("the style sheet's path is %q", path)
 	}
-	plain := ask(t, p, http.MethodGet, path, nil, nil)
+	plain := send(t, p, http.MethodGet, path, nil, nil)
 	want := plain.body
 	if plain.status != http.StatusOK || plain.header.Get("Content-Encoding") != "" || !strings.Contains(want, "--accent") {
 		t.Fatalf("plain: %d, %v", plain.status, plain.header)
@@ -87,7 +87,7 @@ func TestAssetsAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
 		t.Errorf("it is kept by %q", got)
 	}
 	for accept, gzipped := range map[string]bool{"gzip, deflate, br": true, "br, gzip;q=0.5": true, "gzip;q=0": false, "br": false, "": false} {
-		r := ask(t, p, http.MethodGet, path, nil, map[string]string{"Accept-Encoding": accept})
+		r := send(t, p, http.MethodGet, path, nil, map[string]string{"Accept-Encoding": accept})
 		if got := r.header.Get("Content-Encoding") == "gzip"; got != gzipped {
 			t.Errorf("for %q it is compressed: %t, want %t", accept, got, gzipped)
 		}
@@ -105,11 +105,11 @@ func TestAssetsAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
 			t.Errorf("compressed, it is something else (%v)", err)
 		}
 	}
-	if r := ask(t, p, http.MethodHead, path, nil, nil); r.body != "" || r.header.Get("Content-Length") == "" {
+	if r := send(t, p, http.MethodHead, path, nil, nil); r.body != "" || r.header.Get("Content-Length") == "" {
 		t.Errorf("HEAD answers a body, or no length: %v", r.header)
 	}
 	for _, gone := range []string{"/assets/console.css", "/assets/console.000000000000.css", "/assets/..%2fdashboard.go"} {
-		if r := ask(t, p, http.MethodGet, gone, nil, nil); r.status != http.StatusNotFound {
+		if r := send(t, p, http.MethodGet, gone, nil, nil); r.status != http.StatusNotFound {
 			t.Errorf("%s answers %d", gone, r.status)
 		}
 	}
@@ -118,7 +118,7 @@ func TestAssetsAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
 // visited is a browser's cookie and token after it saw a page.
 func visited(t *testing.T, p *Pages) (cookie *http.Cookie, token string) {
 	t.Helper()
-	r := ask(t, p, http.MethodGet, "/", nil, nil)
+	r := send(t, p, http.MethodGet, "/", nil, nil)
 	cookies := r.cookies
 	if len(cookies) != 1 {
 		t.Fatalf("the first page sets %d cookies", len(cookies))
@@ -172,7 +172,7 @@ func TestChangesAreTakenFromPagesOfThisSiteOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := ask(t, p, http.MethodPost, "/theme", url.Values{"csrf": {c.token}, "theme": {"dark"}, "back": {"/sign-in"}}, c.header)
+			r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {c.token}, "theme": {"dark"}, "back": {"/sign-in"}}, c.header)
 			changed := strings.Contains(strings.Join(r.header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
 			if r.status != c.want || changed != (c.want == http.StatusSeeOther) {
 				t.Errorf("it answers %d (changed: %t), want %d", r.status, changed, c.want)
@@ -188,7 +188,7 @@ func TestTokenInTheAddressIsNoToken(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
-	r := ask(t, p, http.MethodPost, "/theme?csrf="+token, url.Values{"theme": {"dark"}}, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value})
+	r := send(t, p, http.MethodPost, "/theme?csrf="+token, url.Values{"theme": {"dark"}}, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value})
 	if r.status != http.StatusForbidden {
 		t.Errorf("it answers %d", r.status)
 	}
@@ -199,7 +199,7 @@ func TestLargeFormsAreRefused(t *testing.T) {
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
 	form := url.Values{"csrf": {token}, "theme": {strings.Repeat("x", maxFormBytes)}}
-	if r := ask(t, p, http.MethodPost, "/theme", form, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value}); r.status != http.StatusBadRequest {
+	if r := send(t, p, http.MethodPost, "/theme", form, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value}); r.status != http.StatusBadRequest {
 		t.Errorf("it answers %d", r.status)
 	}
 }
@@ -213,18 +213,18 @@ func TestThemeIsKeptAndLeadsBack(t *testing.T) {
 		"/keys?x=1": "/keys?x=1", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/", "/\t/evil.example": "/", "": "/",
 		"/" + strings.Repeat("x", longestPath): "/",
 	} {
-		r := ask(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}}, map[string]string{"Cookie": carried})
+		r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}}, map[string]string{"Cookie": carried})
 		if got := r.header.Get("Location"); got != want {
 			t.Errorf("from %q it leads to %q, want %q", back, got, want)
 		}
 	}
 	for value, want := range map[string]string{"dark": ` data-theme="dark"`, "light": ` data-theme="light"`, "auto": `<html lang="en">`, `"><script>`: `<html lang="en">`} {
-		r := ask(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
+		r := send(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
 		if text := r.body; !strings.Contains(text, want) {
 			t.Errorf("with the theme %q the page begins %q", value, text[:120])
 		}
 	}
-	if r := ask(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}}, map[string]string{"Cookie": carried}); r.status != http.StatusUnprocessableEntity {
+	if r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}}, map[string]string{"Cookie": carried}); r.status != http.StatusUnprocessableEntity {
 		t.Errorf("an unknown theme answers %d", r.status)
 	}
 }
@@ -240,7 +240,7 @@ func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
 			t.Errorf("%s is theirs: %t, want %t", request, got, want)
 		}
 	}
-	r := ask(t, p, http.MethodGet, "/nothing", nil, map[string]string{"Accept": "text/html"})
+	r := send(t, p, http.MethodGet, "/nothing", nil, map[string]string{"Accept": "text/html"})
 	if text := r.body; r.status != http.StatusNotFound || !strings.Contains(text, "There is no such page") {
 		t.Errorf("an unknown page answers %d: %s", r.status, text)
 	}
@@ -248,7 +248,7 @@ func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
 
 func TestFirstPageShowsHowToGetAKeyHere(t *testing.T) {
 	t.Parallel()
-	text := ask(t, newPages(t, "https://gateway.example"), http.MethodGet, "/", nil, nil).body
+	text := send(t, newPages(t, "https://gateway.example"), http.MethodGet, "/", nil, nil).body
 	for _, want := range []string{"curl -X POST https://gateway.example/keys", "https://gateway.example/rpc/eth_mainnet", `href="/docs"`, `href="/sign-in"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not show %q", want)

@@ -6,16 +6,16 @@ import "net/http"
 func (v *visit) home() error {
 	return v.show(http.StatusOK, homePage{
 		NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST " + v.PublicURL + "/keys"},
-		FirstCall: firstCall(v.PublicURL, "<API_KEY>"),
+		FirstCall: firstCall(v.PublicURL),
 	})
 }
 
 // firstCall is a call that works as it stands with a key put in.
-func firstCall(publicURL, key string) copyable {
+func firstCall(publicURL string) copyable {
 	return copyable{
 		ID: "first-call-command", What: "the command for a first call",
 		Text: "curl " + publicURL + "/rpc/eth_mainnet \\\n" +
-			"  -H 'Authorization: Bearer " + key + "' \\\n" +
+			"  -H 'Authorization: Bearer " + keyPlaceholder + "' \\\n" +
 			"  -H 'Content-Type: application/json' \\\n" +
 			`  -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'`,
 	}

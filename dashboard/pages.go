@@ -41,8 +41,8 @@ func (homePage) head() head {
 // signInPage asks for an e-mail address.
 type signInPage struct {
 	Email field
-	// Then says where the visitor wanted to go, when that is worth saying.
-	Then string
+	Next  string // path to come back to
+	Then  string // what that is, when it is worth saying
 }
 
 func (signInPage) head() head {
@@ -178,6 +178,7 @@ type memberRow struct {
 	Since           moment
 	Self            bool
 	Removable       bool
+	Become          string // the role that a button gives; empty for no button
 }
 
 // invitationRow is an invitation that was not taken yet.

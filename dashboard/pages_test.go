@@ -7,17 +7,25 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
 )
 
+// parsed is read once: parsing templates takes most of a test's time.
+var parsed = sync.OnceValues(func() (*Pages, error) { return New(Options{PublicURL: "https://gateway.example"}) })
+
 func newPages(t *testing.T, publicURL string) *Pages {
 	t.Helper()
-	p, err := New(Options{
+	read, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := assemble(Options{
 		PublicURL: publicURL, Now: func() time.Time { return sampleNow }, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler),
-	})
+	}, read.assets, read.templates)
 	if err != nil {
 		t.Fatal(err)
 	}

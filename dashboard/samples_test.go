@@ -82,7 +82,7 @@ func samples(name string) map[string]page {
 	return map[string]page{
 		"home": homePage{
 			NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST https://gateway.example/keys"},
-			FirstCall: firstCall("https://gateway.example", "<API_KEY>"),
+			FirstCall: firstCall("https://gateway.example"),
 		},
 		"sign-in": signInPage{Email: field{Name: "email", Label: "E-mail address", Type: "email", Required: true, Complete: "email", Autofocus: true, Value: name}},
 		"sign-in-refused": signInPage{
@@ -122,7 +122,7 @@ func samples(name string) map[string]page {
 			Heading: "Key created", Name: name, Prefix: "cag_aHCrXoRO", Section: sectionKeys,
 			Secret:    copyable{ID: "secret", What: "the API key", Text: "cag_aHCrXoRO8jJkkpA0AmJRr2oWWKCKkKJlfPaMzyJtGR334ZJfk", Wrap: true},
 			Stored:    link{"I have stored it", "/keys/" + keys[0].ID},
-			FirstCall: firstCall("https://gateway.example", "<API_KEY>"),
+			FirstCall: firstCall("https://gateway.example"),
 		},
 		"key": keyPage{
 			Key: keys[0], DoorMeaning: "made by this account", Name: sampleField("name", "Name"), Cap: capField, Services: sampleServices(), Editable: true,

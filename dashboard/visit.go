@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 )
 
@@ -20,10 +21,15 @@ type visit struct {
 	r *http.Request
 	// bearing is the cookie that the tokens of this browser's forms hang on.
 	bearing string
+	// Of whoever is signed in.
+	session  *capability.CurrentSession
+	accounts []capability.Membership // that they belong to
+	reader   reader
 }
 
 // handle serves a pattern by a function whose errors become pages.
 func (p *Pages) handle(pattern string, f func(*visit) error) {
+	p.patterns = append(p.patterns, pattern)
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, f) })
 }
 
@@ -50,8 +56,22 @@ func (v *visit) show(status int, content page, notices ...notice) error {
 		v.bearing = value
 		v.jar.set(v.w, visitorCookie, value, 0)
 	}
-	f := frame{Theme: v.theme(), Token: forgeryToken(v.bearing), Path: v.r.URL.RequestURI(), Notices: notices}
+	if left, ok := v.taken(); ok {
+		notices = append([]notice{left}, notices...)
+	}
+	if suspended, ok := v.suspension(); ok {
+		notices = append([]notice{suspended}, notices...)
+	}
+	f := frame{Theme: v.theme(), Token: forgeryToken(v.bearing), Path: v.back(), Person: v.person(), Notices: notices}
 	return v.templates.render(v.w, status, f, content)
+}
+
+// back is where the theme's form leads: to this page, when it can be asked for again.
+func (v *visit) back() string {
+	if v.r.Method == http.MethodGet {
+		return v.r.URL.RequestURI()
+	}
+	return "/"
 }
 
 // moveOn answers a change: the browser asks for the next page itself, so that loading it again changes nothing again.
@@ -78,11 +98,20 @@ func (v *visit) notFound() error {
 
 const requestIDHeader = "X-Request-Id"
 
+// request is the id that this answer carries; whoever passed the request on made it.
+func (v *visit) request() string { return v.w.Header().Get(requestIDHeader) }
+
+// codeOf is a code as people read it.
+func codeOf(code int) string { return strconv.Itoa(code) }
+
 // fail shows an error as a page. What nobody expected is logged, and shown as the constant internal fault.
 func (v *visit) fail(err error) {
-	request := v.w.Header().Get(requestIDHeader) // set by whoever passed the request on
+	request := v.request()
 	var status int
-	content := errorPage{Public: true, Back: link{"To the first page", "/"}}
+	content := errorPage{Public: v.session == nil, Back: link{"To the first page", "/"}}
+	if v.session != nil {
+		content.Back = link{"To the overview", pathOverview}
+	}
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		status = refused.status
 		content.Heading = refused.heading
@@ -112,7 +141,7 @@ const supportPath = "/support/new?request_id="
 // refusalCard says of a refusal what the envelope says: the message, the code, what to do, and where to ask.
 func refusalCard(f *fault.Error, request string) notice {
 	entry := f.Reason.Entry()
-	n := notice{Tone: bad, Title: entry.Title, Text: f.Message, Code: strconv.Itoa(entry.Code), Steps: entry.Steps, Request: request}
+	n := notice{Tone: bad, Title: entry.Title, Text: f.Message, Code: codeOf(entry.Code), Steps: entry.Steps, Request: request}
 	if entry.Doorway != "" {
 		n.Links = append(n.Links, link{entry.Doorway, entry.Doorway})
 	}

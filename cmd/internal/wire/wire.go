@@ -4,7 +4,6 @@ package wire
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -130,18 +129,17 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes, Now: time.Now, Logger: log,
 		Metrics: b.metrics.Calls, Tracer: tracer,
 	})
-	persons, err := newPeople(cfg, b, hasher)
+	//nolint:contextcheck // each request brings its own
+	operations, pages, err := newDoors(cfg, b, routes, capability.Options{
+		Fences: fence, Hasher: hasher, Recorder: recorder, Links: links, Flows: workflows.NewClient(temporal), Logger: log,
+	})
 	if err != nil {
 		return err
 	}
-	operations := capability.New(capability.Options{
-		Store: b.store, Fences: fence, Meter: b.meter, People: persons, Hasher: hasher, Recorder: recorder, PublicURL: cfg.PublicURL, Now: time.Now,
-		Pool: b.pool, Links: links, Flows: workflows.NewClient(temporal), Random: rand.Reader, Logger: log, Metrics: b.metrics.Operations,
-	})
 	//nolint:contextcheck // each request brings its own
 	handler := api.Handler(api.Options{
 		Relay: calls, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Now: time.Now, Logger: log,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Pages: pages, Now: time.Now, Logger: log,
 		Draining: draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	server := newAPIServer(ctx, besides(handler, routes), cfg, log)

@@ -1,0 +1,73 @@
+package api_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// somePages serve GET /keys, GET /overview and POST /settings.
+type somePages struct{}
+
+func (somePages) Serves(r *http.Request) bool {
+	switch r.Method + " " + r.URL.Path {
+	case "GET /keys", "GET /overview", "POST /settings":
+		return true
+	}
+	return false
+}
+
+func (somePages) Navigates(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+func (somePages) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusOK)
+	_, _ = io.WriteString(w, "a page")
+}
+
+func TestPagesHaveThePathsThatNoRouteHas(t *testing.T) {
+	t.Parallel()
+	b := setup(t, func(o *options) { o.pages = somePages{} })
+	for name, c := range map[string]struct {
+		method, path, accept string
+		status               int
+		page                 bool
+	}{
+		"a page":                              {http.MethodGet, "/overview", "text/html", http.StatusOK, true},
+		"a page, to a program":                {http.MethodGet, "/overview", "*/*", http.StatusOK, true},
+		"a form":                              {http.MethodPost, "/settings", "text/html", http.StatusOK, true},
+		"a page beside a route":               {http.MethodGet, "/keys", "text/html,*/*;q=0.8", http.StatusOK, true},
+		"the same, to a program":              {http.MethodGet, "/keys", "*/*", http.StatusMethodNotAllowed, false},
+		"nothing, to a browser":               {http.MethodGet, "/nothing", "text/html", http.StatusOK, true},
+		"nothing, to a program":               {http.MethodGet, "/nothing", "*/*", http.StatusNotFound, false},
+		"a route with another method":         {http.MethodGet, "/rpc/eth_mainnet", "text/html", http.StatusMethodNotAllowed, false},
+		"a path of pages with another method": {http.MethodPost, "/overview", "*/*", http.StatusNotFound, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := http.NewRequestWithContext(t.Context(), c.method, b.url+c.path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Accept", c.accept)
+			got, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer got.Body.Close()
+			text, err := io.ReadAll(got.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.StatusCode != c.status || (string(text) == "a page") != c.page || got.Header.Get("X-Request-Id") == "" {
+				t.Errorf("it answers %d: %s", got.StatusCode, text)
+			}
+			if c.page && got.Header.Get("Allow") != "" {
+				t.Error("a page names the methods of a route")
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"time"
+
+	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/dashboard"
+)
+
+// caughtMail is where a development gateway shows the mails that it caught.
+const caughtMail = "/dev/mail"
+
+// newDoors makes the capabilities, with what this process gives them, and the pages over them.
+func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) (*capability.Catalogue, *dashboard.Pages, error) { //nolint:gocritic // read once at the start
+	persons, err := newPeople(cfg, b, o.Hasher)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Store, o.Meter, o.Pool, o.People, o.Metrics = b.store, b.meter, b.pool, persons, b.metrics.Operations
+	o.PublicURL, o.Now, o.Random = cfg.PublicURL, time.Now, rand.Reader
+	operations := capability.New(o)
+	pages, err := newPages(cfg, operations, routes, o.Logger)
+	return operations, pages, err
+}
+
+// newPages makes the browsers' door. Where mails are caught, the sign-in says where they are read.
+func newPages(cfg config.Config, operations *capability.Catalogue, routes []Route, log *slog.Logger) (*dashboard.Pages, error) { //nolint:gocritic // read once at the start
+	o := dashboard.Options{
+		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: dashboard.CallsOf(operations),
+		Network: api.ClientNetwork(cfg.TrustedProxies),
+	}
+	for _, route := range routes {
+		if route.Prefix == caughtMail {
+			o.DevMail = caughtMail
+		}
+	}
+	return dashboard.New(o)
+}

@@ -1,0 +1,57 @@
+package dashboard
+
+import (
+	"context"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+)
+
+// Call runs one capability, in process.
+type Call[In, Out any] func(context.Context, *capability.Caller, In) (Out, *fault.Error)
+
+// Calls is everything that the pages ask for. CallsOf fills it.
+type Calls struct {
+	StartSignIn  Call[capability.StartSignInInput, capability.StartedSignIn]
+	ShowLink     Call[capability.SignInLinkInput, capability.ShownSignIn]
+	FinishByLink Call[capability.SignInLinkInput, capability.Entered]
+	FinishByCode Call[capability.SignInCodeInput, capability.Entered]
+
+	ShowSession       Call[capability.Nothing, capability.CurrentSession]
+	SignOut           Call[capability.Nothing, capability.Nothing]
+	SignOutEverywhere Call[capability.Nothing, capability.EndedSessions]
+	ListSessions      Call[capability.Nothing, capability.SessionList]
+	EndSession        Call[capability.EndSessionInput, capability.Nothing]
+	ListAccounts      Call[capability.Nothing, capability.AccountChoice]
+	SwitchAccount     Call[capability.SwitchAccountInput, capability.Nothing]
+
+	ListMembers      Call[capability.Nothing, capability.MemberList]
+	InviteMember     Call[capability.InviteMemberInput, capability.Invitation]
+	RevokeInvitation Call[capability.InvitationInput, capability.Nothing]
+	ShowInvitation   Call[capability.InvitationLinkInput, capability.Invitation]
+	AcceptInvitation Call[capability.InvitationLinkInput, capability.Entered]
+	ChangeMember     Call[capability.ChangeMemberInput, capability.Nothing]
+	RemoveMember     Call[capability.RemoveMemberInput, capability.Nothing]
+
+	UsageByDay        Call[capability.UsageByDayInput, capability.UsageByDay]
+	CreateKey         Call[capability.CreateKeyInput, capability.CreatedKey]
+	ListKeys          Call[capability.ListKeysInput, capability.KeyList]
+	ConfigureKey      Call[capability.ConfigureKeyInput, capability.ConfiguredKey]
+	RevokeKey         Call[capability.RevokeKeyInput, capability.RevokedKey]
+	ConfigureServices Call[capability.ConfigureServicesInput, capability.ConfiguredServices]
+	UpdateAccount     Call[capability.UpdateAccountInput, capability.AccountSettings]
+	ListAudit         Call[capability.ListAuditInput, capability.AuditLog]
+}
+
+// CallsOf takes what the pages ask for out of the catalogue.
+func CallsOf(c *capability.Catalogue) Calls {
+	return Calls{
+		StartSignIn: c.StartSignIn.Invoke, ShowLink: c.ShowSignInLink.Invoke, FinishByLink: c.FinishSignInByLink.Invoke, FinishByCode: c.FinishSignInByCode.Invoke,
+		ShowSession: c.ShowSession.Invoke, SignOut: c.SignOut.Invoke, SignOutEverywhere: c.SignOutEverywhere.Invoke,
+		ListSessions: c.ListSessions.Invoke, EndSession: c.EndSession.Invoke, ListAccounts: c.ListAccounts.Invoke, SwitchAccount: c.SwitchAccount.Invoke,
+		ListMembers: c.ListMembers.Invoke, InviteMember: c.InviteMember.Invoke, RevokeInvitation: c.RevokeInvitation.Invoke,
+		ShowInvitation: c.ShowInvitation.Invoke, AcceptInvitation: c.AcceptInvitation.Invoke, ChangeMember: c.ChangeMember.Invoke, RemoveMember: c.RemoveMember.Invoke,
+		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
+		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, ListAudit: c.ListAudit.Invoke,
+	}
+}

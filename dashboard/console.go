@@ -1,0 +1,130 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+)
+
+// Paths that pages lead to from several places.
+const (
+	pathSignIn   = "/sign-in"
+	pathOverview = "/overview"
+	pathKeys     = "/keys"
+	pathAgents   = "/agents"
+	pathSettings = "/settings"
+)
+
+// caller is what this request says of who sends it.
+func (v *visit) caller() *capability.Caller {
+	id, _ := uuid.Parse(v.request()) // whoever passed the request on made it
+	return &capability.Caller{
+		Door: capability.DoorConsole, RequestID: id, Network: v.Network(v.r), Session: v.jar.get(v.r, sessionCookie), Browser: v.r.UserAgent(),
+	}
+}
+
+// ask runs a capability for this visit.
+func ask[In, Out any](v *visit, run Call[In, Out], in In) (Out, error) {
+	out, refusal := run(v.r.Context(), v.caller(), in)
+	if refusal != nil {
+		return out, refusal
+	}
+	return out, nil
+}
+
+// console serves a pattern for people who signed in. Whoever did not signs in first, and comes back.
+func (p *Pages) console(pattern string, f func(*visit) error) {
+	p.handle(pattern, func(v *visit) error {
+		if v.jar.get(v.r, sessionCookie) == "" {
+			return v.signInFirst()
+		}
+		session, err := ask(v, v.Calls.ShowSession, capability.Nothing{})
+		switch {
+		case refusedFor(err, fault.KeyInvalid):
+			v.jar.drop(v.w, sessionCookie)
+			return v.signInFirst()
+		case err != nil:
+			return err
+		}
+		v.session = &session
+		v.reader = reader{now: v.Now(), zone: zoneOf(session.TimeZone)}
+		choice, err := ask(v, v.Calls.ListAccounts, capability.Nothing{})
+		if err != nil {
+			return err
+		}
+		v.accounts = choice.Accounts
+		return f(v)
+	})
+}
+
+// refusedFor says whether an error is a refusal for a reason.
+func refusedFor(err error, reason fault.Reason) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Reason == reason
+}
+
+// signInFirst leads to the sign-in, and from there back to the page. A change that was sent is not kept: its page is.
+func (v *visit) signInFirst() error {
+	back := v.r.URL.RequestURI()
+	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
+		back = pathOverview
+		if from, err := url.Parse(v.r.Header.Get("Referer")); err == nil && from.Path != "" {
+			back = from.RequestURI()
+		}
+	}
+	return v.moveOn(pathSignIn + "?next=" + url.QueryEscape(localPath(back, pathOverview)))
+}
+
+// zoneOf gives a time zone by its name; UTC for one that this machine does not know.
+func zoneOf(name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return time.UTC
+	}
+	return zone
+}
+
+// person is who is signed in, for the frame.
+func (v *visit) person() *person {
+	s := v.session
+	if s == nil {
+		return nil
+	}
+	p := &person{
+		Email: s.Email, Account: accountTitle(s.AccountName, s.Email), Plan: s.PlanTitle,
+		Period: period(s.PeriodStart, s.PeriodEnd), Left: v.reader.left(s.PeriodEnd),
+	}
+	for _, a := range v.accounts {
+		if !a.Current {
+			p.Others = append(p.Others, otherAccount{ID: a.AccountID, Name: accountTitle(a.Name, a.AccountID)})
+		}
+	}
+	return p
+}
+
+// accountTitle is what an account is called: its name, or whose it is.
+func accountTitle(name, otherwise string) string {
+	if name != "" {
+		return name
+	}
+	return otherwise
+}
+
+// suspension says why an account is suspended, on every page of it.
+func (v *visit) suspension() (notice, bool) {
+	if v.session == nil || v.session.Status == account.Active {
+		return notice{}, false
+	}
+	entry := fault.AccountSuspended.Entry()
+	n := notice{Tone: bad, Title: "This account is suspended", Text: v.session.SuspendedFor, Code: codeOf(entry.Code)}
+	n.Steps = append(n.Steps, "Every call with its keys is refused, and nothing can be changed here.")
+	n.Steps = append(n.Steps, entry.Steps...)
+	return n, true
+}

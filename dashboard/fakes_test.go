@@ -1,0 +1,241 @@
+package dashboard
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// house stands in for the capabilities: it answers as told, and remembers what changed something.
+type house struct {
+	mu      sync.Mutex // guards what follows
+	changes []any      // inputs of calls that change something, in order
+
+	session  capability.CurrentSession
+	accounts []capability.Membership
+	keys     []capability.KeyView
+	services []capability.ServiceFence
+	settings capability.AccountSettings
+	members  capability.MemberList
+	sessions []capability.ListedSession
+	log      []capability.AuditLine
+	usage    capability.UsageByDay
+	// refusal answers every change.
+	refusal *fault.Error
+}
+
+const (
+	keyOne    = "019a9f2e-1111-7000-8000-000000000001"
+	keyOld    = "019a9f2e-1111-7000-8000-000000000002"
+	plaintext = "cag_aHCrXoRO8jJkkpA0AmJRr2oWWKCKkKJlfPaMzyJtGR334ZJfk"
+)
+
+func newHouse() *house {
+	allowance, limit := 1_000_000*plan.Unit, 500_000*plan.Unit
+	used, revoked := sampleNow.Add(-time.Hour), sampleNow.Add(-2*time.Hour)
+	h := &house{
+		session: capability.CurrentSession{
+			SessionID: "s1", UserID: "u1", Email: "mira@studio-north.example", Role: roleOwner, AccountID: "a1", AccountName: "Studio North",
+			Plan: plan.Free, PlanTitle: "Free", PeriodStart: time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC),
+			PeriodEnd: time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC), TimeZone: "Europe/Berlin", Status: account.Active,
+		},
+		accounts: []capability.Membership{{AccountID: "a1", Name: "Studio North", Role: roleOwner, Current: true}, {AccountID: "a2", Name: "Personal", Role: roleOwner}},
+		keys: []capability.KeyView{
+			{
+				ID: keyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", Door: account.DoorAccount, Status: account.Active, MonthlyRequestCap: &limit,
+				CreatedAt: sampleNow.Add(-100 * time.Hour), LastUsedAt: &used,
+			},
+			{ID: keyOld, Name: "old", Prefix: "cag_9d2LkqPz", Door: account.DoorAdopted, Status: account.Revoked, CreatedAt: sampleNow.Add(-200 * time.Hour), RevokedAt: &revoked},
+		},
+		settings: capability.AccountSettings{NotifyUsage80: true, TimeZone: "Europe/Berlin"},
+		members: capability.MemberList{
+			Members: []capability.Member{
+				{UserID: "u1", Email: "mira@studio-north.example", Role: roleOwner, Current: true, JoinedAt: sampleNow.Add(-900 * time.Hour)},
+				{UserID: "u2", Email: "jo@studio-north.example", Role: roleMember, JoinedAt: sampleNow.Add(-90 * time.Hour)},
+			},
+			Invitations: []capability.Invitation{{ID: "i1", Email: "kim@studio-north.example", Role: roleMember, ExpiresAt: sampleNow.Add(48 * time.Hour)}},
+		},
+		sessions: []capability.ListedSession{
+			{ID: "s1", Current: true, UserAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", Network: "203.0.113.0/24", BeganAt: sampleNow, SeenAt: sampleNow},
+			{ID: "s2", UserAgent: "curl/8.0", BeganAt: sampleNow, SeenAt: sampleNow},
+		},
+		log: []capability.AuditLine{{
+			At: sampleNow.Add(-time.Minute), Actor: "user u1", ActorEmail: "mira@studio-north.example", Origin: "console", Action: "configure_key", Reason: "configured", KeyID: keyOne,
+			Before: []byte(`{"monthly_cap":null,"caps":{}}`), After: []byte(`{"monthly_cap":500000,"caps":{"rpc":7}}`),
+		}},
+		usage: capability.UsageByDay{
+			Plan: plan.Free, PlanTitle: "Free", Used: 812_340_500, Allowance: &allowance, Refuses: true,
+			PeriodEnd: time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC),
+			Days:      []capability.DayUsage{{Day: "2026-11-19", Requests: 5, Hits: 2, Refused: 1, Standard: 3 * plan.Unit}, {Day: "2026-11-20", Heavy: 4 * plan.Unit}},
+		},
+	}
+	for _, s := range account.Services() {
+		h.services = append(h.services, capability.ServiceFence{Service: s, Enabled: true})
+	}
+	return h
+}
+
+// reads answers without a change.
+func reads[In, Out any](answer func() Out) Call[In, Out] {
+	return func(_ context.Context, c *capability.Caller, _ In) (Out, *fault.Error) {
+		if c.Session == "" {
+			var none Out
+			return none, fault.New(fault.KeyInvalid, "")
+		}
+		return answer(), nil
+	}
+}
+
+// changes remembers the input, or refuses.
+func changes[In, Out any](h *house, answer Out) Call[In, Out] {
+	return func(_ context.Context, _ *capability.Caller, in In) (Out, *fault.Error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.refusal != nil {
+			return answer, h.refusal
+		}
+		h.changes = append(h.changes, in)
+		return answer, nil
+	}
+}
+
+// mixed reads when the input is empty but for an id, and changes otherwise.
+func mixed[In comparable, Out any](h *house, answer func() Out, empty func(In) bool) Call[In, Out] {
+	return func(ctx context.Context, c *capability.Caller, in In) (Out, *fault.Error) {
+		if empty(in) {
+			return reads[In](answer)(ctx, c, in)
+		}
+		return changes[In](h, answer())(ctx, c, in)
+	}
+}
+
+// none answers a change that gives nothing back.
+func none[In any](h *house) Call[In, capability.Nothing] {
+	return changes[In](h, capability.Nothing{})
+}
+
+func (h *house) calls() Calls {
+	entered := capability.Entered{SessionToken: "cags_new", Email: "mira@studio-north.example", ReturnTo: "/keys"}
+	fences := func() []capability.ServiceFence { return append([]capability.ServiceFence{}, h.services...) }
+	return Calls{
+		StartSignIn: changes[capability.StartSignInInput](h, capability.StartedSignIn{BrowserToken: "cagb_browser"}),
+		ShowLink: func(context.Context, *capability.Caller, capability.SignInLinkInput) (capability.ShownSignIn, *fault.Error) {
+			return capability.ShownSignIn{Email: "mira@studio-north.example"}, nil
+		},
+		FinishByLink: changes[capability.SignInLinkInput](h, entered),
+		FinishByCode: changes[capability.SignInCodeInput](h, entered),
+		ShowSession:  reads[capability.Nothing](func() capability.CurrentSession { return h.session }),
+		SignOut:      none[capability.Nothing](h), SignOutEverywhere: changes[capability.Nothing](h, capability.EndedSessions{Ended: 2}),
+		ListSessions:     reads[capability.Nothing](func() capability.SessionList { return capability.SessionList{Sessions: h.sessions} }),
+		EndSession:       none[capability.EndSessionInput](h),
+		ListAccounts:     reads[capability.Nothing](func() capability.AccountChoice { return capability.AccountChoice{Accounts: h.accounts} }),
+		SwitchAccount:    none[capability.SwitchAccountInput](h),
+		ListMembers:      reads[capability.Nothing](func() capability.MemberList { return h.members }),
+		InviteMember:     changes[capability.InviteMemberInput](h, capability.Invitation{Email: "new@studio-north.example", Role: roleMember}),
+		RevokeInvitation: none[capability.InvitationInput](h),
+		ShowInvitation: func(context.Context, *capability.Caller, capability.InvitationLinkInput) (capability.Invitation, *fault.Error) {
+			return capability.Invitation{Email: "kim@studio-north.example", Role: roleMember, InvitedBy: "mira@studio-north.example", AccountName: "Studio North"}, nil
+		},
+		AcceptInvitation: changes[capability.InvitationLinkInput](h, entered),
+		ChangeMember:     none[capability.ChangeMemberInput](h), RemoveMember: none[capability.RemoveMemberInput](h),
+		UsageByDay: reads[capability.UsageByDayInput](func() capability.UsageByDay { return h.usage }),
+		CreateKey:  changes[capability.CreateKeyInput](h, capability.CreatedKey{ID: keyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: plaintext}),
+		ListKeys:   reads[capability.ListKeysInput](func() capability.KeyList { return capability.KeyList{Keys: h.keys} }),
+		ConfigureKey: mixed(h, func() capability.ConfiguredKey { return capability.ConfiguredKey{Services: fences()} },
+			func(in capability.ConfigureKeyInput) bool { return in == capability.ConfigureKeyInput{ID: in.ID} }),
+		RevokeKey: changes[capability.RevokeKeyInput](h, capability.RevokedKey{Name: "indexer"}),
+		ConfigureServices: mixed(h, func() capability.ConfiguredServices { return capability.ConfiguredServices{Services: fences()} },
+			func(in capability.ConfigureServicesInput) bool { return in == capability.ConfigureServicesInput{} }),
+		UpdateAccount: mixed(h, func() capability.AccountSettings { return h.settings },
+			func(in capability.UpdateAccountInput) bool { return in == capability.UpdateAccountInput{} }),
+		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
+	}
+}
+
+// lastChange is the input of the newest change, of the type that is asked for.
+func lastChange[In any](t *testing.T, h *house) In {
+	t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.changes) == 0 {
+		t.Fatal("nothing was changed")
+	}
+	in, ok := h.changes[len(h.changes)-1].(In)
+	if !ok {
+		t.Fatalf("the newest change is %T", h.changes[len(h.changes)-1])
+	}
+	return in
+}
+
+func (h *house) changed() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.changes)
+}
+
+// browser is somebody's: it keeps cookies, and sends forms with the token of its pages.
+type browser struct {
+	t       *testing.T
+	pages   *Pages
+	cookies map[string]string
+}
+
+const sessionValue = "cags_of-the-test"
+
+// visitorOf is a browser that is not signed in.
+func visitorOf(t *testing.T, h *house) *browser {
+	t.Helper()
+	p := newPages(t, "https://gateway.example")
+	p.Calls = h.calls()
+	p.Network = func(*http.Request) netip.Prefix { return netip.MustParsePrefix("203.0.113.7/32") }
+	return &browser{t: t, pages: p, cookies: map[string]string{}}
+}
+
+// personOf is a browser that is signed in.
+func personOf(t *testing.T, h *house) *browser {
+	t.Helper()
+	b := visitorOf(t, h)
+	b.cookies["__Host-"+sessionCookie] = sessionValue
+	return b
+}
+
+func (b *browser) send(method, path string, form url.Values) answer {
+	b.t.Helper()
+	header := map[string]string{"Origin": "https://gateway.example", "Sec-Fetch-Site": "same-origin"}
+	for name, value := range b.cookies {
+		header["Cookie"] += name + "=" + value + "; "
+	}
+	got := send(b.t, b.pages, method, path, form, header)
+	for _, c := range got.cookies {
+		if c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		} else {
+			b.cookies[c.Name] = c.Value
+		}
+	}
+	return got
+}
+
+func (b *browser) get(path string) answer { b.t.Helper(); return b.send(http.MethodGet, path, nil) }
+
+// post sends a form with the token that a page of this browser would have.
+func (b *browser) post(path string, form url.Values) answer {
+	b.t.Helper()
+	bearing := b.cookies["__Host-"+sessionCookie]
+	if bearing == "" {
+		bearing = b.cookies["__Host-"+visitorCookie]
+	}
+	with := url.Values{tokenField: {forgeryToken(bearing)}}
+	maps.Copy(with, form)
+	return b.send(http.MethodPost, path, with)
+}

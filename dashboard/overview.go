@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// overviewKeys is how many keys the overview lists.
+const overviewKeys = 5
+
+// overview is units of the period against the allowance, by day, and the keys that used them.
+func (v *visit) overview() error {
+	usage, err := ask(v, v.Calls.UsageByDay, capability.UsageByDayInput{})
+	if err != nil {
+		return err
+	}
+	list, err := ask(v, v.Calls.ListKeys, capability.ListKeysInput{})
+	if err != nil {
+		return err
+	}
+	keys, _ := v.keyRows(list.Keys)
+	days, err := daysOf(usage.Days)
+	if err != nil {
+		return err
+	}
+	p := overviewPage{Stats: v.stats(&usage), Chart: v.reader.newChart(days), Fences: v.planFences(&usage)}
+	used := slices.DeleteFunc(slices.Clone(keys), func(k keyRow) bool { return k.Used.IsZero() })
+	slices.SortFunc(used, func(a, b keyRow) int { return cmp.Compare(b.Used.Machine, a.Used.Machine) })
+	p.Keys = used[:min(len(used), overviewKeys)]
+	p.MoreKeys = len(keys) - len(p.Keys)
+	if len(used) == 0 {
+		p.Start = v.firstSteps(len(keys))
+	}
+	return v.show(http.StatusOK, p)
+}
+
+// firstSteps is what to do before the first call.
+func (v *visit) firstSteps(keys int) *empty {
+	if keys == 0 {
+		return &empty{Title: "No key yet", Text: "Create a key, then send it with each call.", Action: &link{"Create key", "/keys/new"}}
+	}
+	call := firstCall(v.PublicURL)
+	return &empty{Title: "No call yet", Text: "Put your key into this command. The first call shows up here some seconds later.", Command: &call}
+}
+
+// daysOf reads the days of a usage report.
+func daysOf(reported []capability.DayUsage) ([]dayUsage, error) {
+	days := make([]dayUsage, len(reported))
+	for i, d := range reported {
+		day, err := time.Parse(time.DateOnly, d.Day)
+		if err != nil {
+			return nil, err
+		}
+		days[i] = dayUsage{day: day, standard: d.Standard, heavy: d.Heavy, other: d.Other, requests: d.Requests}
+	}
+	return days, nil
+}
+
+func (v *visit) stats(u *capability.UsageByDay) []stat {
+	var requests, hits, refused int64
+	var today plan.Units
+	for _, d := range u.Days {
+		requests, hits, refused = requests+d.Requests, hits+d.Hits, refused+d.Refused
+		today = d.Standard + d.Heavy + d.Other
+	}
+	used := stat{Label: "Units this period", Value: u.Used.Grouped(), Unit: "units", Note: "no limit"}
+	if u.Allowance != nil {
+		used.Note = "of " + u.Allowance.Grouped() + " in the plan"
+	}
+	return []stat{
+		used,
+		{Label: "Today", Value: today.Grouped(), Unit: "units", Note: "so far, UTC"},
+		{Label: "Requests this period", Value: number(requests), Note: number(hits) + " from the cache, free"},
+		{Label: "Refused this period", Value: number(refused), Note: "cost nothing"},
+	}
+}
+
+// planFences is the plan's allowance, and what is left in packs.
+func (v *visit) planFences(u *capability.UsageByDay) []meterBar {
+	limit := account.Unlimited
+	next := ""
+	end := v.reader.day(u.PeriodEnd)
+	switch {
+	case u.Allowance == nil:
+	case !u.Refuses:
+		limit, next = *u.Allowance, "Past 100 % calls go on, at a lower rate, until "+end+"."
+	case u.PackUnits > 0:
+		limit, next = *u.Allowance, "Past 100 % calls draw on packs, which have "+units(u.PackUnits)+" left."
+	default:
+		limit, next = *u.Allowance, "At 100 % calls are refused with -32007 until "+end+"."
+	}
+	return []meterBar{newMeterBar("Plan "+u.PlanTitle, u.Used, limit, next)}
+}
