@@ -42,8 +42,8 @@ test-faults: ## Kill processes and servers under load, some minutes; the books m
 	@$(BIN)/with-servers -- go test -race -count=1 -timeout 20m $(ARGS) ./faults -long -seed $(SEED)
 
 .PHONY: e2e
-e2e: ## Run stock clients from npm against gateway-dev (needs Node.js 20)
-	@scripts/bootstrap dev
+e2e: ## Run stock clients from npm and a browser against gateway-dev (needs Node.js 20)
+	@scripts/bootstrap e2e
 	@go test -count=1 -timeout 25m -tags e2e ./e2e
 
 .PHONY: contracts
