@@ -63,7 +63,7 @@ func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 		return nil
 	case c.Bearer != "" && m.Access != Users && m.Access != Owners:
 		return h.identifyKey(ctx, c, m)
-	case c.Session != "":
+	case c.Session != "" && m.Access != KeyHolders:
 		return h.identifyUser(ctx, c, m)
 	case m.Access == Users || m.Access == Owners:
 		return fault.New(fault.KeyInvalid, "This needs somebody who signed in. Sign in at %s/sign-in and try again.", h.PublicURL)

@@ -81,6 +81,14 @@ type Catalogue struct {
 	ChangeMember     *Op[ChangeMemberInput, Nothing]
 	RemoveMember     *Op[RemoveMemberInput, Nothing]
 
+	// Doors: how a key comes to a wallet, to an owner, and to an agent.
+	BindKeyStart       *Op[BindStartInput, Challenged]
+	BindKeyComplete    *Op[BindInput, Welcome]
+	AdoptKey           *Op[AdoptKeyInput, AdoptedKey]
+	ClaimAgentStart    *Op[ClaimAgentStartInput, Challenged]
+	ClaimAgentComplete *Op[ClaimAgentInput, ClaimedAgent]
+	ListAgents         *Op[Nothing, AgentList]
+
 	house *house
 }
 
@@ -100,7 +108,18 @@ func New(o Options) *Catalogue {
 		house:             h,
 	}
 	c.addPeople(h)
+	c.addDoors(h)
 	return c
+}
+
+// addDoors adds the ways of keys.
+func (c *Catalogue) addDoors(h *house) {
+	c.BindKeyStart = h.bindKeyStart()
+	c.BindKeyComplete = h.bindKeyComplete()
+	c.AdoptKey = h.adoptKey()
+	c.ClaimAgentStart = h.claimAgentStart()
+	c.ClaimAgentComplete = h.claimAgentComplete()
+	c.ListAgents = h.listAgents()
 }
 
 // addPeople adds what pages need of people.

@@ -263,14 +263,19 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 	}
 	takes := map[string][]string{"string": {"string"}, "boolean": {"boolean"}}
 	tried := 0
+	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
 	for _, op := range o.All() {
+		caller := ann
+		if op.Meta().Access == capability.KeyHolders {
+			caller = holder(door.Key)
+		}
 		for field, schema := range op.Input().Properties {
 			for kind, value := range values {
 				if slices.Contains(takes[schema.Type], kind) {
 					continue
 				}
 				tried++
-				_, refusal := serve(o, op, ann, map[string]any{field: value})
+				_, refusal := serve(o, op, caller, map[string]any{field: value})
 				switch {
 				case refusal == nil:
 					t.Errorf("%s took %s for %s", op.Meta().Name, kind, field)
@@ -357,5 +362,41 @@ func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
 	read := must[capability.ConfiguredKey](t)(o.ConfigureKey.Invoke(o.ctx, ann, capability.ConfigureKeyInput{ID: key.ID, Window: "30d"}))
 	if read.Services[0].Used != 5*plan.Unit && today.Day() < 30 {
 		t.Errorf("the key used %+v", read.Services[0])
+	}
+}
+
+// What the doors refuse before any flow begins.
+func TestDoorsRefuseWhatCannotBeBeforeAnythingBegins(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	own := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "indexer"}))
+	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
+	const address = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
+	// A key of an account, and a session, are not for wallets.
+	o.refuses(t, o.BindKeyStart, holder(own.PlaintextToken), map[string]any{"address": address}, fault.WrongKindOfKey)
+	o.refuses(t, o.BindKeyComplete, holder(own.PlaintextToken), map[string]any{"address": address, "signature": "0x00"}, fault.WrongKindOfKey)
+	o.refuses(t, o.BindKeyStart, ann, map[string]any{"address": address}, fault.KeyInvalid)
+	for _, wrong := range []any{nil, 7.0, "", "0x", address[:41], address + "0", "0X" + address[2:], "vitalik.eth"} {
+		o.refuses(t, o.BindKeyStart, holder(door.Key), map[string]any{"address": wrong}, fault.FieldRefused)
+	}
+	// Claim codes: malformed ones, and one that nobody has.
+	for _, wrong := range []string{"", "cagc_", door.Key, strings.Repeat("x", 81)} {
+		o.refuses(t, o.AdoptKey, ann, map[string]any{"claim_code": wrong}, fault.FieldRefused)
+	}
+	stranger, err := account.MintKey(strings.NewReader(strings.Repeat("r", 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hasher, err := account.NewHasher([]byte(strings.Repeat("another", 8)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.refuses(t, o.AdoptKey, ann, map[string]any{"claim_code": stranger.ClaimCode(hasher).Reveal()}, fault.NotYours)
+	o.refuses(t, o.AdoptKey, holder(own.PlaintextToken), map[string]any{"claim_code": "x"}, fault.KeyInvalid)
+	// Door keys claim no agents.
+	o.refuses(t, o.ClaimAgentStart, holder(door.Key), map[string]any{"name": "bot", "address": address}, fault.WrongKindOfKey)
+	if list := must[capability.AgentList](t)(o.ListAgents.Invoke(o.ctx, ann, capability.Nothing{})); list.Agents == nil || len(list.Agents) != 0 {
+		t.Errorf("a fresh account has agents %+v", list)
 	}
 }

@@ -1,0 +1,60 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/store"
+)
+
+// AdoptKeyInput is a claim code.
+type AdoptKeyInput struct {
+	ClaimCode string `json:"claim_code" minLength:"1" maxLength:"80" doc:"the code that came with the key, under doorways.adopt; works once"`
+}
+
+// AdoptedKey is a key of the account from now on.
+type AdoptedKey struct {
+	ID        string    `json:"id" format:"uuid"`
+	Prefix    string    `json:"prefix"`
+	AdoptedAt time.Time `json:"adopted_at"`
+	Note      string    `json:"note"`
+}
+
+func (h *house) adoptKey() *Op[AdoptKeyInput, AdoptedKey] {
+	return define(h, Meta{
+		Name: "adopt_key", Title: "Adopt a key", Access: Owners,
+		Description: "Takes a key of the anonymous door, bound to a wallet or not, into the owner's account: its plan, packs and fences hold from this answer " +
+			"on. It costs nothing and cannot be undone. The same owner again is told the same.",
+		Fails: []fault.Reason{fault.NotYours, fault.AccountSuspended, fault.NotYetInForce, fault.DurableUnavailable},
+	}, h.runAdoptKey)
+}
+
+func (h *house) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (AdoptedKey, error) {
+	code, ok := account.ParseClaimCode(in.ClaimCode)
+	if !ok {
+		return AdoptedKey{}, fault.New(fault.FieldRefused, "claim_code is no claim code: 54 characters that begin with cagc_. Copy all of it.").With("field", "claim_code")
+	}
+	digest := code.Digest(h.Hasher)
+	key, err := h.Store.FindKeyByClaim(ctx, digest[:])
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return AdoptedKey{}, store.NoClaim()
+	case err != nil:
+		return AdoptedKey{}, recordAway(err)
+	}
+	adopted, err := h.Flows.Adopt(ctx, activities.KeyAdoption{Key: key, Account: c.Account.ID, User: c.User.User, By: c.doorAuthor()})
+	switch {
+	case err != nil:
+		return AdoptedKey{}, err
+	case !adopted.InForce:
+		return AdoptedKey{}, fault.New(fault.NotYetInForce, "")
+	}
+	return AdoptedKey{
+		ID: adopted.Key.String(), Prefix: adopted.Prefix, AdoptedAt: adopted.AdoptedAt,
+		Note: "The key is yours: it has your account's plan, packs and fences, and its calls count here.",
+	}, nil
+}
