@@ -35,8 +35,8 @@ type UsageMails struct {
 
 var _ Messenger = (*UsageMails)(nil)
 
-// usagePage is where mails about usage lead.
-const usagePage = "/usage"
+// usagePage is where mails about usage lead: the overview shows it.
+const usagePage = "/overview"
 
 // UsageReached queues the mails. ErrNoRecipient without users, ErrDeclined when the settings say no, ErrOutdated when there is no allowance
 // any more that could be used up.

@@ -91,7 +91,7 @@ func TestEveryUserOfAnAccountIsToldOfItsUsageOnce(t *testing.T) {
 	}
 	want := notify.UsageReached{
 		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
-		Used: 800_001 * plan.Unit, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: "https://gateway.example/usage",
+		Used: 800_001 * plan.Unit, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: "https://gateway.example/overview",
 	}
 	if h.letters[1].Mail != want {
 		t.Errorf("it says %+v, want %+v", h.letters[1].Mail, want)

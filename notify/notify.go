@@ -98,7 +98,7 @@ type UsageReached struct {
 	Next      Next
 	Packs     plan.Units // left in packs, for NextPacks
 	SlowRate  string     // such as "10 requests per second", for NextSlower
-	Link      string     // to the usage
+	Link      string     // to the overview
 }
 
 // AccountSuspended tells that every call of the account is refused.

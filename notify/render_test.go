@@ -27,7 +27,7 @@ var samples = func() map[string]notify.Mail {
 	at := time.Date(2026, 11, 20, 13, 5, 0, 0, time.UTC)
 	usage := notify.UsageReached{
 		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
-		Used: 800_000*plan.Unit + 500, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: house.URL + "/usage",
+		Used: 800_000*plan.Unit + 500, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: house.URL + "/overview",
 	}
 	all, packs, slower := usage, usage, usage
 	all.Percent, all.Used = 100, 1_000_000*plan.Unit
