@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/meter"
 )
 
-// keysPerDay is how many anonymous keys one network address may make in a UTC day (interface document 2, section 3).
-const keysPerDay = 3
+// KeysPerDay is how many anonymous keys one network address may make in a UTC day (interface document 2, section 3).
+const KeysPerDay = 3
 
 // GetKeyInput is nothing: the anonymous door asks nothing.
 type GetKeyInput struct{}
@@ -28,7 +28,7 @@ func (h *house) getKey() *Op[GetKeyInput, Welcome] {
 // runGetKey takes the address's count first and gives it back when no key was made, so that at most a crash between the two costs the visitor
 // one of three.
 func (h *house) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcome, error) {
-	taken, err := h.Meter.TakeDaily(ctx, "newkeys:"+c.Network.String(), keysPerDay)
+	taken, err := h.Meter.TakeDaily(ctx, "newkeys:"+c.Network.String(), KeysPerDay)
 	if err != nil {
 		return Welcome{}, meterAway(err)
 	}
@@ -39,7 +39,7 @@ func (h *house) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcome,
 		ways["wait"] = Doorway{Past: "keys_per_address_and_day", Do: "Wait until 00:00 UTC, when keys count anew.", At: h.midnight(taken.Reset), Open: true}
 		f := fault.New(fault.NewKeyQuota, "").With("doorways", ways)
 		f.RetryAfter = taken.Reset
-		f.Window = &fault.Window{Limit: keysPerDay, Reset: taken.Reset}
+		f.Window = &fault.Window{Limit: KeysPerDay, Reset: taken.Reset}
 		return Welcome{}, f
 	}
 	key, err := h.Fences.NewDoorKey(ctx, h.Random)

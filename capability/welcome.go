@@ -58,7 +58,7 @@ func (h *house) welcome(prefix string, door account.Door, code account.ClaimCode
 	if door == account.DoorWallet {
 		p = plan.Must(plan.WalletBound)
 	}
-	w.Fences = DoorFences{RequestsPerSecond: p.Rate.Limit, KeysPerAddressDay: keysPerDay, Supply: p.Supply}
+	w.Fences = DoorFences{RequestsPerSecond: p.Rate.Limit, KeysPerAddressDay: KeysPerDay, Supply: p.Supply}
 	if p.Period == plan.Daily {
 		w.Fences.UnitsPerDay = p.DailyQuota()
 	} else {
