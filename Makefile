@@ -50,6 +50,10 @@ e2e: ## Run stock clients from npm and a browser against gateway-dev (needs Node
 contracts: ## Compile the contracts of wallet/ and of the e2e tests (needs Node.js 20)
 	@cd e2e && npm ci --silent && node contracts/compile.js
 
+.PHONY: viewer
+viewer: ## Take the viewer of /docs from its npm package into the API (needs Node.js 20)
+	@cd e2e && npm ci --silent && node viewer.js
+
 .PHONY: lint
 lint: ## Run the linters, and check that generated code is up to date
 	@scripts/bootstrap lint

@@ -63,7 +63,7 @@ func (g *gateway) overHTTP2() *http.Client {
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	g.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
+	return &http.Client{Transport: g.judged(transport)}
 }
 
 func TestHTTP2WithoutTLSCarriesManyCallsOnOneConnection(t *testing.T) {

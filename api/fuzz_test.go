@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
 // FuzzRelayedBody holds the whole route POST /rpc/{chain}, over real servers, to what is true of every body: an answer in JSON with a
@@ -36,11 +37,15 @@ func FuzzRelayedBody(f *testing.F) {
 		keys[i] = g.unlimited()
 	}
 	var next atomic.Int64
+	document := g.interfaceDocument()
 	f.Fuzz(func(t *testing.T, body string) {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/eth_mainnet", strings.NewReader(body))
 		req.Header.Set("Authorization", "Bearer "+keys[int(next.Add(1))%len(keys)])
 		w := httptest.NewRecorder()
 		g.handler.ServeHTTP(w, req)
+		if err := document.Check(&oascheck.Answer{Method: req.Method, URL: req.URL, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}); err != nil {
+			t.Error(err)
+		}
 		if id, err := uuid.Parse(w.Header().Get("X-Request-Id")); err != nil || id.Version() != 7 {
 			t.Errorf("X-Request-Id is %q", w.Header().Get("X-Request-Id"))
 		}

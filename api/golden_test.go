@@ -37,6 +37,7 @@ func (a answer) golden(name string) {
 	for _, changing := range []struct{ pattern, placeholder string }{
 		{`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`, "<request id>"},
 		{`cag_[0-9A-Za-z]{49}`, "<key>"},
+		{`cagc_[0-9A-Za-z]{49}`, "<claim code>"},
 		{`cag_[0-9A-Za-z]{8}`, "<key prefix>"},
 		{`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z`, "<time>"},
 		{`(?i)(retry-after: |"retry_after": |Wait )\d+`, "${1}<seconds>"},

@@ -11,17 +11,23 @@ import (
 // servedMethod is a row of the method catalog.
 type servedMethod struct {
 	Name  string      `json:"name"`
-	Units int         `json:"units"` // before the route tier's multiplier, when no parameter makes the call heavier
-	Class chain.Class `json:"class"`
-	Cache string      `json:"cache"`
-	Write bool        `json:"write"`
+	Units int         `json:"units" doc:"before the route tier's multiplier, when no parameter makes the call heavier"`
+	Class chain.Class `json:"class" enum:"standard,heavy"`
+	Cache string      `json:"cache" enum:"never,local,short,final" doc:"when an answer may come from the cache: never, always, for a moment, once its block is final"`
+	Write bool        `json:"write" doc:"whether it submits: such a call goes to one upstream and is never sent again"`
 }
 
 // servedChain is the catalog of one chain.
 type servedChain struct {
 	Chain   chain.ID       `json:"chain"`
-	ChainID uint64         `json:"chain_id,omitempty"`
+	ChainID uint64         `json:"chain_id,omitempty" doc:"EIP-155; absent on Solana"`
 	Methods []servedMethod `json:"methods"`
+}
+
+// methodCatalog is the catalog of every chain that this gateway has upstreams for.
+type methodCatalog struct {
+	Chains  []servedChain `json:"chains"`
+	Contact string        `json:"contact" doc:"whom to ask for a method that is not listed"`
 }
 
 // methods is GET /docs/methods: the catalog that data.docs of catalog and range refusals points to. It needs no key.
@@ -36,5 +42,5 @@ func (s *server) methods(c *gin.Context) {
 		all = append(all, one)
 	}
 	c.Header("Cache-Control", "public, max-age=3600")
-	c.JSON(http.StatusOK, gin.H{"chains": all, "contact": s.Links.Contact})
+	c.JSON(http.StatusOK, methodCatalog{all, s.Links.Contact})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/chainaccess/gateway/api/internal/pages"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
@@ -51,6 +52,7 @@ type server struct {
 	Options
 
 	complaints *telemetry.LogLimit[fault.Reason]
+	documents  *documents
 }
 
 // Settings of libraries that may change only before anything uses them.
@@ -61,7 +63,10 @@ func init() {
 
 // Handler gives the routes.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, complaints: telemetry.NewLogLimit[fault.Reason](telemetry.LinesPerKind, telemetry.LogInterval, o.Now)}
+	s := &server{
+		Options: o, documents: &documents{},
+		complaints: telemetry.NewLogLimit[fault.Reason](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
+	}
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
 	engine.RedirectTrailingSlash = false // its redirects carry no envelope and have the body sent again
@@ -78,9 +83,11 @@ func Handler(o Options) http.Handler {
 	engine.POST("/rpc/:chain", s.rpc)
 	engine.OPTIONS("/rpc/:chain", s.preflight)
 	s.routeOperations(engine)
-	engine.GET("/docs/methods", s.methods)
-	engine.GET("/healthz", s.healthz)
-	engine.GET("/readyz", s.readyz)
+	plain := s.plainRoutes()
+	routePlain(engine, plain)
+	engine.GET(pages.AssetsPath+":name", s.asset)
+	engine.HEAD(pages.AssetsPath+":name", s.asset)
+	s.writeDocuments(plain)
 	return engine
 }
 
@@ -155,7 +162,18 @@ func (s *server) boundHeaders(c *gin.Context) {
 	}
 }
 
-func (s *server) healthz(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ok"}) }
+// health is what /healthz says.
+type health struct {
+	Status string `json:"status" enum:"ok"`
+}
+
+func (s *server) healthz(c *gin.Context) { c.JSON(http.StatusOK, health{"ok"}) }
+
+// readiness is what /readyz says.
+type readiness struct {
+	Status string            `json:"status" enum:"ready,not ready"`
+	Checks map[string]string `json:"checks" doc:"what was looked at, and how it is; ok where it is well"`
+}
 
 const readyTimeout = 2 * time.Second
 
@@ -186,7 +204,7 @@ func (s *server) readyz(c *gin.Context) {
 			status, ready = http.StatusServiceUnavailable, "not ready"
 		}
 	}
-	c.JSON(status, gin.H{"status": ready, "checks": checks})
+	c.JSON(status, readiness{ready, checks})
 }
 
 func state(ok bool) string {

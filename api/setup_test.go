@@ -177,7 +177,7 @@ func (g *gateway) serve(std *http.Server, l net.Listener) (stop func()) {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
-	g.client, g.url = &http.Client{Transport: transport}, "http://"+l.Addr().String()
+	g.client, g.url = &http.Client{Transport: g.judged(transport)}, "http://"+l.Addr().String()
 	return func() {
 		transport.CloseIdleConnections()
 		_ = server.Close()

@@ -1,0 +1,37 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync"
+
+	"github.com/chainaccess/gateway/internal/testkit/oascheck"
+)
+
+// described is the document of the interface. It is the same for every gateway of these tests, so its schemas are compiled once.
+var described struct {
+	sync.Once
+	document *oascheck.Document
+	err      error
+}
+
+// interfaceDocument is what /openapi.json says.
+func (g *gateway) interfaceDocument() *oascheck.Document {
+	g.t.Helper()
+	described.Do(func() {
+		answer := httptest.NewRecorder()
+		g.handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", http.NoBody)) //nolint:noctx // nothing is waited for
+		described.document, described.err = oascheck.Load(answer.Body.Bytes(), "Refusal")
+	})
+	g.must(described.err)
+	return described.document
+}
+
+// judged is a transport whose answers must be those that /openapi.json declares. Every client of these tests sends through one.
+func (g *gateway) judged(next http.RoundTripper) http.RoundTripper {
+	g.t.Helper()
+	return g.interfaceDocument().Transport(next, func(err error) {
+		g.t.Helper()
+		g.t.Error(err)
+	})
+}

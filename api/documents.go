@@ -1,0 +1,158 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"github.com/chainaccess/gateway/api/internal/openapi"
+	"github.com/chainaccess/gateway/api/internal/pages"
+	"github.com/chainaccess/gateway/fault"
+)
+
+// Media types of what there is to read.
+const (
+	mediaJSON     = "application/json"
+	mediaHTML     = "text/html"
+	mediaMarkdown = "text/markdown"
+	mediaText     = "text/plain"
+	utf8          = "; charset=utf-8"
+)
+
+// Policies of the pages. Neither lets anything in from another host, no inline script or style, no eval. The viewer shows its icons from
+// data: addresses, and sends what its reader tries out to the gateway, whatever name that was opened under.
+const (
+	textPolicy   = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' %s; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+// documents are what there is to read about the service: made at start, because nothing in them changes while the process runs.
+type documents struct {
+	pages map[string]*page // by path
+}
+
+// assets are the files that pages load.
+type assets struct {
+	served map[string]*page  // by the last segment of their addresses
+	paths  map[string]string // by the names of files
+}
+
+// loadAssets reads what is embedded, once for all handlers of the process.
+var loadAssets = sync.OnceValues(func() (*assets, error) {
+	files, err := pages.Assets()
+	if err != nil {
+		return nil, err
+	}
+	a := &assets{served: map[string]*page{}, paths: map[string]string{}}
+	for _, f := range files {
+		p := newPage(f.Media, f.Plain)
+		if p.zipped = f.Zipped; p.zipped == nil {
+			p.compress()
+		}
+		p.caching = assetCaching
+		a.served[f.Name], a.paths[f.File] = p, f.Path()
+	}
+	return a, nil
+})
+
+// routes are those of the documents. What they serve is made later, from all routes.
+func (d *documents) routes() []plainRoute {
+	read := func(path, name, title, description, media string) plainRoute {
+		return plainRoute{openapi.Plain{
+			Method: http.MethodGet, Path: path, Name: name, Title: title, Description: description,
+			Answers: map[int]openapi.Answer{
+				http.StatusOK:          {Description: title + ".", Media: media},
+				http.StatusNotModified: {Description: "The version of If-None-Match is the newest one."},
+			},
+		}, d.serve(path)}
+	}
+	return []plainRoute{
+		read("/openapi.json", "openapi", "This document", "Describes every route, field and answer of the HTTP door, as OpenAPI 3.1.", mediaJSON),
+		read("/docs", "docs", "This document, to look at", "Shows the document in a browser, and lets its reader try operations out.", mediaHTML),
+		read("/terms", "terms", "The terms of use", "Says what using a key means. Their version is in the body that comes with a key.", mediaHTML),
+		read("/skill.md", "skill", "How an agent uses the service",
+			"Tells a program, step by step: keys, headers, chains, units, limits, errors and what to do next.", mediaMarkdown),
+		read("/llms.txt", "llms", "What there is to read, for language models", "Lists the documents in the form of llmstxt.org.", mediaText),
+	}
+}
+
+func (d *documents) serve(path string) gin.HandlerFunc {
+	return func(c *gin.Context) { d.pages[path].serve(c) }
+}
+
+// asset serves a file of the pages. A fingerprint of another version is not found: its page is loaded again and names the new one.
+func (s *server) asset(c *gin.Context) {
+	if a, err := loadAssets(); err == nil { // it was loaded at start
+		if p, ok := a.served[c.Param("name")]; ok {
+			p.serve(c)
+			return
+		}
+	}
+	s.refuse(c, fault.New(fault.UnknownRoute, ""))
+}
+
+// write makes the documents. What they are made of is embedded, so a failure is a mistake of the program.
+func (s *server) writeDocuments(routes []plainRoute) {
+	if err := s.documents.write(s.Options, describe(s.Options, routes)); err != nil {
+		panic(fmt.Sprintf("documents: %v", err))
+	}
+}
+
+func describe(o Options, routes []plainRoute) *huma.OpenAPI {
+	plain := make([]openapi.Plain, len(routes))
+	for i, r := range routes {
+		plain[i] = r.Plain
+	}
+	return openapi.Build(openapi.Options{
+		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, PublicURL: o.PublicURL, Contact: o.Links.Contact,
+	})
+}
+
+func (d *documents) write(o Options, described *huma.OpenAPI) error {
+	text, err := json.Marshal(described)
+	if err != nil {
+		return err
+	}
+	files, err := loadAssets()
+	if err != nil {
+		return err
+	}
+	facts := pages.Facts{
+		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
+		Asset: func(name string) string { return files.paths[name] },
+	}
+	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+utf8, text).compress()}
+	for path, of := range map[string]struct{ name, media, policy string }{
+		"/docs":     {pages.Docs, mediaHTML, fmt.Sprintf(viewerPolicy, origin(o.PublicURL))},
+		"/terms":    {pages.Terms, mediaHTML, textPolicy},
+		"/skill.md": {pages.Skill, mediaMarkdown, ""},
+		"/llms.txt": {pages.Llms, mediaText, ""},
+	} {
+		body, err := pages.Render(of.name, facts)
+		if err != nil {
+			return err
+		}
+		p := newPage(of.media+utf8, body).compress()
+		p.policy = of.policy
+		d.pages[path] = p
+	}
+	for _, path := range []string{"/openapi.json", "/skill.md", "/llms.txt"} {
+		d.pages[path].foreign = true
+	}
+	return nil
+}
+
+// origin is scheme and host of an address.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "" // configuration has checked it
+	}
+	return u.Scheme + "://" + u.Host
+}

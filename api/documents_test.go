@@ -1,0 +1,289 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/api/internal/openapi"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/relay"
+)
+
+// read gets a page without a key, and checks what holds for all of them.
+func (g *gateway) read(path string, headers ...string) answer {
+	g.t.Helper()
+	a := g.ask(http.MethodGet, path, "", "", headers...)
+	if a.status != http.StatusOK || a.body == "" {
+		g.t.Fatalf("GET %s is HTTP %d with %d bytes", path, a.status, len(a.body))
+	}
+	return a
+}
+
+func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	for path, media := range map[string]string{
+		"/openapi.json": "application/json", "/docs": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
+	} {
+		a := g.read(path)
+		tag := a.header.Get("ETag")
+		if a.header.Get("Content-Type") != media+"; charset=utf-8" || tag == "" || !strings.HasPrefix(a.header.Get("Cache-Control"), "public, max-age=") {
+			t.Errorf("%s comes with %v", path, a.header)
+		}
+		head := g.ask(http.MethodHead, path, "", "")
+		if head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != tag || head.header.Get("Content-Type") != a.header.Get("Content-Type") {
+			t.Errorf("HEAD %s is HTTP %d with %v", path, head.status, head.header)
+		}
+		if same := g.ask(http.MethodGet, path, "", "", "If-None-Match", `"other", `+tag); same.status != http.StatusNotModified || same.body != "" {
+			t.Errorf("%s with its own tag is HTTP %d with %d bytes", path, same.status, len(same.body))
+		}
+		if other := g.ask(http.MethodGet, path, "", "", "If-None-Match", `"other"`); other.status != http.StatusOK {
+			t.Errorf("%s with another tag is HTTP %d", path, other.status)
+		}
+		plain := g.read(path, "Accept-Encoding", "identity")
+		if plain.header.Get("Content-Encoding") != "" || plain.body != a.body {
+			t.Errorf("%s as it is differs from what gzip brought", path)
+		}
+	}
+	for _, path := range []string{"/docs/methods", "/healthz", "/readyz"} {
+		if a := g.ask(http.MethodHead, path, "", ""); a.status != http.StatusOK || a.body != "" {
+			t.Errorf("HEAD %s is HTTP %d", path, a.status)
+		}
+	}
+}
+
+func TestPagesLetNothingInFromElsewhere(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	for _, path := range []string{"/docs", "/terms"} {
+		a := g.read(path)
+		policy := a.header.Get("Content-Security-Policy")
+		if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s has the policy %q", path, policy)
+		}
+		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Referrer-Policy") == "" {
+			t.Errorf("%s comes with %v", path, a.header)
+		}
+		if inline := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:`).FindString(a.body); inline != "" {
+			t.Errorf("%s holds %q, which its policy forbids", path, inline)
+		}
+		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(a.body, -1) {
+			if strings.HasPrefix(m[1], "mailto:") || m[1] == "/" { // the console's home is not of this door
+				continue
+			}
+			if !strings.HasPrefix(m[1], "/") || strings.HasPrefix(m[1], "//") {
+				t.Errorf("%s names %s", path, m[1])
+				continue
+			}
+			if !strings.HasPrefix(m[1], "/docs/assets/") {
+				g.read(m[1])
+				continue
+			}
+			// Assets are part of the pages and not of the interface, so the document does not list them.
+			asset := httptest.NewRecorder()
+			g.handler.ServeHTTP(asset, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m[1], http.NoBody))
+			if asset.Code != http.StatusOK || asset.Body.Len() == 0 || asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
+				t.Errorf("%s is HTTP %d with %d bytes and %v", m[1], asset.Code, asset.Body.Len(), asset.Header())
+			}
+		}
+	}
+	g.ask(http.MethodGet, "/docs/assets/docs.000000000000.js", "", "").refused(http.StatusNotFound, -32600)
+}
+
+// served is the document, as its readers get it.
+func (g *gateway) served() (document struct {
+	Paths map[string]map[string]struct {
+		OperationID string `json:"operationId"`
+	} `json:"paths"`
+	Servers []struct{ URL string } `json:"servers"`
+	Info    struct{ Version string }
+},
+) {
+	g.t.Helper()
+	g.must(json.Unmarshal([]byte(g.read("/openapi.json").body), &document))
+	return document
+}
+
+func TestEveryRouteOfTheDocumentIsServed(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	document := g.served()
+	if document.Info.Version != openapi.Version || len(document.Servers) != 1 || document.Servers[0].URL != "https://gateway.example" {
+		t.Errorf("version %q, servers %v", document.Info.Version, document.Servers)
+	}
+	routes := 0
+	for path, methods := range document.Paths {
+		for method, op := range methods {
+			routes++
+			address := strings.NewReplacer("{chain}", "eth_mainnet").Replace(path)
+			a := g.ask(strings.ToUpper(method), address, "", "")
+			if strings.Contains(a.body, fault.UnknownRoute.Entry().Meaning) || a.status == http.StatusMethodNotAllowed {
+				t.Errorf("%s %s (%s) is HTTP %d", method, path, op.OperationID, a.status)
+			}
+		}
+	}
+	if routes < 10 {
+		t.Errorf("only %d routes are described", routes)
+	}
+}
+
+// Without scripts, /docs lists what there is.
+func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	page := g.read("/docs").body
+	for path, methods := range g.served().Paths {
+		for method := range methods {
+			if row := "<code>" + strings.ToUpper(method) + " " + path + "</code>"; !strings.Contains(page, row) {
+				t.Errorf("/docs lacks %s", row)
+			}
+		}
+	}
+	if !strings.Contains(page, `href="/openapi.json"`) {
+		t.Error("/docs does not lead to the document")
+	}
+}
+
+// The guide for agents tells the figures that the packages hold.
+func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	guide := g.read("/skill.md").body
+	want := []string{
+		"https://gateway.example/keys", "Authorization: Bearer", "X-Route-Tier", "X-Request-Id", "-32017", "claim_code", "next_door",
+		plan.Must(plan.Door1).DailyQuota().Grouped() + " a UTC day", plan.Must(plan.WalletBound).MonthlyQuota().Grouped() + " a calendar month",
+		fmt.Sprintf("gets %d keys a UTC day", capability.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
+		fmt.Sprintf("takes up to %d blocks a call, `eth_feeHistory` up to %d", chain.MaxLogBlocks, chain.MaxFeeBlocks),
+		fmt.Sprintf("more than %d blocks below the head", chain.StateDepth), fmt.Sprintf("%d blocks below the head", chain.FinalDepth),
+		"version " + capability.TermsVersion, "contact@example.org", "5 a second",
+	}
+	for _, tier := range plan.Tiers() {
+		want = append(want, fmt.Sprintf("`%s` %s", tier, plan.Units(tier.Multiplier())))
+	}
+	for _, c := range chain.All() {
+		want = append(want, fmt.Sprintf("| `%s` | %s |", c.ID, c.Title))
+		for _, m := range c.Methods() {
+			if m.Cache != chain.Never || m.Write {
+				want = append(want, "`"+m.Name+"`")
+			}
+		}
+	}
+	for _, e := range fault.Table() {
+		want = append(want, fmt.Sprintf("| %d | %d | %s |", e.Code, e.HTTP, e.Title))
+	}
+	for _, text := range want {
+		if !strings.Contains(guide, text) {
+			t.Errorf("the guide lacks %q", text)
+		}
+	}
+	if left := regexp.MustCompile(`<no value>|\{\{|%!`).FindString(guide); left != "" {
+		t.Errorf("the guide holds %q", left)
+	}
+}
+
+// What the guide's table of costs says is what the catalog charges.
+func TestTheGuideNamesEveryHeavyMethod(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	rows := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-zA-Z_*0-9]+)` \\| (\\d+) \\|$").FindAllStringSubmatch(g.read("/skill.md").body, -1) {
+		rows[m[1]] = m[2]
+	}
+	heavy := 0
+	for _, c := range chain.All() {
+		for _, m := range c.Methods() {
+			space, _, _ := strings.Cut(m.Name, "_")
+			units, own := rows[m.Name], rows[space+"_*"]
+			told := max(units, own)
+			if m.Class == chain.Heavy {
+				heavy++
+				if told != fmt.Sprint(m.Weight) {
+					t.Errorf("%s weighs %d; the guide says %q", m.Name, m.Weight, told)
+				}
+			} else if told != "" {
+				t.Errorf("%s weighs %d; the guide says %q", m.Name, m.Weight, told)
+			}
+		}
+	}
+	if heavy == 0 || len(rows) == 0 {
+		t.Error("nothing was compared")
+	}
+}
+
+func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	page := g.read("/terms").body
+	for _, text := range []string{
+		"Version " + capability.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(), "without warranty",
+		"Kept for 30 days", fmt.Sprintf("valid for %d months", plan.PackMonths),
+	} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the terms lack %q", text)
+		}
+	}
+}
+
+// llmstxt.org: a title, a summary as a quotation, sections of links. Every link leads to what there is.
+func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	text := g.read("/llms.txt").body
+	if !regexp.MustCompile(`\A# [^\n]+\n\n> [^\n]+\n\n`).MatchString(text) {
+		t.Errorf("it begins with %.120q", text)
+	}
+	links := regexp.MustCompile(`(?m)^- \[[^\]]+\]\(https://gateway\.example(/[^)]*)\): .+$`).FindAllStringSubmatch(text, -1)
+	if len(links) != 5 || strings.Count(text, "](") != len(links) {
+		t.Errorf("it has %d links of %d", len(links), strings.Count(text, "]("))
+	}
+	for _, l := range links {
+		g.read(l[1])
+	}
+}
+
+// The tests of this package judge every answer by the document. That they do is shown by answers that are not of the document.
+func TestAnswersThatTheDocumentDoesNotDeclareAreSeen(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.RawQuery != "bare" {
+			w.Header().Set("X-Request-Id", "0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77")
+		}
+		switch r.URL.RawQuery {
+		case "teapot":
+			w.WriteHeader(http.StatusTeapot)
+		case "limited":
+			w.WriteHeader(http.StatusTooManyRequests)
+		case "code":
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"m","data":{"request_id":"0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77","support":"/support/new"}}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":null}`)
+	}))
+	t.Cleanup(stub.Close)
+	complaints := 0
+	client := &http.Client{Transport: g.interfaceDocument().Transport(stub.Client().Transport, func(error) { complaints++ })}
+	for query, want := range map[string]int{"": 0, "bare": 1, "teapot": 1, "limited": 1, "code": 1} {
+		complaints = 0
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, stub.URL+"/rpc/eth_mainnet?"+query, http.NoBody)
+		g.must(err)
+		resp, err := client.Do(req)
+		g.must(err)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if complaints != want {
+			t.Errorf("?%s gives %d complaints, want %d", query, complaints, want)
+		}
+	}
+}

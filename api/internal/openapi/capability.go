@@ -1,0 +1,89 @@
+package openapi
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+)
+
+// capability describes the route of a capability: parameters and body from its input, answers from its output and its refusals.
+func (d *document) capability(c capability.Capability) {
+	m := c.Meta()
+	op := &huma.Operation{
+		Method: m.Route.Method, Path: m.Route.Path, OperationID: m.Name, Summary: m.Title, Description: m.Description,
+		Security: security(m.Access), Responses: map[string]*huma.Response{},
+	}
+	reasons := append(m.Refusals(), fault.HeadersTooLarge)
+	in := c.Input()
+	rest := maps.Clone(in.Properties)
+	for _, name := range pathParams(m.Route.Path) {
+		op.Parameters = append(op.Parameters, d.parameter(in, name, "path"))
+		delete(rest, name)
+	}
+	if m.Route.Method == http.MethodGet {
+		for _, name := range slices.Sorted(maps.Keys(rest)) {
+			op.Parameters = append(op.Parameters, d.parameter(in, name, "query"))
+		}
+	} else {
+		reasons = append(reasons, fault.NotJSON, fault.BodyTooLarge)
+		op.RequestBody = d.body(in, rest)
+	}
+	op.Responses[statusKey(m.Route.Status)] = success(m.Route.Status, d.take(d.borrowed, c.Output()))
+	slices.Sort(reasons)
+	d.refuses(op, slices.Compact(reasons), plainEnvelope)
+	d.add(op)
+}
+
+// security says which credentials an access takes.
+func security(a capability.Access) []map[string][]string {
+	key, session := map[string][]string{keyScheme: {}}, map[string][]string{sessionScheme: {}}
+	switch a {
+	case capability.Everybody:
+		return []map[string][]string{{}}
+	case capability.KeyHolders:
+		return []map[string][]string{key}
+	case capability.Managers:
+		return []map[string][]string{key, session}
+	case capability.Users, capability.Owners:
+		return []map[string][]string{session}
+	}
+	panic(fmt.Sprintf("openapi: nothing is known of access %d", a))
+}
+
+func (d *document) parameter(in *huma.Schema, name, place string) *huma.Param {
+	s := in.Properties[name]
+	if s == nil {
+		panic("openapi: no input has the parameter " + name)
+	}
+	d.takeParts(d.borrowed, s)
+	p := &huma.Param{Name: name, In: place, Schema: s, Description: s.Description, Required: place == "path" || slices.Contains(in.Required, name)}
+	if s.Type == huma.TypeArray {
+		p.Explode = new(bool) // one text with commas
+	}
+	return p
+}
+
+// body describes the fields that are not in the path; nil when there are none.
+func (d *document) body(in *huma.Schema, rest map[string]*huma.Schema) *huma.RequestBody {
+	if len(rest) == 0 {
+		return nil
+	}
+	schema := in
+	if len(rest) < len(in.Properties) {
+		schema = &huma.Schema{Type: huma.TypeObject, Properties: rest, AdditionalProperties: false}
+		for _, name := range in.Required {
+			if rest[name] != nil {
+				schema.Required = append(schema.Required, name)
+			}
+		}
+	}
+	return &huma.RequestBody{
+		Required: len(schema.Required) > 0, Content: map[string]*huma.MediaType{jsonMedia: {Schema: d.take(d.borrowed, schema)}},
+	}
+}

@@ -1,0 +1,345 @@
+package openapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/chainaccess/gateway/api/internal/openapi"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+)
+
+const publicURL = "https://gateway.example"
+
+type greeting struct {
+	Text string `json:"text" doc:"what is said"`
+}
+
+// build describes the catalogue and one plain route, and gives the document as it is served and as a tree.
+func build(t *testing.T) (text []byte, tree map[string]any) {
+	t.Helper()
+	catalogue := capability.New(capability.Options{PublicURL: publicURL})
+	text, err := json.Marshal(openapi.Build(openapi.Options{
+		Operations: catalogue.All(), Schemas: catalogue.Schemas(), PublicURL: publicURL, Contact: "contact@gateway.example",
+		Plain: []openapi.Plain{{
+			Method: http.MethodGet, Path: "/healthz", Name: "health", Title: "Whether it lives", Description: "It answers.",
+			Answers: map[int]openapi.Answer{http.StatusOK: {Description: "It lives.", Media: "application/json", Type: reflect.TypeFor[greeting]()}},
+		}},
+	}))
+	if err == nil {
+		err = json.Unmarshal(text, &tree)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, tree
+}
+
+// official compiles the schema of OpenAPI 3.1 documents whose schemas are of OpenAPI's own dialect.
+func official(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	for address, file := range map[string]string{
+		"https://spec.openapis.org/oas/3.1/schema":       "schema.json",
+		"https://spec.openapis.org/oas/3.1/schema-base":  "schema-base.json",
+		"https://spec.openapis.org/oas/3.1/dialect/base": "dialect-base.json",
+		"https://spec.openapis.org/oas/3.1/meta/base":    "meta-base.json",
+	} {
+		f, err := os.Open(filepath.Join("testdata", "oas-3.1", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := jsonschema.UnmarshalJSON(f)
+		if err == nil {
+			err = c.AddResource(address, tree)
+		}
+		_ = f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := c.Compile("https://spec.openapis.org/oas/3.1/schema-base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
+	t.Helper()
+	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(tree)
+}
+
+func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
+	t.Parallel()
+	text, tree := build(t)
+	s := official(t)
+	if err := validate(t, s, text); err != nil {
+		t.Error(err)
+	}
+	info, _ := tree["info"].(map[string]any)
+	if tree["openapi"] != "3.1.0" || info["version"] != "1.0.0" || info["termsOfService"] != publicURL+"/terms" {
+		t.Errorf("openapi %v, info %v", tree["openapi"], info)
+	}
+	// The schema sees mistakes on each level: of the document, of an operation, of a schema inside it.
+	for _, mistake := range [][2]string{
+		{`"openapi":"3.1.0"`, `"openapi":"3.0.3"`},
+		{`"operationId":"get_key"`, `"operationId":7`},
+		{`"in":"path"`, `"in":"trail"`},
+		{`"minLength":1`, `"minLength":-1`},
+	} {
+		broken := strings.Replace(string(text), mistake[0], mistake[1], 1)
+		if broken == string(text) {
+			t.Errorf("the document has no %s", mistake[0])
+		} else if validate(t, s, []byte(broken)) == nil {
+			t.Errorf("%s passes", mistake[1])
+		}
+	}
+}
+
+// each calls visit with every object of a tree.
+func each(node any, visit func(map[string]any)) {
+	switch n := node.(type) {
+	case map[string]any:
+		visit(n)
+		for _, child := range n {
+			each(child, visit)
+		}
+	case []any:
+		for _, child := range n {
+			each(child, visit)
+		}
+	}
+}
+
+func TestEveryReferenceResolvesAndEveryComponentIsUsed(t *testing.T) {
+	t.Parallel()
+	_, tree := build(t)
+	used := map[string]bool{}
+	each(tree, func(n map[string]any) {
+		ref, ok := n["$ref"].(string)
+		if !ok {
+			return
+		}
+		used[ref] = true
+		at := any(tree)
+		for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+			m, _ := at.(map[string]any)
+			at = m[part]
+		}
+		if at == nil {
+			t.Errorf("%s leads nowhere", ref)
+		}
+	})
+	if len(used) < 20 {
+		t.Fatalf("only %d references were seen", len(used))
+	}
+	components, _ := tree["components"].(map[string]any)
+	for _, kind := range []string{"schemas", "headers", "examples"} {
+		of, _ := components[kind].(map[string]any)
+		for name := range of {
+			if !used["#/components/"+kind+"/"+name] {
+				t.Errorf("nothing uses %s %s", kind, name)
+			}
+		}
+	}
+}
+
+// operations gives every operation of the tree by method and path.
+func operations(t *testing.T, tree map[string]any) map[string]map[string]any {
+	t.Helper()
+	all := map[string]map[string]any{}
+	paths, _ := tree["paths"].(map[string]any)
+	for path, item := range paths {
+		methods, _ := item.(map[string]any)
+		for method, op := range methods {
+			all[strings.ToUpper(method)+" "+path], _ = op.(map[string]any)
+		}
+	}
+	if len(all) < 4 {
+		t.Fatalf("only %d operations", len(all))
+	}
+	return all
+}
+
+func TestOperationsAreDescribedOnceWithEveryParameterOfTheirPath(t *testing.T) {
+	t.Parallel()
+	_, tree := build(t)
+	seen := map[any]string{}
+	for route, op := range operations(t, tree) {
+		if other := seen[op["operationId"]]; other != "" {
+			t.Errorf("%s and %s are both called %v", other, route, op["operationId"])
+		}
+		seen[op["operationId"]] = route
+		for _, member := range []string{"operationId", "summary", "description", "tags", "security"} {
+			if op[member] == nil || op[member] == "" {
+				t.Errorf("%s lacks %s", route, member)
+			}
+		}
+		declared := map[any]bool{}
+		parameters, _ := op["parameters"].([]any)
+		for _, p := range parameters {
+			if p, _ := p.(map[string]any); p["in"] == "path" {
+				declared[p["name"]] = p["required"] == true
+			}
+		}
+		for segment := range strings.SplitSeq(route, "/") {
+			if name, ok := strings.CutPrefix(segment, "{"); ok && !declared[strings.TrimSuffix(name, "}")] {
+				t.Errorf("%s does not declare %s as required", route, segment)
+			}
+		}
+	}
+}
+
+// Each capability with a route stands in the document as it is defined, with every reason for which it refuses.
+func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
+	t.Parallel()
+	text, tree := build(t)
+	all := operations(t, tree)
+	routed := 0
+	for _, c := range capability.New(capability.Options{PublicURL: publicURL}).All() {
+		m := c.Meta()
+		if m.Route.Path == "" {
+			if strings.Contains(string(text), `"operationId":"`+m.Name+`"`) {
+				t.Errorf("%s has no route and is described", m.Name)
+			}
+			continue
+		}
+		routed++
+		op := all[m.Route.Method+" "+m.Route.Path]
+		if op == nil || op["operationId"] != m.Name || op["summary"] != m.Title || op["description"] != m.Description {
+			t.Errorf("%s is described as %v", m.Name, op)
+			continue
+		}
+		responses, _ := op["responses"].(map[string]any)
+		if responses[strconv.Itoa(m.Route.Status)] == nil {
+			t.Errorf("%s: %d is not declared", m.Name, m.Route.Status)
+		}
+		for _, r := range m.Refusals() {
+			if !declares(responses, r) {
+				t.Errorf("%s does not declare %s", m.Name, r)
+			}
+		}
+	}
+	if routed == 0 {
+		t.Error("no capability has a route")
+	}
+	for _, r := range []fault.Reason{fault.RateWindow, fault.OutcomeUnknown, fault.PaymentRequired, fault.UnknownChain, fault.MethodNotServed, fault.RangeTooLarge} {
+		responses, _ := all["POST /rpc/{chain}"]["responses"].(map[string]any)
+		if !declares(responses, r) {
+			t.Errorf("the relay does not declare %s", r)
+		}
+	}
+}
+
+// declares is whether responses have the reason's status with its code and its meaning.
+func declares(responses map[string]any, r fault.Reason) bool {
+	e := r.Entry()
+	response, _ := responses[strconv.Itoa(e.HTTP)].(map[string]any)
+	description, _ := response["description"].(string)
+	code := false
+	each(response, func(n map[string]any) {
+		codes, _ := n["enum"].([]any)
+		code = code || slices.Contains(codes, any(float64(e.Code)))
+	})
+	return code && strings.Contains(description, e.Meaning)
+}
+
+func TestTheRelayIsDescribedFromTheCatalogs(t *testing.T) {
+	t.Parallel()
+	_, tree := build(t)
+	names := map[string]bool{}
+	each(operations(t, tree)["POST /rpc/{chain}"]["parameters"], func(n map[string]any) {
+		values, _ := n["enum"].([]any)
+		for _, v := range values {
+			text, _ := v.(string)
+			names[text] = true
+		}
+	})
+	for _, c := range chain.All() {
+		if !names[string(c.ID)] {
+			t.Errorf("%s is not declared; there are %v", c.ID, slices.Sorted(maps.Keys(names)))
+		}
+	}
+	if !names["cheap"] || !names["balanced"] || !names["fast"] {
+		t.Errorf("the route tiers are not declared; there are %v", names)
+	}
+}
+
+// Examples are what a reader copies first.
+func TestEveryExampleMatchesItsSchema(t *testing.T) {
+	t.Parallel()
+	text, tree := build(t)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err == nil {
+		err = c.AddResource("https://document.example/", document)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	components, _ := tree["components"].(map[string]any)
+	shared, _ := components["examples"].(map[string]any)
+	checked := 0
+	each(tree["paths"], func(n map[string]any) {
+		examples, _ := n["examples"].(map[string]any)
+		schema, _ := n["schema"].(map[string]any)
+		if examples == nil || schema == nil {
+			return
+		}
+		own, err := json.Marshal(map[string]any{"schema": schema})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := inline(t, c, string(own), checked)
+		for name, e := range examples {
+			example, _ := e.(map[string]any)
+			if ref, ok := example["$ref"].(string); ok {
+				example, _ = shared[ref[strings.LastIndexByte(ref, '/')+1:]].(map[string]any)
+			}
+			if err := s.Validate(example["value"]); err != nil {
+				t.Errorf("example %s: %v", name, err)
+			}
+			checked++
+		}
+	})
+	if checked < 30 {
+		t.Errorf("only %d examples were checked", checked)
+	}
+}
+
+// inline compiles a schema of the document that is no component, with its references.
+func inline(t *testing.T, c *jsonschema.Compiler, text string, n int) *jsonschema.Schema {
+	t.Helper()
+	tree, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.ReplaceAll(text, `"#/components`, `"https://document.example/#/components`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "https://inline.example/" + strconv.Itoa(n)
+	if err := c.AddResource(address, tree); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(address + "#/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

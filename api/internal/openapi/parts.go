@@ -1,0 +1,98 @@
+package openapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Names of the headers, as components.
+const (
+	requestID  = "X-Request-Id"
+	retryAfter = "Retry-After"
+	retryLater = "Retry-After-Optional"
+	limit      = "RateLimit-Limit"
+	remaining  = "RateLimit-Remaining"
+	reset      = "RateLimit-Reset"
+	cacheHit   = "X-Service-Cache"
+	timing     = "Server-Timing"
+)
+
+func headerRef(name string) *huma.Param { return &huma.Param{Ref: "#/components/headers/" + name} }
+
+// headers are those of answers (interface document 1, section 2).
+func headers() map[string]*huma.Param {
+	whole := func(least float64) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger, Minimum: &least} }
+	return map[string]*huma.Param{
+		requestID: {
+			Required: true, Description: "Id of the request, made by the service; errors name it, and tickets take it.",
+			Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+		},
+		retryAfter: {Required: true, Description: "Seconds to wait before the next try.", Schema: whole(1)},
+		retryLater: {Description: "Seconds to wait before the next try, where that is known.", Schema: whole(1)},
+		limit:      {Required: true, Description: "What the limit that refused lets through: requests or units.", Schema: whole(0)},
+		remaining:  {Required: true, Description: "What is left of it.", Schema: whole(0)},
+		reset:      {Required: true, Description: "Seconds until it counts anew.", Schema: whole(1)},
+		cacheHit: {
+			Description: "hit when the answer, or every item of a batch, came from the cache and cost nothing.",
+			Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"hit"}},
+		},
+		timing: {
+			Description: "Where the time went, in milliseconds: gate, route, upstream; or a cache hit.",
+			Schema:      &huma.Schema{Type: huma.TypeString, Examples: []any{"gate;dur=0.412, route;dur=0.051, upstream;dur=12.300"}},
+		},
+	}
+}
+
+// Names of the security schemes.
+const (
+	keyScheme     = "key"
+	paymentScheme = "payment"
+	sessionScheme = "session"
+)
+
+func securitySchemes() map[string]*huma.SecurityScheme {
+	return map[string]*huma.SecurityScheme{
+		keyScheme: {
+			Type: "http", Scheme: "bearer", BearerFormat: "cag_…",
+			Description: "An API key: Authorization: Bearer cag_…. POST /keys gives one without sign-up.",
+		},
+		paymentScheme: {
+			Type: "apiKey", In: "header", Name: "X-PAYMENT",
+			Description: "A pay-per-call credential, cagx_…, for the relay alone. With an API key beside it the key wins. " +
+				"While the doorway pay_per_call of a key is not open, there is no credential to be had.",
+		},
+		sessionScheme: {
+			Type: "apiKey", In: "cookie", Name: "__Host-session",
+			Description: "A person who signed in to the console with a browser.",
+		},
+	}
+}
+
+// success is the answer of an operation that succeeded.
+func success(status int, schema *huma.Schema) *huma.Response {
+	r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Param{requestID: headerRef(requestID)}}
+	if status >= http.StatusMultipleChoices && status < http.StatusBadRequest {
+		r.Headers["Location"] = &huma.Param{
+			Required: true, Description: "Where to go on.", Schema: &huma.Schema{Type: huma.TypeString, Format: "uri-reference"},
+		}
+		return r
+	}
+	r.Content = map[string]*huma.MediaType{jsonMedia: {Schema: schema}}
+	return r
+}
+
+// pathParams are the names in a path's braces.
+func pathParams(path string) []string {
+	var names []string
+	for segment := range strings.SplitSeq(path, "/") {
+		if rest, ok := strings.CutPrefix(segment, "{"); ok {
+			names = append(names, strings.TrimSuffix(rest, "}"))
+		}
+	}
+	return names
+}
+
+func statusKey(status int) string { return strconv.Itoa(status) }

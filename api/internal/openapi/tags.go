@@ -1,0 +1,46 @@
+package openapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// tag groups the operations of some first segments of paths.
+type tag struct {
+	name, description string
+	segments          []string
+}
+
+// tags in the order in which they are shown. A path outside all of them is a mistake of the program.
+var tags = []tag{
+	{"Relay", "JSON-RPC to a chain, one endpoint each.", []string{"rpc"}},
+	{"Keys", "Keys without sign-up, and the doors past their limits.", []string{"keys"}},
+	{"Agents", "Programs that act for an account.", []string{"agents"}},
+	{"Account", "The account and who may act in it.", []string{"account", "api", "sign-up", "sign-in", "sessions", "members", "invitations"}},
+	{"Toolbox", "Answers that take several calls, with one.", []string{"toolbox"}},
+	{"Data", "Balances and transfers.", []string{"data"}},
+	{"Pay per call", "Units for a payment in USDC, without an account.", []string{"x402"}},
+	{"Documents", "What there is to read. No key is needed.", []string{"docs", "openapi.json", "terms", "skill.md", "llms.txt", "server.json", ".well-known"}},
+	{"Health", "For whoever routes requests to this process.", []string{"healthz", "readyz"}},
+}
+
+func tagOf(path string) string {
+	segment, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	for _, t := range tags {
+		if slices.Contains(t.segments, segment) {
+			return t.name
+		}
+	}
+	panic("openapi: no tag is for " + path)
+}
+
+// describeTags lists those that are used.
+func (d *document) describeTags() {
+	for _, t := range tags {
+		if d.tags[t.name] {
+			d.Tags = append(d.Tags, &huma.Tag{Name: t.name, Description: t.description})
+		}
+	}
+}

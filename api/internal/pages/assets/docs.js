@@ -1,0 +1,23 @@
+// Shows the document with the viewer. Until that is there, and without scripts, the page's own list of operations stands.
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+follow();
+dark.addEventListener('change', follow);
+
+window.SwaggerUIBundle({
+  url: document.getElementById('viewer').dataset.document,
+  dom_id: '#viewer',
+  deepLinking: true,
+  displayOperationId: true,
+  displayRequestDuration: true,
+  docExpansion: 'list',
+  operationsSorter: (a, b) => (a.get('method') === 'options') - (b.get('method') === 'options'),
+  defaultModelsExpandDepth: 0,
+  filter: true,
+  persistAuthorization: false, // a key stays in the page's memory and nowhere else
+  queryConfigEnabled: false, // an address cannot make it show another document
+  validatorUrl: null, // no other host is asked
+  onComplete: () => {
+    document.getElementById('index').hidden = true;
+  },
+});

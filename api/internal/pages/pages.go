@@ -1,0 +1,235 @@
+// Package pages owns what there is to read about the service at the HTTP door: the terms, the guides for programs, and the page that shows
+// the interface. Every figure in them is taken from the packages that own it (plan, chain, capability, fault). It serves nothing.
+package pages
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	htmltemplate "html/template"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/chainaccess/gateway/api/internal/openapi"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/relay"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// Facts are what differs between gateways.
+type Facts struct {
+	PublicURL  string // without a slash at its end
+	Contact    string
+	MaxBody    int64
+	Operations []openapi.Operation      // of the document
+	Asset      func(name string) string // address of an asset
+}
+
+// Names of the pages.
+const (
+	Terms = "terms.html"
+	Skill = "skill.md"
+	Llms  = "llms.txt"
+	Docs  = "docs.html"
+)
+
+// Render writes a page.
+func Render(name string, f Facts) ([]byte, error) {
+	var out bytes.Buffer
+	var err error
+	if strings.HasSuffix(name, ".html") {
+		var t *htmltemplate.Template
+		if t, err = htmltemplate.New(name).Funcs(words(f)).ParseFS(templateFiles, "templates/frame.html", "templates/"+name); err == nil {
+			err = t.Execute(&out, f)
+		}
+	} else {
+		var t *template.Template
+		if t, err = template.New(name).Funcs(words(f)).ParseFS(templateFiles, "templates/"+name); err == nil {
+			err = t.Execute(&out, f)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("page %s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}
+
+// words are what templates may ask for.
+func words(f Facts) template.FuncMap {
+	return template.FuncMap{
+		"service": func() string { return openapi.ServiceName },
+		"version": func() string { return openapi.Version },
+		"terms":   func() string { return capability.TermsVersion },
+		"asset":   f.Asset,
+		"chains":  chain.All,
+		"plan":    plan.Must,
+		"tiers":   tiers,
+		"rate":    rate,
+		"whole":   func(n int64) string { return plan.Group(fmt.Sprint(n)) },
+		"serves": func(path string) bool {
+			return slices.ContainsFunc(f.Operations, func(o openapi.Operation) bool { return o.Path == path })
+		},
+		"heavy":  heavy,
+		"short":  func() []cached { return byRule(chain.Short) },
+		"final":  func() []cached { return byRule(chain.Final) },
+		"local":  func() []cached { return byRule(chain.Local) },
+		"writes": writes,
+		"wide":   func() (int, error) { return weight("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e7"}]`) },
+		"deep": func() (int, error) {
+			return weight("eth_getBalance", `["0x0000000000000000000000000000000000000000","0x0"]`)
+		},
+		"refusals":   fault.Table,
+		"code":       codeOf,
+		"steps":      func(e fault.Entry) string { return strings.Join(e.Steps, " ") },
+		"mail":       func(at string) bool { return strings.Contains(at, "@") },
+		"keysPerDay": func() int { return capability.KeysPerDay },
+		"limits": func() limits {
+			return limits{
+				Batch: relay.MaxBatch, LogBlocks: chain.MaxLogBlocks, WideLogBlocks: chain.WideLogBlocks, FeeBlocks: chain.MaxFeeBlocks,
+				StateDepth: chain.StateDepth, FinalDepth: chain.FinalDepth, PackMonths: plan.PackMonths, KeepCallDays: KeepCallDays,
+			}
+		},
+	}
+}
+
+// KeepCallDays is how long a call's record is kept; the worker drops what is older.
+const KeepCallDays = 30
+
+// limits are the bounds that pages name.
+type limits struct {
+	Batch, LogBlocks, WideLogBlocks, FeeBlocks, StateDepth, FinalDepth, PackMonths, KeepCallDays int
+}
+
+// tier is a route tier with its multiplier.
+type tier struct {
+	Name       plan.Tier
+	Multiplier plan.Units
+}
+
+func tiers() []tier {
+	var all []tier
+	for _, t := range plan.Tiers() {
+		all = append(all, tier{t, plan.Units(t.Multiplier())})
+	}
+	return all
+}
+
+// rate tells a rate window in words.
+func rate(w plan.RateWindow) string {
+	per := " in " + fmt.Sprint(int64(w.Per/time.Second)) + " seconds"
+	switch {
+	case w.Per == time.Second:
+		per = " a second"
+	case w.Per == time.Minute:
+		per = " a minute"
+	case w.Per%time.Minute == 0:
+		per = " in " + fmt.Sprint(int64(w.Per/time.Minute)) + " minutes"
+	}
+	return plan.Group(fmt.Sprint(w.Limit)) + per
+}
+
+// cached is a method that may be answered from the cache.
+type cached struct {
+	Name string
+	TTL  string
+}
+
+func byRule(rule chain.CacheRule) []cached {
+	var list []cached
+	for _, m := range methods() {
+		if m.Cache == rule {
+			list = append(list, cached{m.Name, ttl(m.TTL)})
+		}
+	}
+	return list
+}
+
+func ttl(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day {
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}
+
+// methods lists those of all chains, each once.
+func methods() []*chain.Method {
+	var list []*chain.Method
+	seen := map[string]bool{}
+	for _, c := range chain.All() {
+		for _, m := range c.Methods() {
+			if !seen[m.Name] {
+				seen[m.Name] = true
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
+// heavyGroup is the heavy methods of a namespace, which weigh the same.
+type heavyGroup struct {
+	Names string
+	Units int
+}
+
+// heavy lists the methods that are heavy whatever their parameters, by namespace.
+func heavy() []heavyGroup {
+	var groups []heavyGroup
+	at := map[string]int{}
+	for _, m := range methods() {
+		if m.Class != chain.Heavy {
+			continue
+		}
+		name, key := m.Name, fmt.Sprintf("%s/%d", m.Name, m.Weight)
+		if space, _, ok := strings.Cut(m.Name, "_"); ok && space != "eth" {
+			name, key = space+"_*", fmt.Sprintf("%s/%d", space, m.Weight)
+		}
+		if _, known := at[key]; !known {
+			at[key] = len(groups)
+			groups = append(groups, heavyGroup{name, m.Weight})
+		}
+	}
+	return groups
+}
+
+// weight is what a call weighs far below the head.
+func weight(method, params string) (int, error) {
+	const head = 1_000_000
+	c, _ := chain.Lookup(string(chain.EthMainnet))
+	m, ok := c.Method([]byte(method))
+	if !ok {
+		return 0, fmt.Errorf("%s is not in the catalog", method)
+	}
+	w, refusal := m.Weigh([]byte(params), head)
+	if refusal != nil {
+		return 0, refusal
+	}
+	return w.Units, nil
+}
+
+// writes lists the methods that submit.
+func writes() []string {
+	var names []string
+	for _, m := range methods() {
+		if m.Write {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+func codeOf(name string) (int, error) {
+	r, ok := fault.Named(name)
+	if !ok {
+		return 0, fmt.Errorf("no reason is called %q", name)
+	}
+	return r.Entry().Code, nil
+}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzip"
+)
+
+// How long what is made at start may be kept: documents are asked for anew after some minutes, and answered with 304 while they are the same;
+// an asset's name changes with its content.
+const (
+	documentCaching = "public, max-age=300"
+	assetCaching    = "public, max-age=31536000, immutable"
+)
+
+// page is something to read, made once.
+type page struct {
+	media   string
+	caching string
+	policy  string // Content-Security-Policy; empty for what no browser renders
+	tag     string // weak: the plain and the compressed form mean the same
+	plain   []byte
+	zipped  []byte // nil where compressing does not pay
+	foreign bool   // whether pages of other origins may read it
+}
+
+func newPage(media string, body []byte) *page {
+	sum := sha256.Sum256(body)
+	return &page{media: media, caching: documentCaching, plain: body, tag: `W/"` + base64.RawURLEncoding.EncodeToString(sum[:tagBytes]) + `"`}
+}
+
+const tagBytes = 12
+
+// compress keeps a compressed form where that pays.
+func (p *page) compress() *page {
+	if len(p.plain) < gzipFrom {
+		return p
+	}
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	_, _ = w.Write(p.plain) // memory takes everything
+	_ = w.Close()
+	p.zipped = small.Bytes()
+	return p
+}
+
+// serve answers GET and HEAD.
+func (p *page) serve(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("Cache-Control", p.caching)
+	h.Set("ETag", p.tag)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if p.foreign {
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, ETag")
+	}
+	if p.policy != "" {
+		h.Set("Content-Security-Policy", p.policy)
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
+	}
+	if p.isKnown(c.Request.Header["If-None-Match"]) {
+		c.Status(http.StatusNotModified)
+		return
+	}
+	body := p.plain
+	if p.zipped != nil && acceptsGzip(c.Request.Header) {
+		h.Set("Content-Encoding", "gzip")
+		body = p.zipped
+	}
+	h.Set("Content-Type", p.media)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	c.Status(http.StatusOK)
+	c.Writer.WriteHeaderNow()
+	if c.Request.Method != http.MethodHead {
+		_, _ = c.Writer.Write(body) // a client that went away is told nothing
+	}
+}
+
+// isKnown is whether the client has this version (RFC 9110, section 13.1.2).
+func (p *page) isKnown(tags []string) bool {
+	for _, line := range tags {
+		for tag := range strings.SplitSeq(line, ",") {
+			tag = strings.TrimSpace(tag)
+			if tag == "*" || strings.TrimPrefix(tag, "W/") == strings.TrimPrefix(p.tag, "W/") {
+				return true
+			}
+		}
+	}
+	return false
+}
