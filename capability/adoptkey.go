@@ -33,28 +33,32 @@ func (h *house) adoptKey() *Op[AdoptKeyInput, AdoptedKey] {
 	}, h.runAdoptKey)
 }
 
+// runAdoptKey asks the record first: what is adopted is answered from there.
 func (h *house) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (AdoptedKey, error) {
 	code, ok := account.ParseClaimCode(in.ClaimCode)
 	if !ok {
 		return AdoptedKey{}, fault.New(fault.FieldRefused, "claim_code is no claim code: 54 characters that begin with cagc_. Copy all of it.").With("field", "claim_code")
 	}
 	digest := code.Digest(h.Hasher)
-	key, err := h.Store.FindKeyByClaim(ctx, digest[:])
+	key, before, err := h.Store.FindClaim(ctx, digest[:])
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound), err == nil && !before.Key.IsZero() && before.Account != c.Account.ID:
 		return AdoptedKey{}, store.NoClaim()
 	case err != nil:
 		return AdoptedKey{}, recordAway(err)
+	case !before.Key.IsZero():
+		return adoptedKey(key.ID, key.Prefix, before.AdoptedAt), h.Fences.Enforce(ctx, key.ID)
 	}
-	adopted, err := h.Flows.Adopt(ctx, activities.KeyAdoption{Key: key, Account: c.Account.ID, User: c.User.User, By: c.doorAuthor()})
-	switch {
-	case err != nil:
+	adopted, err := h.Flows.Adopt(ctx, activities.KeyAdoption{Key: key.ID, Account: c.Account.ID, User: c.User.User, By: c.doorAuthor()})
+	if err != nil {
 		return AdoptedKey{}, err
-	case !adopted.InForce:
-		return AdoptedKey{}, fault.New(fault.NotYetInForce, "")
 	}
+	return adoptedKey(adopted.Key, adopted.Prefix, adopted.AdoptedAt), nil
+}
+
+func adoptedKey(id account.KeyID, prefix string, at time.Time) AdoptedKey {
 	return AdoptedKey{
-		ID: adopted.Key.String(), Prefix: adopted.Prefix, AdoptedAt: adopted.AdoptedAt,
+		ID: id.String(), Prefix: prefix, AdoptedAt: at,
 		Note: "The key is yours: it has your account's plan, packs and fences, and its calls count here.",
-	}, nil
+	}
 }

@@ -39,6 +39,7 @@ type ClaimedAgent struct {
 
 // AgentList lists the agents of an account, oldest first.
 type AgentList struct {
+	Count  int         `json:"count"`
 	Agents []AgentView `json:"agents"`
 }
 
@@ -60,7 +61,7 @@ func (h *house) claimAgentStart() *Op[ClaimAgentStartInput, Challenged] {
 		Name: "claim_agent_start", Title: "Begin to claim an agent", Access: Managers,
 		Description: "Gives the message that an agent's wallet signs to become an agent of the account with a key of its own. It costs nothing. The message " +
 			"lives ten minutes; a repeat gives a new one and ends the one before.",
-		Fails: []fault.Reason{fault.BindingRefused, fault.DurableUnavailable},
+		Fails: []fault.Reason{fault.BindingRefused, fault.RateWindow, fault.DurableUnavailable},
 	}, h.runClaimAgentStart)
 }
 
@@ -89,7 +90,7 @@ func (h *house) claimAgentComplete() *Op[ClaimAgentInput, ClaimedAgent] {
 		Name: "claim_agent_complete", Title: "Claim an agent", Access: Managers,
 		Description: "Makes the wallet that signed an agent of the account and shows its key once. It costs nothing. While the message lives, a repeat gives " +
 			"a fresh key and ends the one before; a wrong signature changes nothing.",
-		Fails: []fault.Reason{fault.BindingRefused, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable},
+		Fails: []fault.Reason{fault.BindingRefused, fault.RateWindow, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable},
 	}, h.runClaimAgentComplete)
 }
 
@@ -121,15 +122,24 @@ func (h *house) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAgen
 	case errors.Is(err, workflows.ErrNoChallenge):
 		return ClaimedAgent{}, noClaim()
 	case err != nil:
-		return ClaimedAgent{}, err
-	case !claimed.InForce:
-		return ClaimedAgent{}, fault.New(fault.NotYetInForce, "The agent is claimed, but the meter could not be told yet. Complete again for a fresh key while the message lives.")
+		return ClaimedAgent{}, unfinished(err)
 	}
 	return ClaimedAgent{
 		Agent: claimed.Agent.String(), Address: address.Checksummed(), MonthlyRequestCap: capOf(claimed.MonthlyCap()), PlaintextToken: key.Reveal(),
 		KeyID: claimed.Key.String(), KeyPrefix: key.Prefix(),
 		Note: "Store the key now: it is kept nowhere and cannot be shown again. It sees its own usage only and manages nothing.",
 	}, nil
+}
+
+// unfinished tells who may have been given a key without being told it how to come by one.
+func unfinished(err error) error {
+	refusal := fault.From(err)
+	if refusal.Reason != fault.NotYetInForce && refusal.Reason != fault.DurableUnavailable {
+		return err
+	}
+	told := *refusal
+	told.Message = "The claim may be saved, but could not be finished in time. Complete it again in some seconds with the same signature: that gives a fresh key, and none before it works."
+	return &told
 }
 
 func noClaim() *fault.Error {
@@ -149,7 +159,7 @@ func (h *house) runListAgents(ctx context.Context, c *Call, _ Nothing) (AgentLis
 	if err != nil {
 		return AgentList{}, told(err, "agent")
 	}
-	list := AgentList{Agents: make([]AgentView, len(agents))}
+	list := AgentList{Count: len(agents), Agents: make([]AgentView, len(agents))}
 	for i := range agents {
 		list.Agents[i] = agentView(&agents[i])
 	}

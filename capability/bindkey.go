@@ -29,7 +29,7 @@ func (h *house) bindKeyStart() *Op[BindStartInput, Challenged] {
 		Route: Route{http.MethodPost, "/keys/bind/start", http.StatusOK},
 		Description: "Gives the message that a wallet signs to make this key its own: a million units a month instead of ten thousand a day. It costs " +
 			"nothing. The message lives ten minutes; a repeat gives a new one and ends the one before.",
-		Fails: []fault.Reason{fault.BindingRefused, fault.WrongKindOfKey, fault.DurableUnavailable},
+		Fails: []fault.Reason{fault.BindingRefused, fault.WrongKindOfKey, fault.RateWindow, fault.DurableUnavailable},
 	}, h.runBindKeyStart)
 }
 
@@ -91,14 +91,12 @@ func (h *house) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (
 		return Welcome{}, err
 	}
 	proof := workflows.BindProof{Proof: workflows.Proof{Address: address, Nonce: open.Nonce}, By: c.doorAuthor()}
-	bound, err := h.Flows.BindComplete(ctx, c.Key.ID, proof)
+	_, err = h.Flows.BindComplete(ctx, c.Key.ID, proof)
 	switch {
 	case errors.Is(err, workflows.ErrNoChallenge):
 		return h.boundBefore(ctx, c, address, in.Signature)
 	case err != nil:
 		return Welcome{}, err
-	case !bound.InForce:
-		return Welcome{}, fault.New(fault.NotYetInForce, "")
 	}
 	return h.boundWelcome(c, address), nil
 }

@@ -53,9 +53,12 @@ func (h *house) proves(ctx context.Context, address wallet.Address, message, sig
 	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.chainOfWallets(), address, message, signature))
 }
 
-// addressOf reads an address that the schema let through; one with mixed case must have its checksum.
+// addressOf reads an address that the schema let through. Nobody has the key of the zero address.
 func addressOf(text string) (wallet.Address, error) {
 	address, err := wallet.ParseAddress(text)
+	if err == nil && address.IsZero() {
+		err = wallet.ErrAddress
+	}
 	if err != nil {
 		return address, wallet.Refuse(fault.FieldRefused, err)
 	}

@@ -60,8 +60,9 @@ type ListKeysInput struct {
 
 // KeyList lists the keys of an account, oldest first, revoked ones too.
 type KeyList struct {
-	Count int       `json:"count"`
-	Keys  []KeyView `json:"keys"`
+	Count  int         `json:"count"`
+	Keys   []KeyView   `json:"keys" doc:"with scope keys"`
+	Agents []AgentView `json:"agents,omitempty" doc:"with scope agents"`
 }
 
 // KeyView is what may be shown of a key.
@@ -88,7 +89,11 @@ func (h *house) listKeys() *Op[ListKeysInput, KeyList] {
 	}, h.runListKeys)
 }
 
-func (h *house) runListKeys(ctx context.Context, c *Call, _ ListKeysInput) (KeyList, error) {
+func (h *house) runListKeys(ctx context.Context, c *Call, in ListKeysInput) (KeyList, error) {
+	if in.Scope == "agents" {
+		list, err := h.runListAgents(ctx, c, Nothing{})
+		return KeyList{Count: list.Count, Keys: []KeyView{}, Agents: list.Agents}, err
+	}
 	keys, err := h.Store.ListKeys(ctx, c.Account.ID)
 	if err != nil {
 		return KeyList{}, told(err, "key")

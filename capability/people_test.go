@@ -34,6 +34,7 @@ type office struct {
 	fences *fences.Fences
 	store  *store.Store
 	outbox *outbox.Outbox
+	hasher *account.Hasher
 
 	mu    sync.Mutex // guards mails
 	mails map[string]notify.Mail
@@ -47,7 +48,7 @@ func (o *office) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocr
 	return o.outbox.Prepare(l)
 }
 
-func openOffice(t *testing.T) *office {
+func openOffice(t *testing.T, change ...func(*capability.Options)) *office {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	t.Cleanup(cancel)
@@ -73,12 +74,17 @@ func openOffice(t *testing.T) *office {
 	o.fences = fences.New(o.store, counters, hasher, time.Now)
 	recorder := store.NewRecorder(o.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond})
 	t.Cleanup(func() { _ = recorder.Close(context.Background()) })
-	o.Catalogue = capability.New(capability.Options{
+	o.hasher = hasher
+	options := capability.Options{
 		Store: o.store, Fences: o.fences, Meter: counters, Hasher: hasher, Recorder: recorder, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
 		Logger: slog.New(slog.DiscardHandler), People: people.New(people.Options{
 			Store: o.store, Limiter: counters, Outbox: o, Hasher: hasher, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
 		}),
-	})
+	}
+	for _, set := range change {
+		set(&options)
+	}
+	o.Catalogue = capability.New(options)
 	return o
 }
 

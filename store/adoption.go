@@ -30,21 +30,24 @@ type Adopted struct {
 	Before   bool // it was adopted before, and nothing changed
 }
 
-// FindKeyByClaim reads the key that a claim code belongs to by the code's digest, adopted or not, or ErrNotFound.
-func (s *Store) FindKeyByClaim(ctx context.Context, digest []byte) (account.KeyID, error) {
+// FindClaim reads the key that a claim code belongs to, by the code's digest, or ErrNotFound. Of a key that was adopted it gives the adoption
+// too, which is zero otherwise.
+func (s *Store) FindClaim(ctx context.Context, digest []byte) (Key, Adoption, error) {
 	row, err := s.queries().GetKeyByClaim(ctx, digest)
-	if err == nil {
-		return account.KeyID{UUID: row.ID}, nil
+	var adoption Adoption
+	if errors.Is(err, pgx.ErrNoRows) {
+		// Read second: a key that is adopted in between leaves the first and enters this one.
+		var adopted db.Adoption
+		if adopted, err = s.queries().GetAdoptionByClaim(ctx, digest); err == nil {
+			adoption = adoptionOf(adopted)
+			row, err = s.queries().GetKey(ctx, adopted.KeyID)
+		}
 	}
-	if !errors.Is(err, pgx.ErrNoRows) {
-		return account.KeyID{}, fmt.Errorf("find a key by its claim code: %w", err)
-	}
-	// Read second: a key that is adopted in between leaves the first and enters this one.
-	adoption, err := s.queries().GetAdoptionByClaim(ctx, digest)
 	if err != nil {
-		return account.KeyID{}, fmt.Errorf("find a key by its claim code: %w", found(err))
+		return Key{}, Adoption{}, fmt.Errorf("find a key by its claim code: %w", found(err))
 	}
-	return account.KeyID{UUID: adoption.KeyID}, nil
+	key, err := keyOf(row)
+	return key, adoption, err
 }
 
 // AdoptKey moves a key of the anonymous door, bound to a wallet or not, to an owner's account, whose fences hold for it from then on. The

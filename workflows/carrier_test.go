@@ -179,15 +179,11 @@ func (c *carried) key(t *testing.T) (account.KeyID, account.ID) {
 	claim := key.ClaimCode(c.hasher)
 	digest := claim.Digest(c.hasher)
 	c.secrets = append(c.secrets, key.Reveal(), claim.Reveal(), digest.String())
-	id, err := c.store.FindKeyByClaim(c.ctx, digest[:])
+	k, _, err := c.store.FindClaim(c.ctx, digest[:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := c.store.LoadKey(c.ctx, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id, k.Account
+	return k.ID, k.Account
 }
 
 // owner makes an account with two owners, of whom the first is given.
