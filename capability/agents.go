@@ -99,6 +99,9 @@ func (h *house) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAgen
 	if err != nil {
 		return ClaimedAgent{}, err
 	}
+	if err := checkSignature(in.Signature); err != nil {
+		return ClaimedAgent{}, err
+	}
 	open, err := h.Flows.OpenClaimChallenge(ctx, c.Account.ID, address)
 	if errors.Is(err, workflows.ErrNoChallenge) {
 		return ClaimedAgent{}, noClaim()

@@ -71,6 +71,9 @@ func (h *house) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (
 	if err != nil {
 		return Welcome{}, err
 	}
+	if err := checkSignature(in.Signature); err != nil {
+		return Welcome{}, err
+	}
 	switch c.Key.Door {
 	case account.DoorPublic:
 	case account.DoorWallet:

@@ -87,10 +87,11 @@ func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error 
 		return fault.New(fault.KeyInvalid, "")
 	case err != nil:
 		return recordAway(err)
-	case key.Status != account.Active:
-		return fault.New(fault.KeyInvalid, "")
 	}
 	c.Key = key
+	if key.Status != account.Active {
+		return c.withDoor(fault.New(fault.KeyInvalid, ""))
+	}
 	if c.Account.Status != account.Active {
 		return c.withDoor(fault.New(fault.AccountSuspended, ""))
 	}
@@ -134,6 +135,8 @@ func (c *Call) withDoor(f *fault.Error) *fault.Error {
 	switch f.Reason {
 	case fault.WrongKindOfKey:
 		next = map[string]string{"door": "adopt", "do": "Have an owner adopt this key, or manage keys from an account.", "where": "POST /agents/adopt"}
+	case fault.KeyInvalid:
+		next = map[string]string{"door": "new_key", "do": "Make a new key without sign-up.", "where": "POST /keys"}
 	case fault.AccountSuspended:
 		next["where"] = "/support/new?request_id=" + c.RequestID.String()
 	default: // the request itself: the same key may send it corrected

@@ -65,6 +65,16 @@ func addressOf(text string) (wallet.Address, error) {
 	return address, nil
 }
 
+// checkSignature refuses what cannot be a signature before any flow is asked.
+func checkSignature(text string) error {
+	_, err := wallet.DecodeSignature(text)
+	if err == nil {
+		return nil
+	}
+	refusal := fault.From(wallet.Refuse(fault.BindingRefused, err))
+	return refusal.With("field", "signature")
+}
+
 // doorAuthor is who goes through a door, as histories may hold it.
 func (c *Call) doorAuthor() activities.DoorAuthor {
 	by := c.author("")
