@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"reflect"
@@ -181,6 +182,7 @@ func (c *Config) checkShared(f *faults) {
 	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
 	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
 	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
+	f.check(!validBase(c.PublicURL) || guarded(c.PublicURL), "PUBLIC_URL", "must begin with https:// unless its host is this machine: session cookies and keys pass there")
 	f.check(bareAddress(c.Contact), "CONTACT", "must be an e-mail address: mails name it for questions")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkTraces(f)
@@ -226,6 +228,16 @@ func validBase(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
 		u.User == nil && u.RawQuery == "" && u.Fragment == ""
+}
+
+// guarded is whether what passes at the address is encrypted on its way, or never leaves the machine.
+func guarded(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "https" {
+		return err == nil
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || (err == nil && ip.IsLoopback())
 }
 
 func validAddress(a string) bool {

@@ -134,6 +134,8 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "PUBLIC_URL", "https://?canary", "http://"},
 		{Serve, "PUBLIC_URL", "https://user:canary@host", "http://"},
 		{Serve, "PUBLIC_URL", "https://host/?canary", "without a query"},
+		{Serve, "PUBLIC_URL", "http://canary.example.org", "this machine"},
+		{Serve, "PUBLIC_URL", "http://192.0.2.1:8080", "this machine"},
 		{Serve, "TRUSTED_PROXIES", "canary", "a whole number"},
 		{Serve, "TRUSTED_PROXIES", "-1", "between 0 and 10"},
 		{Serve, "TRUSTED_PROXIES", "11", "between 0 and 10"},
