@@ -212,3 +212,31 @@ func (b *bundle) number(t *testing.T, query string, args ...any) int {
 	}
 	return n
 }
+
+// hold locks a table against writers until release is called.
+func (b *bundle) hold(t *testing.T, table string) (release func()) {
+	t.Helper()
+	conn, err := pgx.Connect(b.ctx, b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	for _, statement := range []string{"BEGIN", "LOCK TABLE " + table + " IN EXCLUSIVE MODE"} {
+		if _, err := conn.Exec(b.ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		if _, err := conn.Exec(b.ctx, "COMMIT"); err != nil {
+			t.Errorf("release %s: %v", table, err)
+		}
+	}
+}
+
+// waiting returns when so many connections to the database wait for locks.
+func (b *bundle) waiting(t *testing.T, connections int) {
+	t.Helper()
+	testkit.Eventually(t, testTimeout, func() bool {
+		return b.number(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == connections
+	}, "transactions wait for locks")
+}
