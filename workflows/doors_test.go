@@ -213,7 +213,26 @@ func TestAProofCountsOnceAndNotWhenItsChallengeHasExpired(t *testing.T) {
 	proven.succeeded(t, "the newer challenge")
 }
 
-// A challenge that is over keeps its run for no one, save when a wallet's clock is a moment behind the flow's.
+// The run lives on, because the record is away and what was proven in time is still being done.
+func TestAProofAfterItsChallengeHasExpiredIsLate(t *testing.T) {
+	t.Parallel()
+	d := newDoor()
+	d.answer = func(n int) (bool, error) {
+		if n < 5 {
+			return false, temporal.NewApplicationError("the record is away", activities.ErrDoorFailed)
+		}
+		return true, nil
+	}
+	d.askAgent(0, 1, "scout")
+	inTime, _ := d.proveAgent(workflows.ChallengeTime-100*time.Millisecond, 1)
+	late, _ := d.proveAgent(workflows.ChallengeTime+500*time.Millisecond, 1)
+	if stage := d.claim(t); stage != workflows.StageDone || len(d.claims) != 5 {
+		t.Errorf("ended %s after %d attempts", stage, len(d.claims))
+	}
+	inTime.succeeded(t, "a proof in time")
+	late.refused(t, "a proof after its challenge", fault.BindingRefused)
+}
+
 func TestAChallengeWhoseTimeCannotBeIsRefused(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
