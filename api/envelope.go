@@ -52,12 +52,19 @@ func wholeSeconds(d time.Duration) int64 { return int64(max(1, (d+time.Second-1)
 
 // refuse answers a route other than the relay with the error envelope.
 func (s *server) refuse(c *gin.Context, f *fault.Error) {
-	id := c.Writer.Header().Get(requestIDHeader)
 	s.noteFault(c, f)
-	limitHeaders(c.Writer.Header(), f)
-	body := append(append([]byte(`{"error":`), errorObject(f, id)...), '}')
-	c.Data(f.HTTP(), jsonType, body)
+	WriteRefusal(c.Writer, f)
 	c.Abort()
+}
+
+// WriteRefusal answers with the error envelope. The request's id stands in the answer's headers already.
+func WriteRefusal(w http.ResponseWriter, f *fault.Error) {
+	h := w.Header()
+	limitHeaders(h, f)
+	h.Set("Content-Type", jsonType)
+	w.WriteHeader(f.HTTP())
+	// A client that went away is told nothing.
+	_, _ = w.Write(append(append([]byte(`{"error":`), errorObject(f, h.Get(requestIDHeader))...), '}'))
 }
 
 // noteFault counts a refusal of what never became a call, and writes what has a cause to the log: refusals are the client's business,

@@ -80,8 +80,20 @@ func (v *visit) event(l *capability.AuditLine, names map[string]string) event {
 // ownReasons are those that the service gives itself: they say nothing that the action does not.
 var ownReasons = map[string]bool{"created": true, "configured": true, "revoked": true, "settings": true}
 
-// actionWords makes a sentence's beginning out of an action's name: create_key is Create key.
+// changesWords are actions of the record, told as what happened.
+var changesWords = map[string]string{
+	"open_account": "Account opened", "join_account": "Account joined", "update_account": "Settings changed", "configure_account": "Services changed",
+	"create_key": "Key created", "configure_key": "Fences of a key changed", "revoke_key": "Key revoked", "bind_key": "Key bound to a wallet",
+	"bind_wallet": "Wallet bound", "adopt_key": "Key adopted", "claim_agent": "Agent claimed", "invite_member": "Member invited",
+	"revoke_invitation": "Invitation withdrawn", "change_member": "Role changed", "remove_member": "Member removed", "grant_pack": "Pack granted",
+	"suspend": "Account suspended", "resume": "Account resumed", "set_plan": "Plan changed", "set_enterprise": "Contract figures changed",
+}
+
+// actionWords says what an action did; one that has no words of its own by its name.
 func actionWords(action string) string {
+	if words, ok := changesWords[action]; ok {
+		return words
+	}
 	text := strings.NewReplacer("_", " ", ".", " ").Replace(action)
 	if text == "" {
 		return "Change"
@@ -115,7 +127,7 @@ func differences(before, after json.RawMessage) []difference {
 	slices.Sort(names)
 	var all []difference
 	for _, name := range names {
-		if was[name] != is[name] {
+		if was[name] != is[name] && name != "user" { // an id; the address stands beside it
 			all = append(all, difference{Name: fieldWords.Replace(name), Before: was[name], After: is[name]})
 		}
 	}

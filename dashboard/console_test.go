@@ -186,6 +186,19 @@ func TestMessagesOfChangesAreShownOnceAndCannotBeForged(t *testing.T) {
 	}
 }
 
+func TestFormsOfALongPageSayAtTheirPartThatTheyAreSaved(t *testing.T) {
+	t.Parallel()
+	b := personOf(t, newHouse())
+	if got := b.post("/settings/notifications", nil); got.header.Get("Location") != "/settings#notifications" {
+		t.Fatalf("it leads to %q", got.header.Get("Location"))
+	}
+	_, part, _ := strings.Cut(b.get("/settings").body, `<h2 id="notifications">`)
+	part, _, _ = strings.Cut(part, "</form>")
+	if !strings.Contains(part, "Notifications saved") {
+		t.Error("the form does not say that it is saved")
+	}
+}
+
 func TestDestructiveChangesAreConfirmedWithWhatStops(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -262,8 +275,12 @@ func TestOwnersAloneManagePeople(t *testing.T) {
 			t.Errorf("a member is offered %s", control)
 		}
 	}
-	if !strings.Contains(text, "/settings/members/u1/remove") {
-		t.Error("a member is not offered to leave")
+	if strings.Contains(text, "/settings/members/u1/remove") {
+		t.Error("the only owner is offered to leave")
+	}
+	h.members.Members[1].Role = roleOwner
+	if text := personOf(t, h).get("/settings").body; !strings.Contains(text, "/settings/members/u1/remove") {
+		t.Error("nobody is offered to leave")
 	}
 }
 
@@ -311,7 +328,7 @@ func TestBrowsersAreNamedAsFarAsTheyTell(t *testing.T) {
 func TestAuditNamesWhoWhatAndTheDifference(t *testing.T) {
 	t.Parallel()
 	text := personOf(t, newHouse()).get("/settings/audit").body
-	for _, want := range []string{"Configure key", "mira@studio-north.example", "in the console", "monthly cap", "500,000", "caps rpc", ">indexer</a>"} {
+	for _, want := range []string{"Fences of a key changed", "mira@studio-north.example", "in the console", "monthly cap", "500,000", "caps rpc", ">indexer</a>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log does not say %q", want)
 		}

@@ -19,14 +19,18 @@ const (
 )
 
 type flashed struct {
+	Part  string `json:"part,omitempty"` // of the page, by its id; empty for the whole page
 	Tone  tone   `json:"tone"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
 // leave keeps a message for the next page.
-func (v *visit) leave(t tone, title, text string) {
-	content, err := json.Marshal(flashed{t, title, text})
+func (v *visit) leave(t tone, title, text string) { v.leaveAt("", t, title, text) }
+
+// leaveAt keeps a message for a part of the next page.
+func (v *visit) leaveAt(part string, t tone, title, text string) {
+	content, err := json.Marshal(flashed{part, t, title, text})
 	if err != nil || len(content) > longestFlash {
 		return // it says less than nothing in pieces; the page itself shows what came of the change
 	}
@@ -34,18 +38,18 @@ func (v *visit) leave(t tone, title, text string) {
 }
 
 // taken gives the message that was left, once.
-func (v *visit) taken() (notice, bool) {
+func (v *visit) taken() (part string, left notice, ok bool) {
 	value := v.jar.get(v.r, flashCookie)
 	if value == "" {
-		return notice{}, false
+		return "", notice{}, false
 	}
 	v.jar.drop(v.w, flashCookie)
 	content, ok := openFlash(v.bearing, value)
 	var f flashed
 	if !ok || json.Unmarshal(content, &f) != nil {
-		return notice{}, false
+		return "", notice{}, false
 	}
-	return notice{Tone: f.Tone, Title: f.Title, Text: f.Text}, true
+	return f.Part, notice{Tone: f.Tone, Title: f.Title, Text: f.Text}, true
 }
 
 func sealFlash(bearing string, content []byte) string {

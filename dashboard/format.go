@@ -41,6 +41,15 @@ func (r reader) moment(t time.Time) moment {
 	}
 }
 
+// hour is moment for an instant that is known by its hour only.
+func (r reader) hour(t time.Time) moment {
+	m := r.moment(t)
+	if !t.IsZero() && r.now.Sub(t) < time.Hour {
+		m.Relative = "in the last hour"
+	}
+	return m
+}
+
 // day is the date of t in the reader's zone.
 func (r reader) day(t time.Time) string { return t.In(r.zone).Format(dayLayout) }
 

@@ -38,7 +38,10 @@ func TestInstantsAreToldRelativelyWithTheExactOneInTheReadersZone(t *testing.T) 
 	if got := r.moment(sampleNow).Machine; got != "2026-11-20T14:05:00Z" {
 		t.Errorf("for machines the instant is %q", got)
 	}
-	if !r.moment(time.Time{}).IsZero() {
+	if got := r.hour(sampleNow.Add(-5*time.Minute)).Relative + ", " + r.hour(sampleNow.Add(-65*time.Minute)).Relative; got != "in the last hour, 1 hour ago" {
+		t.Errorf("hours read %q", got)
+	}
+	if !r.moment(time.Time{}).IsZero() || !r.hour(time.Time{}).IsZero() {
 		t.Error("an instant that never was is told as one")
 	}
 }

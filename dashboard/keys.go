@@ -44,7 +44,7 @@ func (v *visit) keyRow(k *capability.KeyView) keyRow {
 		row.Status = status{bad, string(k.Status)}
 	}
 	if k.LastUsedAt != nil {
-		row.Used = v.reader.moment(*k.LastUsedAt)
+		row.Used = v.reader.hour(*k.LastUsedAt)
 	}
 	return row
 }
@@ -266,7 +266,7 @@ func (v *visit) confirmRevoke() error {
 		Action:   at + "/revoke", Button: "Revoke key", Keep: link{"Keep it", at},
 	}
 	if k.LastUsedAt != nil {
-		p.Stops = append(p.Stops, "It was last used "+v.reader.relative(*k.LastUsedAt)+": whatever uses it stops as well.")
+		p.Stops = append(p.Stops, "It was last used "+v.reader.hour(*k.LastUsedAt).Relative+": whatever uses it stops as well.")
 	}
 	p.Stops = append(p.Stops, "It cannot be restored. A new key takes its place.")
 	return v.show(http.StatusOK, p)

@@ -213,9 +213,19 @@ type settingsPage struct {
 	Wishes        checkGroup
 	WishOther     field
 	Owner         bool
+	Said          map[string]notice // what happened, by the part of the page
 }
 
-func (settingsPage) head() head {
+// say takes a message for one of the forms.
+func (p *settingsPage) say(part string, n notice) bool {
+	if part == "" {
+		return false
+	}
+	p.Said = map[string]notice{part: n}
+	return true
+}
+
+func (*settingsPage) head() head {
 	return head{Template: "settings", Title: "Settings", Section: sectionSettings, Scripts: []string{scriptForms}}
 }
 

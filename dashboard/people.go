@@ -17,10 +17,17 @@ const (
 func (v *visit) owner() bool { return v.session.Role == roleOwner }
 
 func (v *visit) describePeople(p *settingsPage, people *capability.MemberList) {
+	owners := 0
+	for i := range people.Members {
+		if people.Members[i].Role == roleOwner {
+			owners++
+		}
+	}
 	for i := range people.Members {
 		m := &people.Members[i]
-		row := memberRow{
-			ID: m.UserID, Email: m.Email, Role: m.Role, Since: v.reader.moment(m.JoinedAt), Self: m.Current, Removable: m.Current || v.owner(),
+		row := memberRow{ID: m.UserID, Email: m.Email, Role: m.Role, Since: v.reader.moment(m.JoinedAt), Self: m.Current, Removable: m.Current || v.owner()}
+		if m.Role == roleOwner && owners == 1 {
+			row.Removable = false // an account keeps an owner
 		}
 		if v.owner() && !m.Current {
 			row.Become = roleOwner
@@ -62,7 +69,7 @@ func (v *visit) invite() error {
 	if err != nil {
 		return err
 	}
-	v.leave(good, "Invitation sent", "To "+made.Email+", as "+made.Role+".")
+	v.leaveAt("people", good, "Invitation sent", "To "+made.Email+", as "+made.Role+".")
 	return v.moveOn(pathSettings + "#people")
 }
 
@@ -113,13 +120,13 @@ func (v *visit) confirmRemove() error {
 func (v *visit) removeMember() error {
 	user := v.r.PathValue("id")
 	if _, err := ask(v, v.Calls.RemoveMember, capability.RemoveMemberInput{UserID: user}); err != nil {
-		return v.refusedOn("#people", err)
+		return v.refusedOn("people", err)
 	}
 	if user == v.session.UserID {
 		v.jar.drop(v.w, sessionCookie)
 		return v.moveOn("/")
 	}
-	v.leave(good, "Member removed", "Their sessions of this account have ended.")
+	v.leaveAt("people", good, "Member removed", "Their sessions of this account have ended.")
 	return v.moveOn(pathSettings + "#people")
 }
 
@@ -129,17 +136,17 @@ func (v *visit) refusedOn(part string, err error) error {
 	if wrong == nil {
 		return err
 	}
-	v.leave(bad, "Nothing was changed", wrong[""])
-	return v.moveOn(pathSettings + part)
+	v.leaveAt(part, bad, "Nothing was changed", wrong[""])
+	return v.moveOn(pathSettings + "#" + part)
 }
 
 // changeRole makes a member an owner, or an owner a member.
 func (v *visit) changeRole() error {
 	role := v.r.PostForm.Get("role")
 	if _, err := ask(v, v.Calls.ChangeMember, capability.ChangeMemberInput{UserID: v.r.PathValue("id"), Role: role}); err != nil {
-		return v.refusedOn("#people", err)
+		return v.refusedOn("people", err)
 	}
-	v.leave(good, "Role changed", "")
+	v.leaveAt("people", good, "Role changed", "")
 	return v.moveOn(pathSettings + "#people")
 }
 
@@ -166,7 +173,7 @@ func (v *visit) withdraw() error {
 	if _, err := ask(v, v.Calls.RevokeInvitation, capability.InvitationInput{ID: v.r.PathValue("id")}); err != nil {
 		return err
 	}
-	v.leave(good, "Invitation withdrawn", "")
+	v.leaveAt("people", good, "Invitation withdrawn", "")
 	return v.moveOn(pathSettings + "#people")
 }
 
@@ -230,7 +237,7 @@ func (v *visit) endSession() error {
 	if _, err := ask(v, v.Calls.EndSession, capability.EndSessionInput{ID: v.r.PathValue("id")}); err != nil {
 		return err
 	}
-	v.leave(good, "Session ended", "")
+	v.leaveAt("sessions", good, "Session ended", "")
 	return v.moveOn(pathSettings + "#sessions")
 }
 

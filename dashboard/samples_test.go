@@ -160,9 +160,10 @@ func samples(name string) map[string]page {
 	}
 }
 
-func sampleSettings(name string) settingsPage {
+func sampleSettings(name string) *settingsPage {
 	r := sampleReader()
-	return settingsPage{
+	return &settingsPage{
+		Said:      map[string]notice{"people": {Tone: good, Title: "Invitation sent", Text: name}},
 		AccountID: "019a9f2e-1111-7000-8000-0000000000aa", Plan: "Free", Owner: true,
 		Notifications: []check{
 			{ID: "notify_usage_80", Name: "notify_usage_80", Value: "true", Label: "At 80 % of the allowance", Checked: true},

@@ -58,7 +58,7 @@ func (v *visit) settingsAgain(wrong mistakes, correct func(*settingsPage)) error
 
 // saved says that a form of the settings was saved, and shows its part of the page.
 func (v *visit) saved(what, part string) error {
-	v.leave(good, what+" saved", "")
+	v.leaveAt(part, good, what+" saved", "")
 	return v.moveOn(pathSettings + "#" + part)
 }
 

@@ -56,14 +56,22 @@ func (v *visit) show(status int, content page, notices ...notice) error {
 		v.bearing = value
 		v.jar.set(v.w, visitorCookie, value, 0)
 	}
-	if left, ok := v.taken(); ok {
-		notices = append([]notice{left}, notices...)
+	if part, left, ok := v.taken(); ok {
+		if inParts, has := content.(sayer); !has || !inParts.say(part, left) {
+			notices = append([]notice{left}, notices...)
+		}
 	}
 	if suspended, ok := v.suspension(); ok {
 		notices = append([]notice{suspended}, notices...)
 	}
 	f := frame{Theme: v.theme(), Token: forgeryToken(v.bearing), Path: v.back(), Person: v.person(), Notices: notices}
 	return v.templates.render(v.w, status, f, content)
+}
+
+// sayer is a long page that says what happened at the part that it happened to.
+type sayer interface {
+	// say takes a message for a part, and whether there is such a part.
+	say(part string, n notice) bool
 }
 
 // back is where the theme's form leads: to this page, when it can be asked for again.

@@ -4,7 +4,6 @@
 // API_KEY      a key of it whose plan allows what the tests send
 import { createHmac, pbkdf2Sync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import * as chains from 'viem/chains';
 
 for (const name of ['GATEWAY_URL', 'API_KEY']) {
@@ -25,15 +24,7 @@ export const evmChains = {
 
 export const artefact = JSON.parse(readFileSync(new URL('./contracts/Sample.json', import.meta.url), 'utf8'));
 
-export async function eventually(what, attempt, patienceMs = 60_000) {
-  const deadline = Date.now() + patienceMs;
-  for (;;) {
-    const value = await attempt();
-    if (value) return value;
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${patienceMs} ms`);
-    await pause(200);
-  }
-}
+export { eventually } from './wait.js';
 
 // A call as plain HTTP, for what no client shows.
 export async function post(chain, method, params, more = {}) {
