@@ -1,29 +1,54 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
 )
+
+const claimCodeField = "claim_code"
 
 func claimField(value string) field {
 	return field{
-		Name: "claim_code", Label: "Claim code", Required: true, Most: 80, Value: value, Hint: "cagc_…",
+		Name: claimCodeField, Label: "Claim code", Required: true, Most: 100, Value: value, Hint: "cagc_…",
 		Rule: "54 characters that begin with cagc_. It works once.",
 	}
 }
 
+// viaWords say how an agent came to the account.
+var viaWords = map[string]string{"wallet": "wallet signature"}
+
 // agents lists the fleet, and takes claim codes. A claim link brings the code along.
 func (v *visit) agents() error {
+	fleet, err := ask(v, v.Calls.ListAgents, capability.Nothing{})
+	if err != nil {
+		return err
+	}
 	list, err := ask(v, v.Calls.ListKeys, capability.ListKeysInput{})
 	if err != nil {
 		return err
 	}
-	p := agentsPage{Claim: claimField(v.r.URL.Query().Get("claim_code")), Owner: v.owner()}
+	query := v.r.URL.Query()
+	if query.Has(claimCodeField) {
+		v.hush() // the code is in the address
+	}
+	p := agentsPage{Claim: claimField(query.Get(claimCodeField)), Owner: v.owner()}
+	var notices []notice
+	for i := range fleet.Agents {
+		p.Agents = append(p.Agents, v.agentRow(&fleet.Agents[i]))
+	}
 	for i := range list.Keys {
-		if k := &list.Keys[i]; k.Door == account.DoorAdopted && k.Status == account.Active && k.Agent == "" {
-			p.Agents = append(p.Agents, v.adoptedRow(k))
+		k := &list.Keys[i]
+		if k.Door != account.DoorAdopted || k.Status != account.Active || k.Agent != "" {
+			continue
+		}
+		p.Agents = append(p.Agents, v.adoptedRow(k))
+		if k.ID == query.Get("adopted") {
+			notices = append(notices, notice{Tone: good, Title: "Key adopted", Text: k.Prefix + "… has this account's plan, packs and fences from now on."})
 		}
 	}
 	if len(p.Agents) == 0 {
@@ -32,7 +57,18 @@ func (v *visit) agents() error {
 			Command: &copyable{ID: "agent-key-command", What: "the command for an agent's key", Text: "curl -X POST " + v.PublicURL + "/keys"},
 		}
 	}
-	return v.show(http.StatusOK, p)
+	return v.show(http.StatusOK, p, notices...)
+}
+
+func (v *visit) agentRow(a *capability.AgentView) agentRow {
+	row := agentRow{
+		Name: a.Name, Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), Cap: capWords(a.MonthlyRequestCap),
+		Off: servicesOff(a.ServicesOff),
+	}
+	if a.KeyID != nil && a.KeyPrefix != nil {
+		row.KeyID, row.KeyPrefix = *a.KeyID, *a.KeyPrefix
+	}
+	return row
 }
 
 func (v *visit) adoptedRow(k *capability.KeyView) agentRow {
@@ -40,4 +76,24 @@ func (v *visit) adoptedRow(k *capability.KeyView) agentRow {
 		Name: keyTitle(k.Name, k.Prefix), Via: "claim code", Since: v.reader.moment(k.CreatedAt), KeyID: k.ID, KeyPrefix: k.Prefix,
 		Cap: capWords(k.MonthlyRequestCap), Off: servicesOff(k.ServicesOff),
 	}
+}
+
+// adopt takes a key over, and leads back to the agents with the result (interface document 2, section 4): the key's id in the address, or the
+// refusal as a message.
+func (v *visit) adopt() error {
+	adopted, err := ask(v, v.Calls.AdoptKey, capability.AdoptKeyInput{ClaimCode: v.r.PostForm.Get(claimCodeField)})
+	if err == nil {
+		return v.backToAgents(url.Values{"adopted": {adopted.KeyID}})
+	}
+	refused, ok := errors.AsType[*fault.Error](err)
+	if !ok || refused.HTTP() >= http.StatusInternalServerError || refused.Reason == fault.AccountSuspended {
+		return err
+	}
+	v.leave(bad, "Nothing was adopted", refused.Message)
+	return v.backToAgents(url.Values{"refused": {refused.Reason.String()}})
+}
+
+func (v *visit) backToAgents(result url.Values) error {
+	http.Redirect(v.w, v.r, pathAgents+"?"+result.Encode(), http.StatusFound)
+	return nil
 }

@@ -86,7 +86,7 @@ var changesWords = map[string]string{
 	"create_key": "Key created", "configure_key": "Fences of a key changed", "revoke_key": "Key revoked", "bind_key": "Key bound to a wallet",
 	"bind_wallet": "Wallet bound", "adopt_key": "Key adopted", "claim_agent": "Agent claimed", "invite_member": "Member invited",
 	"revoke_invitation": "Invitation withdrawn", "change_member": "Role changed", "remove_member": "Member removed", "grant_pack": "Pack granted",
-	"suspend": "Account suspended", "resume": "Account resumed", "set_plan": "Plan changed", "set_enterprise": "Contract figures changed",
+	"suspend_account": "Account suspended", "resume_account": "Account resumed", "set_cycle": "Cycle changed", "set_plan": "Plan changed", "set_enterprise": "Contract figures changed",
 }
 
 // actionWords says what an action did; one that has no words of its own by its name.

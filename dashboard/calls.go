@@ -41,6 +41,8 @@ type Calls struct {
 	ConfigureServices Call[capability.ConfigureServicesInput, capability.ConfiguredServices]
 	UpdateAccount     Call[capability.UpdateAccountInput, capability.AccountSettings]
 	ListAudit         Call[capability.ListAuditInput, capability.AuditLog]
+	ListAgents        Call[capability.Nothing, capability.AgentList]
+	AdoptKey          Call[capability.AdoptKeyInput, capability.AdoptedKey]
 }
 
 // CallsOf takes what the pages ask for out of the catalogue.
@@ -53,5 +55,6 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ShowInvitation: c.ShowInvitation.Invoke, AcceptInvitation: c.AcceptInvitation.Invoke, ChangeMember: c.ChangeMember.Invoke, RemoveMember: c.RemoveMember.Invoke,
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
 		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, ListAudit: c.ListAudit.Invoke,
+		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,
 	}
 }

@@ -19,6 +19,7 @@ const (
 	pathOverview = "/overview"
 	pathKeys     = "/keys"
 	pathAgents   = "/agents"
+	pathAdopt    = "/agents/adopt"
 	pathSettings = "/settings"
 )
 

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/chainaccess/gateway/fault"
 )
 
 // Options are what the pages work with. The package owns none of them.
@@ -25,6 +27,8 @@ type Options struct {
 	Calls     Calls
 	// Network is what limits of a visitor go by.
 	Network func(*http.Request) netip.Prefix
+	// Refuse answers programs with the error envelope.
+	Refuse func(http.ResponseWriter, *fault.Error)
 	// DevMail is where caught mails are read, on development gateways; empty elsewhere.
 	DevMail string
 }
@@ -98,6 +102,7 @@ func (p *Pages) routes() {
 	p.console("GET /keys/{id}/revoke", (*visit).confirmRevoke)
 	p.console("POST /keys/{id}/revoke", (*visit).revokeKey)
 	p.console("GET /agents", (*visit).agents)
+	p.console("POST "+pathAdopt, (*visit).adopt)
 
 	p.console("GET /settings", (*visit).settings)
 	p.console("POST /settings/notifications", (*visit).saveNotifications)
@@ -134,6 +139,10 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), p.headers)
 	if !p.Serves(r) {
 		p.serve(w, r, (*visit).notFound)
+		return
+	}
+	if r.Method == http.MethodPost && r.URL.Path == pathAdopt && sendsJSON(r) {
+		p.adoptByProgram(w, r)
 		return
 	}
 	p.mux.ServeHTTP(w, r)

@@ -28,6 +28,7 @@ type house struct {
 	settings capability.AccountSettings
 	members  capability.MemberList
 	sessions []capability.ListedSession
+	agents   []capability.AgentView
 	log      []capability.AuditLine
 	usage    capability.UsageByDay
 	// refusal answers every change.
@@ -37,10 +38,12 @@ type house struct {
 const (
 	keyOne    = "019a9f2e-1111-7000-8000-000000000001"
 	keyOld    = "019a9f2e-1111-7000-8000-000000000002"
+	keyTwo    = "019a9f2e-1111-7000-8000-000000000003"
 	plaintext = "cag_aHCrXoRO8jJkkpA0AmJRr2oWWKCKkKJlfPaMzyJtGR334ZJfk"
 )
 
 func newHouse() *house {
+	agentKey, agentPrefix := keyOne, "cag_aHCrXoRO"
 	allowance, limit := 1_000_000*plan.Unit, 500_000*plan.Unit
 	used, revoked := sampleNow.Add(-time.Hour), sampleNow.Add(-2*time.Hour)
 	h := &house{
@@ -68,6 +71,10 @@ func newHouse() *house {
 		sessions: []capability.ListedSession{
 			{ID: "s1", Current: true, UserAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", Network: "203.0.113.0/24", BeganAt: sampleNow, SeenAt: sampleNow},
 			{ID: "s2", UserAgent: "curl/8.0", BeganAt: sampleNow, SeenAt: sampleNow},
+		},
+		agents: []capability.AgentView{
+			{ID: "g1", Name: "trader-7", Address: "0x00000000219ab540356cBB839Cbe05303d7705Fa", ClaimedVia: "wallet", ClaimedAt: sampleNow.Add(-time.Hour), KeyID: &agentKey, KeyPrefix: &agentPrefix},
+			{ID: "g2", Name: "scout", Address: "0x00000000219ab540356cBB839Cbe05303d7705Fb", ClaimedVia: "wallet", ClaimedAt: sampleNow.Add(-time.Hour), ServicesOff: []account.Service{account.Data}},
 		},
 		log: []capability.AuditLine{{
 			At: sampleNow.Add(-time.Minute), Actor: "user u1", ActorEmail: "mira@studio-north.example", Origin: "console", Action: "configure_key", Reason: "configured", KeyID: keyOne,
@@ -158,7 +165,9 @@ func (h *house) calls() Calls {
 			func(in capability.ConfigureServicesInput) bool { return in == capability.ConfigureServicesInput{} }),
 		UpdateAccount: mixed(h, func() capability.AccountSettings { return h.settings },
 			func(in capability.UpdateAccountInput) bool { return in == capability.UpdateAccountInput{} }),
-		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
+		ListAgents: reads[capability.Nothing](func() capability.AgentList { return capability.AgentList{Agents: h.agents} }),
+		AdoptKey:   changes[capability.AdoptKeyInput](h, capability.AdoptedKey{KeyID: keyTwo, KeyPrefix: "cag_00aTz81b"}),
+		ListAudit:  reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
 	}
 }
 
