@@ -61,14 +61,10 @@ func (v *visit) agents() error {
 }
 
 func (v *visit) agentRow(a *capability.AgentView) agentRow {
-	row := agentRow{
-		Name: a.Name, Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), Cap: capWords(a.MonthlyRequestCap),
-		Off: servicesOff(a.ServicesOff),
+	return agentRow{
+		Name: a.Name, Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), KeyID: a.KeyID, KeyPrefix: a.KeyPrefix,
+		Cap: capWords(a.MonthlyRequestCap), Off: servicesOff(a.ServicesOff),
 	}
-	if a.KeyID != nil && a.KeyPrefix != nil {
-		row.KeyID, row.KeyPrefix = *a.KeyID, *a.KeyPrefix
-	}
-	return row
 }
 
 func (v *visit) adoptedRow(k *capability.KeyView) agentRow {
@@ -83,7 +79,7 @@ func (v *visit) adoptedRow(k *capability.KeyView) agentRow {
 func (v *visit) adopt() error {
 	adopted, err := ask(v, v.Calls.AdoptKey, capability.AdoptKeyInput{ClaimCode: v.r.PostForm.Get(claimCodeField)})
 	if err == nil {
-		return v.backToAgents(url.Values{"adopted": {adopted.KeyID}})
+		return v.backToAgents(url.Values{"adopted": {adopted.ID}})
 	}
 	refused, ok := errors.AsType[*fault.Error](err)
 	if !ok || refused.HTTP() >= http.StatusInternalServerError || refused.Reason == fault.AccountSuspended {

@@ -43,7 +43,6 @@ const (
 )
 
 func newHouse() *house {
-	agentKey, agentPrefix := keyOne, "cag_aHCrXoRO"
 	allowance, limit := 1_000_000*plan.Unit, 500_000*plan.Unit
 	used, revoked := sampleNow.Add(-time.Hour), sampleNow.Add(-2*time.Hour)
 	h := &house{
@@ -73,7 +72,7 @@ func newHouse() *house {
 			{ID: "s2", UserAgent: "curl/8.0", BeganAt: sampleNow, SeenAt: sampleNow},
 		},
 		agents: []capability.AgentView{
-			{ID: "g1", Name: "trader-7", Address: "0x00000000219ab540356cBB839Cbe05303d7705Fa", ClaimedVia: "wallet", ClaimedAt: sampleNow.Add(-time.Hour), KeyID: &agentKey, KeyPrefix: &agentPrefix},
+			{ID: "g1", Name: "trader-7", Address: "0x00000000219ab540356cBB839Cbe05303d7705Fa", ClaimedVia: "wallet", ClaimedAt: sampleNow.Add(-time.Hour), KeyID: keyOne, KeyPrefix: "cag_aHCrXoRO"},
 			{ID: "g2", Name: "scout", Address: "0x00000000219ab540356cBB839Cbe05303d7705Fb", ClaimedVia: "wallet", ClaimedAt: sampleNow.Add(-time.Hour), ServicesOff: []account.Service{account.Data}},
 		},
 		log: []capability.AuditLine{{
@@ -166,7 +165,7 @@ func (h *house) calls() Calls {
 		UpdateAccount: mixed(h, func() capability.AccountSettings { return h.settings },
 			func(in capability.UpdateAccountInput) bool { return in == capability.UpdateAccountInput{} }),
 		ListAgents: reads[capability.Nothing](func() capability.AgentList { return capability.AgentList{Agents: h.agents} }),
-		AdoptKey:   changes[capability.AdoptKeyInput](h, capability.AdoptedKey{KeyID: keyTwo, KeyPrefix: "cag_00aTz81b"}),
+		AdoptKey:   changes[capability.AdoptKeyInput](h, capability.AdoptedKey{ID: keyTwo, Prefix: "cag_00aTz81b"}),
 		ListAudit:  reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
 	}
 }

@@ -161,6 +161,17 @@ func (v *visit) keyPage(k *capability.KeyView) (keyPage, error) {
 		Key: v.keyRow(k), DoorMeaning: doorWords[k.Door][1], Cap: keyCapField(capText(k.MonthlyRequestCap), ""), Editable: k.Status == account.Active,
 		Services: serviceLines(fences.Services, around.Services),
 	}
+	if k.Agent != "" {
+		fleet, err := ask(v, v.Calls.ListAgents, capability.Nothing{})
+		if err != nil {
+			return keyPage{}, err
+		}
+		for i := range fleet.Agents {
+			if fleet.Agents[i].ID == k.Agent {
+				p.Key.Agent = fleet.Agents[i].Name
+			}
+		}
+	}
 	if k.RevokedAt != nil {
 		p.Revoked = v.reader.moment(*k.RevokedAt)
 	}

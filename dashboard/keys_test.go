@@ -88,6 +88,15 @@ func TestServicesThatTheAccountSwitchedOffAreNotAskedFor(t *testing.T) {
 	}
 }
 
+func TestKeyOfAnAgentNamesIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.keys[0].Agent = "g1"
+	if text := personOf(t, h).get("/keys/" + keyOne).body; !strings.Contains(text, "trader-7") {
+		t.Error("the page does not name the agent")
+	}
+}
+
 func TestRevokedKeysAreShownAndNotChanged(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

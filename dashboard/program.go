@@ -17,7 +17,7 @@ import (
 func (p *Pages) adoptByProgram(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
 	v := &visit{Pages: p, w: w, r: r, bearing: p.jar.bearing(r)}
-	adopted, err := v.adoptJSON()
+	adopted, err := v.adoptJSON() //nolint:contextcheck // the visit has the request, and its context
 	if err != nil {
 		f := fault.From(err)
 		if f.Reason == fault.InternalFault {
@@ -26,7 +26,7 @@ func (p *Pages) adoptByProgram(w http.ResponseWriter, r *http.Request) {
 		p.Refuse(w, f)
 		return
 	}
-	_ = v.backToAgents(url.Values{"adopted": {adopted.KeyID}}) // never fails
+	_ = v.backToAgents(url.Values{"adopted": {adopted.ID}}) // never fails
 }
 
 func (v *visit) adoptJSON() (capability.AdoptedKey, error) {
