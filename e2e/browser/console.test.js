@@ -134,6 +134,39 @@ test('the console, from the first page to signing out', async (t) => {
     await look(who, 'keys');
   });
 
+  await t.test('the key of an agent is adopted by its claim code', async () => {
+    await open(who, '/agents');
+    assert.match(await textOf(who), /No agent yet/);
+    await look(who, 'agents-empty');
+    const welcome = await (await fetch(`${gateway}/keys`, { method: 'POST' })).json();
+    assert.equal((await call(welcome.key)).status, 200);
+    // The claim link of the agent; a code that is none comes back with a message.
+    await open(who, `/agents?claim_code=${welcome.doorways.adopt.claim_code.slice(0, -1)}x`);
+    await follow(who, 'Adopt key');
+    assert.match(await textOf(who), /Nothing was adopted/);
+    await look(who, 'agents-refused');
+    await open(who, `/agents?claim_code=${welcome.doorways.adopt.claim_code}`);
+    await follow(who, 'Adopt key');
+    assert.match(page.url(), /\/agents\?adopted=[0-9a-f-]{36}$/);
+    assert.match(await textOf(who), /Key adopted/);
+    assert.match(await textOf(who), new RegExp(welcome.key_prefix));
+    assert.equal((await call(welcome.key)).status, 200, 'it goes on working');
+    await look(who, 'agents');
+    // The same code again, by a program in the owner's session.
+    const cookie = (await who.context.cookies()).map((c) => `${c.name}=${c.value}`).join('; ');
+    const again = await fetch(`${gateway}/agents/adopt`, {
+      method: 'POST', redirect: 'manual', headers: { 'Content-Type': 'application/json', Cookie: cookie },
+      body: JSON.stringify({ claim_code: welcome.doorways.adopt.claim_code }),
+    });
+    assert.equal(again.status, 302);
+    const unknown = await fetch(`${gateway}/agents/adopt`, {
+      method: 'POST', redirect: 'manual', headers: { 'Content-Type': 'application/json', Cookie: cookie }, body: '{"claim_code":"cagc_x"}',
+    });
+    assert.equal(unknown.status, 422);
+    const { error } = await unknown.json();
+    assert.deepEqual([error.code, typeof error.data.request_id], [-32602, 'string']);
+  });
+
   await t.test('settings are changed one by one', async () => {
     await open(who, '/settings');
     await look(who, 'settings');
