@@ -14,7 +14,7 @@ const screenshots = "../.cache/screenshots"
 
 // TestPagesInABrowser goes through the console with Debian's Chromium: by mouse, by keyboard, without JavaScript. The scripts run one after
 // the other: a browser and a gateway keep a small machine busy.
-func TestPagesInABrowser(t *testing.T) {
+func TestPagesInABrowser(t *testing.T) { //nolint:tparallel,paralleltest // its parts run one after the other
 	t.Parallel()
 	install(t)
 	kept, err := filepath.Abs(screenshots)
@@ -30,7 +30,7 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Fatalf("no scripts: %v", err)
 	}
 	for _, script := range scripts {
-		t.Run(strings.TrimSuffix(filepath.Base(script), ".test.js"), func(t *testing.T) { //nolint:paralleltest,tparallel // one after the other
+		t.Run(strings.TrimSuffix(filepath.Base(script), ".test.js"), func(t *testing.T) { 
 			run(t, env, "node", "--test", script)
 		})
 	}
