@@ -14,7 +14,7 @@ const screenshots = "../.cache/screenshots"
 
 // TestPagesInABrowser goes through the console with Debian's Chromium: by mouse, by keyboard, without JavaScript. The scripts run one after
 // the other: a browser and a gateway keep a small machine busy.
-func TestPagesInABrowser(t *testing.T) { //nolint:tparallel,paralleltest // its parts run one after the other
+func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	install(t)
 	kept, err := filepath.Abs(screenshots)
@@ -29,8 +29,8 @@ func TestPagesInABrowser(t *testing.T) { //nolint:tparallel,paralleltest // its 
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	for _, script := range scripts {
-		t.Run(strings.TrimSuffix(filepath.Base(script), ".test.js"), func(t *testing.T) { 
+	for _, script := range scripts { //nolint:paralleltest // one after the other
+		t.Run(strings.TrimSuffix(filepath.Base(script), ".test.js"), func(t *testing.T) {
 			run(t, env, "node", "--test", script)
 		})
 	}
