@@ -5,7 +5,6 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -29,11 +28,7 @@ func TestPagesInABrowser(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	for _, script := range scripts { //nolint:paralleltest // one after the other
-		t.Run(strings.TrimSuffix(filepath.Base(script), ".test.js"), func(t *testing.T) {
-			run(t, env, "node", "--test", script)
-		})
-	}
+	run(t, env, "node", append([]string{"--test", "--test-concurrency=1"}, scripts...)...)
 	shots, err := filepath.Glob(filepath.Join(kept, "*-dark-390.png"))
 	if err != nil || len(shots) < len(scripts) {
 		t.Errorf("only %d pages were looked at: %v", len(shots), err)
