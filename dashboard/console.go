@@ -55,6 +55,9 @@ func (p *Pages) console(pattern string, f func(*visit) error) {
 			return err
 		}
 		v.session = &session
+		if v.r.Method == http.MethodPost && v.formOf != session.AccountID {
+			return &refusal{status: http.StatusConflict, heading: "This page is of another account", text: movedText}
+		}
 		v.reader = reader{now: v.Now(), zone: zoneOf(session.TimeZone)}
 		choice, err := ask(v, v.Calls.ListAccounts, capability.Nothing{})
 		if err != nil {

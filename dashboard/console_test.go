@@ -85,7 +85,7 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 	}
 	for _, path := range paths {
 		b := personOf(t, h)
-		for _, token := range []string{"", "x", forgeryToken("another session")} {
+		for _, token := range []string{"", "x", forgeryToken("another session", "a1")} {
 			if got := b.send(http.MethodPost, path, url.Values{tokenField: {token}}); got.status != http.StatusForbidden {
 				t.Errorf("%s with the token %q answers %d", path, token, got.status)
 			}
@@ -93,6 +93,29 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 	}
 	if h.changed() != 0 {
 		t.Errorf("something was changed: %v", h.changes)
+	}
+}
+
+// A page that was left open while the session moved to another account changes nothing there.
+func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	tried := 0
+	for _, path := range routesOf(personOf(t, h).pages, http.MethodPost) {
+		if part, _, _ := strings.Cut(path[1:], "/"); !slices.Contains([]string{"accounts", "keys", "agents", "settings"}, part) {
+			continue // of nobody's account
+		}
+		for _, account := range []string{"a2", ""} {
+			tried++
+			b := personOf(t, h)
+			got := b.send(http.MethodPost, path, url.Values{tokenField: {forgeryToken(b.cookies["__Host-"+sessionCookie], account)}})
+			if got.status != http.StatusConflict || !strings.Contains(got.body, "nothing was done") {
+				t.Errorf("%s with a form of account %q answers %d", path, account, got.status)
+			}
+		}
+	}
+	if tried < 20 || h.changed() != 0 {
+		t.Errorf("%d were tried, changed: %v", tried, h.changes)
 	}
 }
 

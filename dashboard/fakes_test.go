@@ -239,11 +239,11 @@ func (b *browser) get(path string) answer { b.t.Helper(); return b.send(http.Met
 // post sends a form with the token that a page of this browser would have.
 func (b *browser) post(path string, form url.Values) answer {
 	b.t.Helper()
-	bearing := b.cookies["__Host-"+sessionCookie]
+	bearing, account := b.cookies["__Host-"+sessionCookie], "a1"
 	if bearing == "" {
-		bearing = b.cookies["__Host-"+visitorCookie]
+		bearing, account = b.cookies["__Host-"+visitorCookie], ""
 	}
-	with := url.Values{tokenField: {forgeryToken(bearing)}}
+	with := url.Values{tokenField: {forgeryToken(bearing, account)}}
 	maps.Copy(with, form)
 	return b.send(http.MethodPost, path, with)
 }

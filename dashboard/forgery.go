@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // Every change by a browser is guarded three times against requests that another site forged: cookies are SameSite=Lax, the request's
-// Origin and Sec-Fetch-Site must be ours where the browser sends them, and the form carries a token that hangs on a cookie: the session's, or
-// before sign-in a random one.
+// Origin and Sec-Fetch-Site must be ours where the browser sends them, and the form carries a token that hangs on a cookie (the session's, or
+// before sign-in a random one) and on the account that the page was of: a page that was left open while the session moved to another account
+// changes nothing there.
 
 const (
 	// tokenField is the hidden field of every form.
@@ -24,14 +26,16 @@ const (
 
 const (
 	forgedText = "This form did not come from a page of this site, so nothing was done. Open the page here and send the form again."
+	movedText  = "It is of another account of yours than the one that you switched to since, so nothing was done. Switch back, or open the page here and send the form again."
 	staleText  = "Its forms belong to a session that is over, or the browser keeps no cookies, so nothing was done. Load the page again and send the form once more."
 )
 
-// forgeryToken is what forms carry: a digest of the cookie, so that reading a page does not give the cookie away.
-func forgeryToken(cookie string) string {
+// forgeryToken is what forms carry: the account that the page is of, empty for none, and a digest of it under the cookie, so that reading a page
+// does not give the cookie away.
+func forgeryToken(cookie, account string) string {
 	mac := hmac.New(sha256.New, []byte(cookie))
-	mac.Write([]byte(forgeryDomain))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	mac.Write([]byte(forgeryDomain + account))
+	return account + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // newVisitor makes the random value of a visitor's cookie.
@@ -51,21 +55,23 @@ func (j jar) bearing(r *http.Request) string {
 	return j.get(r, visitorCookie)
 }
 
-// checkChange refuses a request that changes something unless a page of this site sent it. It reads the form, bounded.
-func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) error {
+// checkChange refuses a request that changes something unless a page of this site sent it, and gives the account that the page was of. It
+// reads the form, bounded.
+func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account string, err error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return nil
+		return "", nil
 	}
 	if err := p.foreign.Check(r); err != nil {
-		return &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
+		return "", &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
-		return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
+		return "", &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
 	}
-	bearing := p.jar.bearing(r)
-	if bearing == "" || !hmac.Equal([]byte(r.PostForm.Get(tokenField)), []byte(forgeryToken(bearing))) {
-		return &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText}
+	bearing, token := p.jar.bearing(r), r.PostForm.Get(tokenField)
+	account, _, _ = strings.Cut(token, ".")
+	if bearing == "" || !hmac.Equal([]byte(token), []byte(forgeryToken(bearing, account))) {
+		return "", &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText}
 	}
-	return nil
+	return account, nil
 }

@@ -21,6 +21,8 @@ type visit struct {
 	r *http.Request
 	// bearing is the cookie that the tokens of this browser's forms hang on.
 	bearing string
+	// formOf is the account that the page was of whose form this request sends; empty for none.
+	formOf string
 	// Of whoever is signed in.
 	session  *capability.CurrentSession
 	accounts []capability.Membership // that they belong to
@@ -37,7 +39,8 @@ func (p *Pages) handle(pattern string, f func(*visit) error) {
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) error) {
 	w.Header().Set("Cache-Control", pageCaching)
 	v := &visit{Pages: p, w: w, r: r, bearing: p.jar.bearing(r)}
-	err := p.checkChange(w, r)
+	var err error
+	v.formOf, err = p.checkChange(w, r)
 	if err == nil {
 		err = f(v)
 	}
@@ -64,8 +67,16 @@ func (v *visit) show(status int, content page, notices ...notice) error {
 	if suspended, ok := v.suspension(); ok {
 		notices = append([]notice{suspended}, notices...)
 	}
-	f := frame{Theme: v.theme(), Token: forgeryToken(v.bearing), Path: v.back(), Person: v.person(), Notices: notices}
+	f := frame{Theme: v.theme(), Token: forgeryToken(v.bearing, v.account()), Path: v.back(), Person: v.person(), Notices: notices}
 	return v.templates.render(v.w, status, f, content)
+}
+
+// account is the one that this page is of; empty for none.
+func (v *visit) account() string {
+	if v.session == nil {
+		return ""
+	}
+	return v.session.AccountID
 }
 
 // sayer is a long page that says what happened at the part that it happened to.
