@@ -69,9 +69,17 @@ func (v *visit) agentRow(a *capability.AgentView) agentRow {
 
 func (v *visit) adoptedRow(k *capability.KeyView) agentRow {
 	return agentRow{
-		Name: keyTitle(k.Name, k.Prefix), Via: "claim code", Since: v.reader.moment(k.CreatedAt), KeyID: k.ID, KeyPrefix: k.Prefix,
+		Name: agentTitle(k.Name), Via: "claim code", Since: v.reader.moment(k.CreatedAt), KeyID: k.ID, KeyPrefix: k.Prefix,
 		Cap: capWords(k.MonthlyRequestCap), Off: servicesOff(k.ServicesOff),
 	}
+}
+
+// agentTitle is what the agent of an adopted key is called: keys that programs make have no name.
+func agentTitle(name string) string {
+	if name == "" {
+		return "Unnamed"
+	}
+	return name
 }
 
 // adopt takes a key over, and leads back to the agents with the result (interface document 2, section 4): the key's id in the address, or the

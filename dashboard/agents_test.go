@@ -32,6 +32,9 @@ func TestAdoptionLeadsBackToTheAgentsWithItsResult(t *testing.T) {
 	if text := b.get("/agents?adopted=" + keyTwo).body; !strings.Contains(text, "Key adopted") || !strings.Contains(text, "cag_00aTz81b…") {
 		t.Error("the page does not say what was adopted")
 	}
+	if text := b.get("/agents").body; strings.Contains(text, "Key adopted") {
+		t.Error("the page says so for ever")
+	}
 	h.refusal = fault.New(fault.NotYours, "No key has this claim code.")
 	got = b.post("/agents/adopt", url.Values{"claim_code": {claimCode}})
 	if got.status != http.StatusFound || got.header.Get("Location") != "/agents?refused=not_found" {

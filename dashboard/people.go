@@ -13,6 +13,8 @@ const (
 	roleMember = "member"
 )
 
+var roleWords = map[string]string{roleOwner: "an owner", roleMember: "a member"}
+
 // owner says whether whoever is signed in owns the account.
 func (v *visit) owner() bool { return v.session.Role == roleOwner }
 
@@ -69,7 +71,7 @@ func (v *visit) invite() error {
 	if err != nil {
 		return err
 	}
-	v.leaveAt("people", good, "Invitation sent", "To "+made.Email+", as "+made.Role+".")
+	v.leaveAt("people", good, "Invitation sent", "To "+made.Email+", as "+roleWords[made.Role]+".")
 	return v.moveOn(pathSettings + "#people")
 }
 

@@ -162,7 +162,7 @@ func (v *visit) showInvitation() error {
 	}
 	return v.show(http.StatusOK, linkPage{
 		Heading: "Join " + accountTitle(shown.AccountName, "an account"), Action: "/invitations/accept", Token: token, Button: "Join as " + shown.Email,
-		Text: shown.InvitedBy + " invites you to work with this account as " + shown.Role + ". Joining signs you in here as " + shown.Email + ".",
+		Text: shown.InvitedBy + " invites you to work with this account as " + roleWords[shown.Role] + ". Joining signs you in here as " + shown.Email + ".",
 	})
 }
 
