@@ -185,7 +185,7 @@ func (h *house) showInvitation() *Op[InvitationLinkInput, Invitation] {
 func (h *house) acceptInvitation() *Op[InvitationLinkInput, Entered] {
 	return define(h, Meta{
 		Name: "accept_invitation", Title: "Accept an invitation", Access: Everybody, Fails: signInFails,
-		Description: "Signs in whoever was invited and makes them a member, in one step, once. A repeat is refused.",
+		Description: "Makes whoever was invited a member, once, and signs in somebody new with it. Who has signed in before does so first. A repeat is refused.",
 	}, func(ctx context.Context, c *Call, in InvitationLinkInput) (Entered, error) {
 		return entered(h.People.AcceptInvitation(ctx, in.Token, c.visitor()))
 	})

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -166,10 +167,14 @@ func (v *visit) showInvitation() error {
 	})
 }
 
-// acceptInvitation makes whoever has the link a member, and signs them in.
+// acceptInvitation makes whoever is invited a member, and signs in who is new. Who is known signs in first, and comes back.
 func (v *visit) acceptInvitation() error {
 	v.hush()
-	entered, err := ask(v, v.Calls.AcceptInvitation, capability.InvitationLinkInput{Token: v.r.PostForm.Get("token")})
+	token := v.r.PostForm.Get("token")
+	entered, err := ask(v, v.Calls.AcceptInvitation, capability.InvitationLinkInput{Token: token})
+	if refusedFor(err, fault.KeyInvalid) {
+		return v.moveOn(pathSignIn + "?next=" + url.QueryEscape("/invitations/accept?token="+url.QueryEscape(token)))
+	}
 	if err != nil {
 		return v.overLink(err)
 	}

@@ -2,6 +2,7 @@ package people
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 
@@ -92,14 +93,22 @@ func (p *People) ShowInvitation(ctx context.Context, token string, v Visitor) (s
 	return invitation, told(err, invitationOver())
 }
 
-// AcceptInvitation signs in whoever was invited and makes them a member, in one step, once: holding the link is reading the address's mails.
+// AcceptInvitation makes whoever was invited a member, once. Somebody new is signed in with it: holding the link is reading the address's mails. A
+// user who is known accepts with a session of their own, because the link lives for days and must not open their other accounts: fault.KeyInvalid.
 func (p *People) AcceptInvitation(ctx context.Context, token string, v Visitor) (Entered, error) {
 	link, err := p.invitation(ctx, token, &v)
 	if err != nil {
 		return Entered{}, err
 	}
+	var as account.UserID
+	if session, err := p.FindSession(ctx, v.Session); err == nil {
+		as = session.User
+	}
 	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
-		arrival, err := p.o.Store.AcceptInvitation(ctx, link.Digest(p.o.Hasher), b, p.o.Now(), p.tell)
+		arrival, err := p.o.Store.AcceptInvitation(ctx, link.Digest(p.o.Hasher), as, b, p.o.Now(), p.tell)
+		if errors.Is(err, store.ErrSignInFirst) {
+			return arrival, fault.New(fault.KeyInvalid, "This invitation is for somebody who has an account here. Sign in with the invited address, then open the link again.")
+		}
 		return arrival, told(err, invitationOver())
 	})
 }

@@ -81,6 +81,34 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 	}
 }
 
+// A link that is handed on, or kept somewhere, opens nothing that a user has already.
+func TestAnInvitationOpensNothingOfAUserWhoIsKnown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, ann := b.signIn(t, "ann@buyer.example")
+	_, bob := b.signIn(t, "bob@buyer.example")
+	stranger, _ := b.signIn(t, "eve@buyer.example")
+	_, token := b.invite(t, &ann, "bob@buyer.example", store.RoleMember)
+	as := home
+	as.Session = stranger.Session.Reveal()
+	for _, v := range []people.Visitor{home, as} {
+		_, err := b.people.AcceptInvitation(b.ctx, token, v)
+		refused(t, err, fault.KeyInvalid)
+	}
+	if n := b.number(t, "SELECT count(*) FROM members WHERE account_id = $1", ann.Account.UUID); n != 1 {
+		t.Fatalf("%d members, want ann only", n)
+	}
+	known, _ := b.signIn(t, "bob@buyer.example")
+	as.Session = known.Session.Reveal()
+	entered, err := b.people.AcceptInvitation(b.ctx, token, as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if session := b.session(t, entered); session.User != bob.User || session.Account != ann.Account || session.Role != store.RoleMember {
+		t.Errorf("bob is %+v", session)
+	}
+}
+
 func TestInvitationsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

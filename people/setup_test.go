@@ -182,6 +182,12 @@ func (b *bundle) join(t *testing.T, owner *store.Session, address string, role s
 	t.Helper()
 	_, token := b.invite(t, owner, address, role)
 	entered, err := b.people.AcceptInvitation(b.ctx, token, home)
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason == fault.KeyInvalid {
+		known, _ := b.signIn(t, address)
+		as := home
+		as.Session = known.Session.Reveal()
+		entered, err = b.people.AcceptInvitation(b.ctx, token, as)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

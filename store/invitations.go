@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -128,10 +129,14 @@ func findInvitation(ctx context.Context, q *db.Queries, link account.Digest, at 
 	}, nil
 }
 
-// AcceptInvitation uses the invitation of a link, once: whoever holds the link reads the mails of its address, so it signs them in and makes
-// them a member in one step. ErrNotFound as of FindInvitation, ErrTooManyPeople when the account has as many members as it may have. Whoever
+// ErrSignInFirst says that an invitation is for somebody who has signed in before, and that it was not them who accepted it.
+var ErrSignInFirst = errors.New("store: the invited user must sign in first")
+
+// AcceptInvitation uses the invitation of a link, once. Whoever is new is made a user, signed in and made a member in one step. A link lives for
+// days and is handed on, so it opens nothing that a user has already: one who is known accepts as themselves, which as says (zero for nobody), or
+// it is ErrSignInFirst and nothing is used. ErrNotFound as of FindInvitation, ErrTooManyPeople when the account has as many members as it may have. Whoever
 // became a member meanwhile keeps their role.
-func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
+func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as account.UserID, b Browser, at time.Time, tell Telling) (Arrival, error) {
 	var arrived Arrival
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		of, err := findInvitation(ctx, q, link, at)
@@ -148,6 +153,9 @@ func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, b Bro
 		arrived = Arrival{Email: of.Email, Account: of.Account}
 		if err := arrive(ctx, q, &arrived, at); err != nil {
 			return err
+		}
+		if arrived.known && arrived.User != as {
+			return ErrSignInFirst
 		}
 		if err := joinInvited(ctx, q, &arrived, of, at); err != nil {
 			return err

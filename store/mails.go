@@ -30,8 +30,8 @@ type NewMail struct {
 	Recipient       []byte     // sealed
 	Payload         []byte     // sealed
 	Expires         time.Time  // it is not sent any more from then on
-	// Most is how many mails of the kind the recipient gets in 24 hours. What exceeds it is recorded as given up, and is no error, so that
-	// nothing else fails for it. Two transactions at once may exceed it by one.
+	// Most is how many mails of the kind the recipient gets in 24 hours, those that were given up not counted. What exceeds it is recorded
+	// as given up, and is no error, so that nothing else fails for it. Two transactions at once may exceed it by one.
 	Most int
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"testing"
 	"time"
 
@@ -118,4 +119,36 @@ func setupBeside(t *testing.T) (context.Context, *store.Store, *pgx.Conn) {
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return ctx, s, conn
+}
+
+// TestMailsThatNobodyGotDoNotCrowdARecipient ages what was queued by more than a day: what is left of the day was given up.
+func TestMailsThatNobodyGotDoNotCrowdARecipient(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	defer cancel()
+	url := testkit.Postgres(t)
+	s := must[*store.Store](t)(store.Open(ctx, url))
+	t.Cleanup(s.Close)
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	defer func() { _ = conn.Close(context.Background()) }()
+	const most = 3
+	queue := func(reason string) store.MailState {
+		m := newMail(reason)
+		m.RecipientDigest, m.Most = newMail("").RecipientDigest, most
+		if err := s.QueueMail(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+		return must[store.MailState](t)(s.FindMail(ctx, reason))
+	}
+	for i := range 2 * most {
+		if state := queue(fmt.Sprint(i)); (state.LastError == store.MailCrowded) != (i >= most) {
+			t.Errorf("mail %d of a day is %+v", i, state)
+		}
+	}
+	if _, err := conn.Exec(ctx, "UPDATE mails SET created_at = now() - interval '25 hours' WHERE failed_at IS NULL"); err != nil {
+		t.Fatal(err)
+	}
+	if state := queue("next"); !state.FailedAt.IsZero() {
+		t.Errorf("nothing was sent within a day, and yet the next mail is %+v", state)
+	}
 }

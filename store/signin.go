@@ -50,6 +50,8 @@ type Arrival struct {
 	ReturnTo   string // a local path, or empty
 	// Joined is how an invitation made them a member; nil when none did.
 	Joined *Joined
+
+	known bool // was a user before
 }
 
 // Joined is what an invitation led to.
@@ -167,10 +169,12 @@ func finish(ctx context.Context, q *db.Queries, id uuid.UUID, arrived *Arrival, 
 
 // arrive finds or makes the user and locks the row.
 func arrive(ctx context.Context, q *db.Queries, arrived *Arrival, at time.Time) error {
+	fresh := account.NewUserID()
 	user, err := q.UpsertUser(ctx, db.UpsertUserParams{
-		ID: account.NewUserID().UUID, Email: arrived.Email.Address(), EmailKey: arrived.Email.Key(), At: at,
+		ID: fresh.UUID, Email: arrived.Email.Address(), EmailKey: arrived.Email.Key(), At: at,
 	})
 	arrived.User = account.UserID{UUID: user}
+	arrived.known = arrived.User != fresh
 	return err
 }
 

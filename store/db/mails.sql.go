@@ -231,7 +231,8 @@ const insertMail = `-- name: InsertMail :execrows
 WITH crowd AS (
     SELECT count(*) >= $10::integer AS full
     FROM mails
-    WHERE recipient_digest = $5::bytea AND kind = $3::text AND created_at > now() - interval '1 day'
+    WHERE recipient_digest = $5::bytea AND kind = $3::text AND failed_at IS NULL
+        AND created_at > now() - interval '1 day'
 )
 INSERT INTO mails (id, reason, kind, account_id, recipient_digest, recipient, payload, expires_at, failed_at, last_error)
 SELECT
@@ -255,7 +256,8 @@ type InsertMailParams struct {
 	Most            int32
 }
 
-// One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day is recorded as given up.
+// One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day is recorded as given up. Those that were
+// given up do not count: nobody got them, and they would keep a recipient from mails for as long as somebody causes more.
 func (q *Queries) InsertMail(ctx context.Context, arg InsertMailParams) (int64, error) {
 	result, err := q.db.Exec(ctx, insertMail,
 		arg.ID,

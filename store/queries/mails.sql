@@ -1,9 +1,11 @@
 -- name: InsertMail :execrows
--- One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day is recorded as given up.
+-- One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day is recorded as given up. Those that were
+-- given up do not count: nobody got them, and they would keep a recipient from mails for as long as somebody causes more.
 WITH crowd AS (
     SELECT count(*) >= sqlc.arg(most)::integer AS full
     FROM mails
-    WHERE recipient_digest = sqlc.arg(recipient_digest)::bytea AND kind = sqlc.arg(kind)::text AND created_at > now() - interval '1 day'
+    WHERE recipient_digest = sqlc.arg(recipient_digest)::bytea AND kind = sqlc.arg(kind)::text AND failed_at IS NULL
+        AND created_at > now() - interval '1 day'
 )
 INSERT INTO mails (id, reason, kind, account_id, recipient_digest, recipient, payload, expires_at, failed_at, last_error)
 SELECT
