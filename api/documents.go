@@ -110,8 +110,19 @@ func describe(o Options, routes []plainRoute) *huma.OpenAPI {
 		plain[i] = r.Plain
 	}
 	return openapi.Build(openapi.Options{
-		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, PublicURL: o.PublicURL, Contact: o.Links.Contact,
+		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, Console: consoleRoutes(o), PublicURL: o.PublicURL,
+		Contact: o.Links.Contact,
 	})
+}
+
+// consoleRoutes are the console's paths that the interface names (interface document 2, section 4), where there is a console.
+func consoleRoutes(o Options) []openapi.Console {
+	const adopt = "/agents/adopt"
+	asked := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: adopt}}
+	if o.Pages == nil || !o.Pages.Serves(asked) {
+		return nil
+	}
+	return []openapi.Console{{Operation: o.Capabilities.AdoptKey, Path: adopt}}
 }
 
 func (d *documents) write(o Options, described *huma.OpenAPI) error {

@@ -136,6 +136,17 @@ func TestEveryRouteOfTheDocumentIsServed(t *testing.T) {
 	}
 }
 
+func TestTheConsolesAdoptionIsDescribedWhereThereIsAConsole(t *testing.T) {
+	t.Parallel()
+	alone, with := setup(t), setup(t, func(o *options) { o.pages = somePages{} })
+	if _, ok := alone.served().Paths["/agents/adopt"]; ok {
+		t.Error("it is described where nothing serves it")
+	}
+	if op := with.served().Paths["/agents/adopt"]["post"]; op.OperationID != "adopt_key" {
+		t.Errorf("it is described as %q", op.OperationID)
+	}
+}
+
 // Without scripts, /docs lists what there is.
 func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 	t.Parallel()

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// somePages serve GET /keys, GET /overview and POST /settings.
+// somePages serve GET /keys, GET /overview, POST /settings and POST /agents/adopt.
 type somePages struct{}
 
 func (somePages) Serves(r *http.Request) bool {
 	switch r.Method + " " + r.URL.Path {
-	case "GET /keys", "GET /overview", "POST /settings":
+	case "GET /keys", "GET /overview", "POST /settings", "POST /agents/adopt":
 		return true
 	}
 	return false

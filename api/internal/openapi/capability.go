@@ -40,6 +40,22 @@ func (d *document) capability(c capability.Capability) {
 	d.add(op)
 }
 
+// console describes a POST of the console. Programs send and are refused in JSON, like anywhere; forms are answered with pages.
+func (d *document) console(c Console) {
+	m, in := c.Operation.Meta(), c.Operation.Input()
+	op := &huma.Operation{
+		Method: http.MethodPost, Path: c.Path, OperationID: m.Name, Summary: m.Title,
+		Description: m.Description + " It takes JSON or a form, and leads to a page of the console with the result; a form is refused there too.",
+		Security:    security(m.Access), RequestBody: d.body(in, in.Properties),
+		Responses: map[string]*huma.Response{statusKey(http.StatusFound): success(http.StatusFound, nil)},
+	}
+	op.RequestBody.Content[formMedia] = op.RequestBody.Content[jsonMedia]
+	reasons := append(m.Refusals(), fault.HeadersTooLarge, fault.NotJSON, fault.BodyTooLarge)
+	slices.Sort(reasons)
+	d.refuses(op, slices.Compact(reasons), plainEnvelope)
+	d.add(op)
+}
+
 // security says which credentials an access takes.
 func security(a capability.Access) []map[string][]string {
 	key, session := map[string][]string{keyScheme: {}}, map[string][]string{sessionScheme: {}}

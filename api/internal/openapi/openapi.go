@@ -28,6 +28,7 @@ type Options struct {
 	Operations []capability.Capability
 	Schemas    huma.Registry // that inputs and outputs of the operations refer to
 	Plain      []Plain
+	Console    []Console
 	PublicURL  string // without a slash at its end
 	Contact    string // an e-mail address or a URL
 }
@@ -40,6 +41,12 @@ type Plain struct {
 	Title       string
 	Description string
 	Answers     map[int]Answer
+}
+
+// Console is a POST of the console that carries out a capability for whoever signed in, and leads on to a page with the result.
+type Console struct {
+	Operation capability.Capability
+	Path      string
 }
 
 // Answer is what a plain route answers with a status.
@@ -85,6 +92,9 @@ func Build(o Options) *huma.OpenAPI {
 		if op.Meta().Route.Path != "" {
 			d.capability(op)
 		}
+	}
+	for _, c := range o.Console {
+		d.console(c)
 	}
 	for _, p := range o.Plain {
 		d.plain(p)
@@ -192,7 +202,10 @@ func (d *document) schemaOf(t reflect.Type) *huma.Schema {
 	return s
 }
 
-const jsonMedia = "application/json"
+const (
+	jsonMedia = "application/json"
+	formMedia = "application/x-www-form-urlencoded"
+)
 
 // Operation is an operation of the document in short, for a list.
 type Operation struct {

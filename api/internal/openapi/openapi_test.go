@@ -33,6 +33,7 @@ func build(t *testing.T) (text []byte, tree map[string]any) {
 	catalogue := capability.New(capability.Options{PublicURL: publicURL})
 	text, err := json.Marshal(openapi.Build(openapi.Options{
 		Operations: catalogue.All(), Schemas: catalogue.Schemas(), PublicURL: publicURL, Contact: "contact@gateway.example",
+		Console: []openapi.Console{{Operation: catalogue.AdoptKey, Path: "/agents/adopt"}},
 		Plain: []openapi.Plain{{
 			Method: http.MethodGet, Path: "/healthz", Name: "health", Title: "Whether it lives", Description: "It answers.",
 			Answers: map[int]openapi.Answer{http.StatusOK: {Description: "It lives.", Media: "application/json", Type: reflect.TypeFor[greeting]()}},
@@ -216,6 +217,10 @@ func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	routed := 0
 	for _, c := range capability.New(capability.Options{PublicURL: publicURL}).All() {
 		m := c.Meta()
+		if m.Name == "adopt_key" { // the console's
+			m.Route = capability.Route{Method: http.MethodPost, Path: "/agents/adopt", Status: http.StatusFound}
+			m.Description, _ = all["POST /agents/adopt"]["description"].(string)
+		}
 		if m.Route.Path == "" {
 			if strings.Contains(string(text), `"operationId":"`+m.Name+`"`) {
 				t.Errorf("%s has no route and is described", m.Name)
@@ -246,6 +251,29 @@ func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 		if !declares(responses, r) {
 			t.Errorf("the relay does not declare %s", r)
 		}
+	}
+}
+
+// POST /agents/adopt takes JSON and forms from whoever signed in, and leads on (interface document 2, section 4).
+func TestAdoptionIsDescribedAsTheConsolesRedirect(t *testing.T) {
+	t.Parallel()
+	_, tree := build(t)
+	op := operations(t, tree)["POST /agents/adopt"]
+	text, err := json.Marshal(op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"application/x-www-form-urlencoded":{`, `"application/json":{`, `"302":{"description":"Found","headers":{"Location":`, `"security":[{"session":[]}]`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("it lacks %s: %s", want, text)
+		}
+	}
+	components, _ := tree["components"].(map[string]any)
+	schemes, _ := components["securitySchemes"].(map[string]any)
+	if schemes["session"] == nil || schemes["key"] == nil || schemes["payment"] == nil {
+		t.Errorf("security schemes are %v", schemes)
 	}
 }
 
