@@ -27,7 +27,7 @@ const (
 // Policies of the pages. Neither lets anything in from another host, no inline script or style, no eval. The viewer shows its icons from
 // data: addresses, and sends what its reader tries out to the gateway, whatever name that was opened under.
 const (
-	textPolicy   = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	textPolicy   = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' %s; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )

@@ -175,7 +175,7 @@ func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 		fmt.Sprintf("gets %d keys a UTC day", capability.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
 		fmt.Sprintf("takes up to %d blocks a call, `eth_feeHistory` up to %d", chain.MaxLogBlocks, chain.MaxFeeBlocks),
 		fmt.Sprintf("more than %d blocks below the head", chain.StateDepth), fmt.Sprintf("%d blocks below the head", chain.FinalDepth),
-		"version " + capability.TermsVersion, "contact@example.org", "5 a second",
+		"version " + capability.TermsVersion, "contact@example.org", "5 requests a second",
 	}
 	for _, tier := range plan.Tiers() {
 		want = append(want, fmt.Sprintf("`%s` %s", tier, plan.Units(tier.Multiplier())))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -57,6 +56,10 @@ func (d *document) relay() {
 		{Type: huma.TypeArray, MinItems: new(1), MaxItems: new(relay.MaxBatch), Items: &huma.Schema{Ref: schemasPrefix + "RpcResponse"}},
 	}})
 	ok.Description = "The upstream's answer with the request's id, or those of a batch in the order of its requests."
+	ok.Content[jsonMedia].Examples = map[string]*huma.Example{
+		"block":     {Summary: "The newest block's number", Value: answered(1, "0x10d56f")},
+		"two_calls": {Summary: "Two calls at once", Value: []any{answered(1, "0x1"), answered(2, "0x3b9aca00")}},
+	}
 	ok.Headers[cacheHit], ok.Headers[timing] = headerRef(cacheHit), headerRef(timing)
 	op.Responses[statusKey(http.StatusOK)] = ok
 	d.refuses(op, relayRefusals, rpcEnvelope)
@@ -151,15 +154,19 @@ func rpcSchemas() map[string]*huma.Schema {
 	}
 }
 
+func answered(id int, result string) map[string]any {
+	return map[string]any{"jsonrpc": "2.0", "id": id, "result": result}
+}
+
 func rpcExamples() map[string]*huma.Example {
 	call := func(id int, method string, params ...any) map[string]any {
-		return map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": slices.Concat([]any{}, params)}
+		return map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": append([]any{}, params...)}
 	}
 	return map[string]*huma.Example{
-		"head":   {Summary: "The newest block's number", Value: call(1, "eth_blockNumber")},
-		"slot":   {Summary: "The newest slot, on Solana", Value: call(1, "getSlot")},
-		"logs":   {Summary: "Logs of a range", Value: call(1, "eth_getLogs", map[string]any{"fromBlock": "0x10d4f0", "toBlock": "0x10d56f"})},
-		"batch":  {Summary: "Two calls at once", Value: []any{call(1, "eth_chainId"), call(2, "eth_gasPrice")}},
-		"submit": {Summary: "A signed transaction", Value: call(1, "eth_sendRawTransaction", "0x02f8…")},
+		"block":       {Summary: "The newest block's number", Value: call(1, "eth_blockNumber")},
+		"slot":        {Summary: "The newest slot, on Solana", Value: call(1, "getSlot")},
+		"logs":        {Summary: "Logs of a range", Value: call(1, "eth_getLogs", map[string]any{"fromBlock": "0x10d4f0", "toBlock": "0x10d56f"})},
+		"two_calls":   {Summary: "Two calls at once", Value: []any{call(1, "eth_chainId"), call(2, "eth_gasPrice")}},
+		"transaction": {Summary: "A signed transaction", Value: call(1, "eth_sendRawTransaction", "0x02f8…")},
 	}
 }

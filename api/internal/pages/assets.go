@@ -85,7 +85,7 @@ func newAsset(file string, content []byte) (*Asset, error) {
 		}
 		file = name
 	}
-	media := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}[path.Ext(file)]
+	media := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}[path.Ext(file)]
 	if media == "" {
 		return nil, fmt.Errorf("no content type is known for %q", path.Ext(file))
 	}

@@ -123,14 +123,14 @@ func tiers() []tier {
 
 // rate tells a rate window in words.
 func rate(w plan.RateWindow) string {
-	per := " in " + fmt.Sprint(int64(w.Per/time.Second)) + " seconds"
+	per := " requests in " + fmt.Sprint(int64(w.Per/time.Second)) + " seconds"
 	switch {
 	case w.Per == time.Second:
-		per = " a second"
+		per = " requests a second"
 	case w.Per == time.Minute:
-		per = " a minute"
+		per = " requests a minute"
 	case w.Per%time.Minute == 0:
-		per = " in " + fmt.Sprint(int64(w.Per/time.Minute)) + " minutes"
+		per = " requests in " + fmt.Sprint(int64(w.Per/time.Minute)) + " minutes"
 	}
 	return plan.Group(fmt.Sprint(w.Limit)) + per
 }

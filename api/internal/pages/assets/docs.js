@@ -4,8 +4,16 @@ const follow = () => document.documentElement.classList.toggle('dark-mode', dark
 follow();
 dark.addEventListener('change', follow);
 
+// The viewer's lists of choices have no names of their own, for screen readers to say.
+const viewer = document.getElementById('viewer');
+const nameOf = (select) => select.closest('tr[data-param-name]')?.dataset.paramName
+  ?? (select.id === 'servers' ? 'Server' : select.classList.contains('content-type') ? 'Media type' : 'Example');
+new MutationObserver(() => {
+  for (const select of viewer.querySelectorAll('select:not([aria-label])')) select.setAttribute('aria-label', nameOf(select));
+}).observe(viewer, { childList: true, subtree: true });
+
 window.SwaggerUIBundle({
-  url: document.getElementById('viewer').dataset.document,
+  url: viewer.dataset.document,
   dom_id: '#viewer',
   deepLinking: true,
   displayOperationId: true,
@@ -15,6 +23,7 @@ window.SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   filter: true,
   persistAuthorization: false, // a key stays in the page's memory and nowhere else
+  syntaxHighlight: { theme: 'monokai' },
   queryConfigEnabled: false, // an address cannot make it show another document
   validatorUrl: null, // no other host is asked
   onComplete: () => {
