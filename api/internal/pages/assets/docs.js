@@ -4,12 +4,13 @@ const follow = () => document.documentElement.classList.toggle('dark-mode', dark
 follow();
 dark.addEventListener('change', follow);
 
-// The viewer's lists of choices have no names of their own, for screen readers to say.
+// What the viewer lacks for keyboards and screen readers: names of its lists of choices, and examples that can be scrolled.
 const viewer = document.getElementById('viewer');
 const nameOf = (select) => select.closest('tr[data-param-name]')?.dataset.paramName
   ?? (select.id === 'servers' ? 'Server' : select.classList.contains('content-type') ? 'Media type' : 'Example');
 new MutationObserver(() => {
   for (const select of viewer.querySelectorAll('select:not([aria-label])')) select.setAttribute('aria-label', nameOf(select));
+  for (const block of viewer.querySelectorAll('pre:not([tabindex])')) block.tabIndex = 0;
 }).observe(viewer, { childList: true, subtree: true });
 
 window.SwaggerUIBundle({

@@ -1,0 +1,52 @@
+// What there is to read: the terms, and the interface in its viewer and without scripts.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, look, open, person, textOf } from './browser.js';
+
+let browser;
+before(async () => { browser = await launch(); });
+after(async () => { await browser.close(); });
+
+// The viewer's own markup: its headings skip a level, its rows have buttons in buttons, and parts of it are outside of its main part.
+const viewers = ['heading-order', 'nested-interactive', 'region'];
+
+test('the terms are a page like the others', async () => {
+  const who = await person(browser);
+  assert.equal((await open(who, '/terms')).status(), 200);
+  assert.match(await textOf(who), /Terms of use\s+Version \d{4}-\d\d-\d\d/);
+  await look(who, 'terms');
+});
+
+test('the interface is a list without scripts', async () => {
+  const who = await person(browser, { javaScript: false });
+  await open(who, '/docs');
+  const text = await textOf(who, '#index');
+  for (const route of ['POST /rpc/{chain}', 'POST /keys', 'POST /agents/adopt', 'GET /docs/methods']) assert.ok(text.includes(route), route);
+  await look(who, 'docs-list');
+});
+
+test('the viewer shows the interface, asks no other host, and lets a call be tried', async () => {
+  const who = await person(browser);
+  const { page } = who;
+  await open(who, '/docs');
+  await page.waitForSelector('#operations-Relay-rpc');
+  assert.equal(await page.$eval('#index', (e) => e.hidden), true);
+  await page.locator('#operations-Relay-rpc .opblock-summary-control').click();
+  await page.waitForSelector('#operations-Relay-rpc .responses-table');
+  await look(who, 'docs', { except: viewers });
+
+  await page.locator('#operations-Health-health .opblock-summary-control').click();
+  await page.locator('#operations-Health-health .try-out__btn').click();
+  await page.locator('#operations-Health-health .execute').click();
+  await page.waitForSelector('#operations-Health-health .live-responses-table');
+  assert.match(await textOf(who, '#operations-Health-health .live-responses-table'), /200[^]*"status": "ok"/);
+  assert.deepEqual(who.wrong, []);
+});
+
+test('an address cannot make the viewer show another document', async () => {
+  const who = await person(browser);
+  await open(who, `/docs?url=${encodeURIComponent('https://elsewhere.example/openapi.json')}`);
+  await who.page.waitForSelector('#operations-Relay-rpc');
+  assert.deepEqual(who.wrong, []);
+  assert.equal(await who.page.$eval('.swagger-ui .info a.link .url, .swagger-ui .info .url', (e) => e.innerText), '/openapi.json');
+});
