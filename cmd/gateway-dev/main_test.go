@@ -24,6 +24,7 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
 // programVariable makes this test binary be the program.
@@ -230,7 +231,7 @@ func (g *gateway) stop(t *testing.T, signal os.Signal) {
 	}
 }
 
-// post sends a body with a key and gives the answer.
+// post sends a body with a key and gives the answer, which must be one that /openapi.json declares.
 func post(t *testing.T, address, key, body string) (status int, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
@@ -239,7 +240,11 @@ func post(t *testing.T, address, key, body string) (status int, answer string) {
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	client, err := oascheck.Client(t.Context(), "http://"+req.URL.Host, "Refusal", func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

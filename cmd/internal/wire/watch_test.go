@@ -253,9 +253,9 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 			t.Errorf("%s is of the service %q", s.Name, s.Resource["service.name"])
 		}
 	}
-	// Four calls and their admissions, three attempts, and the making of the key.
-	if roles["api"] != 12 || roles["worker"] == 0 {
-		t.Errorf("got %v spans, want 12 of the API and some of the worker", roles)
+	// Four calls and their admissions, three attempts, the making of the key, and the reading of /openapi.json.
+	if roles["api"] != 13 || roles["worker"] == 0 {
+		t.Errorf("got %v spans, want 13 of the API and some of the worker", roles)
 	}
 	if headers := receiver.Headers(); len(headers) == 0 || headers[0].Get("Authorization") != canary {
 		t.Error("the receiver's credential did not come along")

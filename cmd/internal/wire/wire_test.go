@@ -21,6 +21,7 @@ import (
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 	"github.com/chainaccess/gateway/telemetry"
 )
 
@@ -98,6 +99,7 @@ type bench struct {
 	providers config.Upstreams
 	upstreams [2]*testkit.UpstreamServer
 	url       string
+	client    *http.Client // its answers must be those that /openapi.json declares; nil before the API is ready
 	log       *buffer
 	reloads   [2]chan config.Upstreams // of the worker and of the API
 	serve     *role
@@ -144,6 +146,10 @@ func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 		status, _ := b.ask(t, http.MethodGet, "/readyz", "", "")
 		return status == http.StatusOK
 	}, "the API is ready")
+	b.client, err = oascheck.Client(t.Context(), b.url, "Refusal", func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	return b
 }
 
@@ -157,7 +163,11 @@ func (b *bench) ask(t *testing.T, method, path, key, body string) (status int, a
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := b.client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return 0, err.Error()
 	}
