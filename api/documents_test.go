@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/workflows"
 )
 
 // read gets a page without a key, and checks what holds for all of them.
@@ -236,7 +237,7 @@ func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
 	page := g.read("/terms").body
 	for _, text := range []string{
 		"Version " + capability.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(), "without warranty",
-		"Kept for 30 days", fmt.Sprintf("valid for %d months", plan.PackMonths),
+		fmt.Sprintf("Kept for %d days", workflows.PartitionInput().KeepCallDays), fmt.Sprintf("valid for %d months", plan.PackMonths),
 	} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the terms lack %q", text)
