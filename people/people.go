@@ -111,24 +111,6 @@ func shortLine(text string, most int) string {
 	return text
 }
 
-const maxReturnTo = 1024
-
-// returnTo gives the local path to come back to after a sign-in, or "" for what is none: another host's address, however disguised (two
-// slashes, a backslash, control characters, which browsers drop), leads nowhere.
-func returnTo(path string) string {
-	bare, _, _ := strings.Cut(path, "?")
-	odd := func(r rune) bool {
-		return r <= ' ' || r == '\\' || r == '#' || r >= utf8.RuneSelf || r == unicode.MaxASCII
-	}
-	switch {
-	case len(path) > maxReturnTo, !strings.HasPrefix(path, "/"), strings.ContainsFunc(path, odd):
-		return ""
-	case strings.Contains(bare, "//"), strings.Contains(bare, "/."), strings.Contains(bare, "%"):
-		return ""
-	}
-	return path
-}
-
 // limit lets one through a limit by name, or refuses.
 func (p *People) limit(ctx context.Context, name string, w account.RateWindow, what string) error {
 	taken, err := p.o.Limiter.Limit(ctx, name, w)

@@ -40,7 +40,8 @@ type Shown struct {
 // Entered is somebody who signed in. Session is for the browser's cookie; the one that it brought is over.
 type Entered struct {
 	store.Arrival
-	Session account.SessionToken
+	Session  account.SessionToken
+	ReturnTo string // a local path, or empty
 }
 
 // StartSignIn sends a mail with a link and a code. It neither asks nor tells whether the address is known. A return path that is not a local
@@ -69,9 +70,14 @@ func (p *People) StartSignIn(ctx context.Context, address, back string, v Visito
 		return Started{}, fault.Internal(err)
 	}
 	now := p.o.Now()
+	id := store.SignInID{UUID: uuid.Must(uuid.NewV7())}
+	sealed, err := p.seal(id, returnTo(back))
+	if err != nil {
+		return Started{}, fault.Internal(err)
+	}
 	n := store.NewSignIn{
-		ID: store.SignInID{UUID: uuid.Must(uuid.NewV7())}, Email: email, Link: link.Digest(p.o.Hasher), Code: code.DigestFor(browser, p.o.Hasher),
-		Browser: browser.Digest(p.o.Hasher), ReturnTo: returnTo(back), Network: shownNetwork(v.Network), At: now, ExpiresAt: now.Add(SignInValid),
+		ID: id, Email: email, Link: link.Digest(p.o.Hasher), Code: code.DigestFor(browser, p.o.Hasher),
+		Browser: browser.Digest(p.o.Hasher), ReturnTo: sealed, Network: shownNetwork(v.Network), At: now, ExpiresAt: now.Add(SignInValid),
 	}
 	mail, err := p.o.Outbox.Prepare(outbox.Letter{
 		Reason: "sign_in/" + n.ID.String(), To: email.Address(), Expires: n.ExpiresAt, Mail: notify.SignIn{
@@ -165,7 +171,7 @@ func (p *People) enter(v Visitor, finish func(store.Browser) (store.Arrival, err
 	if err != nil {
 		return Entered{}, err
 	}
-	return Entered{arrival, session}, nil
+	return Entered{arrival, session, p.open(arrival.SignIn, arrival.ReturnTo)}, nil
 }
 
 // link limits and reads the token of a sign-in link.

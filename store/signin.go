@@ -28,7 +28,7 @@ type NewSignIn struct {
 	Link      account.Digest
 	Code      account.Digest
 	Browser   account.Digest
-	ReturnTo  string // a local path, or empty
+	ReturnTo  []byte // a local path, sealed; empty for none
 	Network   string // that asked; at most 64 bytes
 	At        time.Time
 	ExpiresAt time.Time
@@ -37,7 +37,6 @@ type NewSignIn struct {
 // OpenSignIn is a sign-in that can still be used.
 type OpenSignIn struct {
 	Email     account.Email
-	ReturnTo  string
 	ExpiresAt time.Time
 }
 
@@ -46,8 +45,9 @@ type Arrival struct {
 	User       account.UserID
 	Email      account.Email
 	Account    account.ID
-	NewAccount bool   // made for them, with them as its owner
-	ReturnTo   string // a local path, or empty
+	NewAccount bool     // made for them, with them as its owner
+	SignIn     SignInID // zero of one who came by an invitation
+	ReturnTo   []byte   // of the sign-in: a local path, sealed; empty for none
 	// Joined is how an invitation made them a member; nil when none did.
 	Joined *Joined
 
@@ -68,7 +68,7 @@ func (s *Store) StartSignIn(ctx context.Context, n NewSignIn, mails ...NewMail) 
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		err := q.InsertSignIn(ctx, db.InsertSignInParams{
 			ID: n.ID.UUID, Email: n.Email.Address(), EmailKey: n.Email.Key(), LinkDigest: n.Link[:], CodeDigest: n.Code[:],
-			BrowserDigest: n.Browser[:], ReturnTo: n.ReturnTo, Network: n.Network, CreatedAt: n.At, ExpiresAt: n.ExpiresAt,
+			BrowserDigest: n.Browser[:], ReturnTo: append([]byte{}, n.ReturnTo...), Network: n.Network, CreatedAt: n.At, ExpiresAt: n.ExpiresAt,
 		})
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Store) FindSignInByLink(ctx context.Context, link account.Digest, at ti
 	if err != nil {
 		return OpenSignIn{}, fmt.Errorf("find a sign-in by its link: %w", found(err))
 	}
-	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ReturnTo, row.ExpiresAt.UTC()}, nil
+	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ExpiresAt.UTC()}, nil
 }
 
 // FindSignInOfBrowser is FindSignInByLink for the browser that asked.
@@ -96,7 +96,7 @@ func (s *Store) FindSignInOfBrowser(ctx context.Context, browser account.Digest,
 	if err != nil {
 		return OpenSignIn{}, fmt.Errorf("find the sign-in of a browser: %w", found(err))
 	}
-	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ReturnTo, row.ExpiresAt.UTC()}, nil
+	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ExpiresAt.UTC()}, nil
 }
 
 // FinishByLink uses the sign-in of a link, once: it makes the user, an account when they have none, and a session. ErrNotFound when it was
@@ -109,7 +109,7 @@ func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser
 		if err != nil {
 			return found(err)
 		}
-		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), ReturnTo: row.ReturnTo}
+		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), SignIn: SignInID{row.ID}, ReturnTo: row.ReturnTo}
 		return finish(ctx, q, row.ID, &arrived, b, at, tell)
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, 
 			wrong = true // which is committed, so it is no error here
 			return q.CountWrongCode(ctx, row.ID)
 		}
-		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), ReturnTo: row.ReturnTo}
+		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), SignIn: SignInID{row.ID}, ReturnTo: row.ReturnTo}
 		return finish(ctx, q, row.ID, &arrived, b, at, tell)
 	})
 	if err == nil && wrong {

@@ -42,7 +42,7 @@ func (q *Queries) DeletePastSignIns(ctx context.Context, arg DeletePastSignInsPa
 }
 
 const getSignInByLink = `-- name: GetSignInByLink :one
-SELECT email, email_key, return_to, expires_at
+SELECT email, email_key, expires_at
 FROM sign_ins
 WHERE link_digest = $1 AND used_at IS NULL AND wrong_codes < 5 AND expires_at > $2::timestamptz
 `
@@ -55,24 +55,18 @@ type GetSignInByLinkParams struct {
 type GetSignInByLinkRow struct {
 	Email     string
 	EmailKey  string
-	ReturnTo  string
 	ExpiresAt time.Time
 }
 
 func (q *Queries) GetSignInByLink(ctx context.Context, arg GetSignInByLinkParams) (GetSignInByLinkRow, error) {
 	row := q.db.QueryRow(ctx, getSignInByLink, arg.LinkDigest, arg.At)
 	var i GetSignInByLinkRow
-	err := row.Scan(
-		&i.Email,
-		&i.EmailKey,
-		&i.ReturnTo,
-		&i.ExpiresAt,
-	)
+	err := row.Scan(&i.Email, &i.EmailKey, &i.ExpiresAt)
 	return i, err
 }
 
 const getSignInOfBrowser = `-- name: GetSignInOfBrowser :one
-SELECT email, email_key, return_to, expires_at
+SELECT email, email_key, expires_at
 FROM sign_ins
 WHERE browser_digest = $1 AND used_at IS NULL AND wrong_codes < 5 AND expires_at > $2::timestamptz
 `
@@ -85,19 +79,13 @@ type GetSignInOfBrowserParams struct {
 type GetSignInOfBrowserRow struct {
 	Email     string
 	EmailKey  string
-	ReturnTo  string
 	ExpiresAt time.Time
 }
 
 func (q *Queries) GetSignInOfBrowser(ctx context.Context, arg GetSignInOfBrowserParams) (GetSignInOfBrowserRow, error) {
 	row := q.db.QueryRow(ctx, getSignInOfBrowser, arg.BrowserDigest, arg.At)
 	var i GetSignInOfBrowserRow
-	err := row.Scan(
-		&i.Email,
-		&i.EmailKey,
-		&i.ReturnTo,
-		&i.ExpiresAt,
-	)
+	err := row.Scan(&i.Email, &i.EmailKey, &i.ExpiresAt)
 	return i, err
 }
 
@@ -113,7 +101,7 @@ type InsertSignInParams struct {
 	LinkDigest    []byte
 	CodeDigest    []byte
 	BrowserDigest []byte
-	ReturnTo      string
+	ReturnTo      []byte
 	Network       string
 	CreatedAt     time.Time
 	ExpiresAt     time.Time
@@ -151,7 +139,7 @@ type LockSignInByLinkRow struct {
 	ID       uuid.UUID
 	Email    string
 	EmailKey string
-	ReturnTo string
+	ReturnTo []byte
 }
 
 func (q *Queries) LockSignInByLink(ctx context.Context, arg LockSignInByLinkParams) (LockSignInByLinkRow, error) {
@@ -183,7 +171,7 @@ type LockSignInOfBrowserRow struct {
 	Email      string
 	EmailKey   string
 	CodeDigest []byte
-	ReturnTo   string
+	ReturnTo   []byte
 	WrongCodes int32
 }
 

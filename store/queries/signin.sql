@@ -3,12 +3,12 @@ INSERT INTO sign_ins (id, email, email_key, link_digest, code_digest, browser_di
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- name: GetSignInByLink :one
-SELECT email, email_key, return_to, expires_at
+SELECT email, email_key, expires_at
 FROM sign_ins
 WHERE link_digest = sqlc.arg(link_digest) AND used_at IS NULL AND wrong_codes < 5 AND expires_at > sqlc.arg(at)::timestamptz;
 
 -- name: GetSignInOfBrowser :one
-SELECT email, email_key, return_to, expires_at
+SELECT email, email_key, expires_at
 FROM sign_ins
 WHERE browser_digest = sqlc.arg(browser_digest) AND used_at IS NULL AND wrong_codes < 5 AND expires_at > sqlc.arg(at)::timestamptz;
 
