@@ -173,6 +173,11 @@ func (v *visit) acceptInvitation() error {
 	token := v.r.PostForm.Get("token")
 	entered, err := ask(v, v.Calls.AcceptInvitation, capability.InvitationLinkInput{Token: token})
 	if refusedFor(err, fault.KeyInvalid) {
+		if _, signedOut := ask(v, v.Calls.ShowSession, capability.Nothing{}); signedOut == nil {
+			return v.show(http.StatusConflict, errorPage{Heading: "This invitation is for another address", Public: true, Back: link{"Overview", pathOverview}, Notice: notice{
+				Tone: warn, Text: "You are signed in with another address than the invited one. Sign out, open the link again, and sign in with the invited address.",
+			}})
+		}
 		return v.moveOn(pathSignIn + "?next=" + url.QueryEscape("/invitations/accept?token="+url.QueryEscape(token)))
 	}
 	if err != nil {

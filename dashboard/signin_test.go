@@ -119,6 +119,22 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 	}
 }
 
+// Who is invited and known signs in first; who is signed in as somebody else is told so, and not sent around in a circle.
+func TestAnInvitationForSomebodyKnownAsksForTheRightPerson(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.refusal = fault.New(fault.KeyInvalid, "")
+	form := url.Values{"token": {"cagi_x"}}
+	nobody := visitorOf(t, h)
+	nobody.get("/sign-in") // takes the cookie that forms hang on
+	if got := nobody.post("/invitations/accept", form); got.status != http.StatusSeeOther || got.header.Get("Location") != "/sign-in?next=%2Finvitations%2Faccept%3Ftoken%3Dcagi_x" {
+		t.Errorf("nobody is answered %d, to %s", got.status, got.header.Get("Location"))
+	}
+	if got := personOf(t, h).post("/invitations/accept", form); got.status != http.StatusConflict || !strings.Contains(got.body, "Sign out, open the link again") {
+		t.Errorf("somebody else is answered %d", got.status)
+	}
+}
+
 func TestSignInLeadsToThisSiteOnly(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
