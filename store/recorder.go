@@ -111,11 +111,11 @@ func (r *Recorder) Close(ctx context.Context) error {
 	r.mu.Lock()
 	first := !r.closed
 	r.closed = true
+	before := r.dropped.Load() // before the last writing begins, or what it loses at once goes untold
 	r.mu.Unlock()
 	if first {
 		close(r.closing)
 	}
-	before := r.dropped.Load()
 	select {
 	case <-r.done:
 	case <-ctx.Done():
