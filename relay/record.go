@@ -24,8 +24,8 @@ const (
 func (reply *Reply) record(httpStatus int, written int64) {
 	c := &reply.call
 	rec := store.Call{
-		RequestID: c.envelope.RequestID, Index: c.index, StartedAt: c.started, Account: c.subject.Account, Key: c.subject.Key,
-		Service: service, Method: c.metered.Method, Class: c.metered.Class, Tier: c.metered.Tier, Outcome: meter.OutcomeOK,
+		RequestID: c.RequestID, Index: c.Index, StartedAt: c.started, Account: c.Subject.Account, Key: c.Subject.Key,
+		Service: service, Method: c.Metered.Method, Class: c.Metered.Class, Tier: c.Metered.Tier, Outcome: meter.OutcomeOK,
 		HTTPStatus: httpStatus, Duration: reply.relay.Now().Sub(c.started), RequestBytes: c.bytes, ResponseBytes: written,
 	}
 	if c.envelope.Chain != nil {
@@ -41,14 +41,14 @@ func (reply *Reply) record(httpStatus int, written int64) {
 		rec.Outcome = reply.Fault.Reason.String()
 	case telemetry.OK, telemetry.UpstreamError:
 	}
-	if c.charged {
-		rec.Units = c.metered.Units
+	if c.Charged {
+		rec.Units = c.Metered.Units
 	}
 	rec.Upstream, rec.Attempts = c.asked.Upstream, c.asked.Attempts
 	reply.relay.Recorder.Record(rec)
 	reply.count(&rec, outcome)
 	if outcome == telemetry.OK || outcome == telemetry.UpstreamError || outcome == telemetry.Hit {
-		reply.relay.Latencies.Observe(c.subject, &c.metered, rec.Duration)
+		reply.relay.Latencies.Observe(c.Subject, &c.Metered, rec.Duration)
 	}
 	reply.relay.log.write(&rec, reply.Fault, outcome)
 	if c.span != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chainaccess/gateway/admission"
 	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
@@ -46,6 +47,7 @@ type Options struct {
 // Relay is safe for concurrent use.
 type Relay struct {
 	Options
+	desk    admission.Desk
 	answers *answers
 	flights cache.Group[flightKey, landing]
 	log     callLog
@@ -54,7 +56,10 @@ type Relay struct {
 
 // New makes a relay.
 func New(o Options) *Relay {
-	return &Relay{Options: o, answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now), memory: newBatchMemory(o.BatchMemory)}
+	return &Relay{
+		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer},
+		answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now), memory: newBatchMemory(o.BatchMemory),
+	}
 }
 
 // Envelope is what the calls of one HTTP request share.
@@ -92,15 +97,11 @@ type Timing struct {
 
 // call is what a request has become on its way.
 type call struct {
+	admission.Call
+
 	envelope  *Envelope
-	index     int
 	started   time.Time
 	method    *chain.Method
-	metered   meter.Call
-	subject   *meter.Subject
-	receipt   meter.Receipt
-	supply    plan.Supply // of the plan in force, or of the packs that the call draws from
-	charged   bool
 	asked     upstream.Asked
 	bytes     int64
 	endFlight func() // of a streamed answer that others waited for, or might have; called when it is released
@@ -128,15 +129,15 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 	c := &reply.call
 	c.bytes = int64(len(req.Params))
 	if refusal := r.classify(c, req); refusal != nil {
-		reply.refused(r.refuse(ctx, c, refusal))
+		reply.refused(r.desk.Refuse(ctx, &c.Call, refusal))
 		return
 	}
 	look := r.answers.look(c.envelope.Chain, c.method, req.Params)
 	cached, hit := r.answers.get(ctx, c.envelope.Chain, c.method, &look)
 	if hit {
-		c.metered.Mode, c.metered.Units = meter.Hit, 0
+		c.Metered.Mode, c.Metered.Units = meter.Hit, 0
 	}
-	if refusal := r.admit(ctx, c); refusal != nil {
+	if refusal := r.desk.Admit(ctx, &c.Call); refusal != nil {
 		reply.refused(refusal)
 		return
 	}
@@ -150,16 +151,22 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 
 func (r *Relay) newReply(e *Envelope, index int, id []byte) *Reply {
 	reply := &Reply{ID: id, relay: r, call: call{
-		envelope: e, index: index, started: r.Now(), subject: e.Subject, metered: meter.Call{Service: service, Tier: string(e.Tier)},
+		Call: admission.Call{
+			RequestID: e.RequestID, Index: index, Route: route, Subject: e.Subject, Metered: meter.Call{Service: service, Tier: string(e.Tier)},
+		},
+		envelope: e, started: r.Now(),
 	}}
 	if e.Chain != nil {
-		reply.call.metered.Chain = string(e.Chain.ID)
+		reply.call.Metered.Chain = string(e.Chain.ID)
 	}
 	return reply
 }
 
-// service is the name under which relay calls are metered and switched.
-const service = "rpc"
+// service is the name under which relay calls are metered and switched, route where they are sent.
+const (
+	service = "rpc"
+	route   = "POST /rpc/{chain}"
+)
 
 // classify finds the method and decides what the call weighs, from the request and the head alone.
 func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
@@ -168,7 +175,7 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 	if !ok {
 		return on.Refuse(string(req.Method), r.Links)
 	}
-	c.method, c.metered.Method, c.metered.Class = method, method.Name, string(method.Class)
+	c.method, c.Metered.Method, c.Metered.Class = method, method.Name, string(method.Class)
 	head, known := on.CorroboratedHead()
 	if !known && (method.NeedsHead(req.Params) || headKind(method, req.Params) != upstream.NoHead) {
 		f := fault.New(fault.NoUpstream, "The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.", on.ID)
@@ -182,7 +189,7 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 		}
 		return refusal
 	}
-	c.metered.Class, c.metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
+	c.Metered.Class, c.Metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
 	return nil
 }
 
@@ -193,9 +200,9 @@ const retryNoHead = 5 * time.Second
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
 	ask := &upstream.Request{
-		Method: req.Method, Params: req.Params, Supply: c.supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
-		Head: look.head(c.method, req.Params), Needs: c.method.NeedsFor(chain.Class(c.metered.Class)),
-		Heavy: c.metered.Class == string(chain.Heavy),
+		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
+		Head: look.head(c.method, req.Params), Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)),
+		Heavy: c.Metered.Class == string(chain.Heavy),
 	}
 	asked := r.Now()
 	var answer *upstream.Answer
@@ -212,7 +219,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	faultpoint.Hit(faultpoint.SettleDue)
 	if failure != nil {
 		if c.method.Write || !errors.Is(client.Err(), context.Canceled) || errors.Is(context.Cause(client), ErrStopping) {
-			failure = r.refund(client, c, failure)
+			failure = r.desk.Refund(client, &c.Call, failure)
 		} else {
 			c.clientGone = true // nobody waits for the answer any more; what was asked for is charged
 		}
@@ -238,7 +245,7 @@ func (reply *Reply) refused(f *fault.Error) {
 	if reply.Timing.Gate == 0 {
 		reply.Timing.Gate = reply.relay.Now().Sub(reply.call.started)
 	}
-	reply.Fault, reply.Result, reply.Error, reply.Rest = withNextDoor(&reply.call, f), nil, nil, nil
+	reply.Fault, reply.Result, reply.Error, reply.Rest = admission.WithNextDoor(&reply.call.Call, f), nil, nil, nil
 }
 
 // Broken says that reading the answer's Rest ended early, with this error, while the client was there. The charge is given back, unless
@@ -255,7 +262,7 @@ func (reply *Reply) Broken(ctx context.Context, cause error) {
 }
 
 func (reply *Reply) broken(ctx context.Context, cause error) {
-	reply.Fault = reply.relay.refund(ctx, &reply.call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
+	reply.Fault = reply.relay.desk.Refund(ctx, &reply.call.Call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
 }
 
 // Left says that the client did not take the answer to its end: it went away, or did not read on. What was asked for is charged.

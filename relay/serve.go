@@ -39,6 +39,14 @@ func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []
 	return r.batch(ctx, e, items), true
 }
 
+// Refuse answers a request that could not even be split, after the meter has counted it.
+func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, own *fault.Error) *Reply {
+	reply := r.newReply(e, index, id)
+	reply.call.span = r.Tracer.Current(ctx)
+	reply.refused(r.desk.Refuse(ctx, &reply.call.Call, own))
+	return reply
+}
+
 // batch relays every item on its own, some at a time. Refusals carry the item's index.
 func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply {
 	r.Tracer.Current(ctx).SetInt("gateway.batch", len(items))
@@ -80,8 +88,8 @@ func (reply *Reply) contain(ctx context.Context) {
 		return
 	}
 	r := reply.relay
-	r.Logger.Error("panic", "request_id", reply.call.envelope.RequestID, "cause", cause, "stack", string(debug.Stack()))
-	reply.refused(r.refund(ctx, &reply.call, fault.New(fault.InternalFault, "")))
+	r.Logger.Error("panic", "request_id", reply.call.RequestID, "cause", cause, "stack", string(debug.Stack()))
+	reply.refused(r.desk.Refund(ctx, &reply.call.Call, fault.New(fault.InternalFault, "")))
 	reply.release()
 }
 
@@ -99,7 +107,7 @@ func (reply *Reply) take(ctx context.Context, n int) bool {
 			"again in a second; nothing was charged for it.")
 		f.RetryAfter = retryMemory
 	}
-	reply.refused(reply.relay.refund(ctx, &reply.call, f))
+	reply.refused(reply.relay.desk.Refund(ctx, &reply.call.Call, f))
 	reply.release()
 	return false
 }
@@ -135,7 +143,7 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 		case errors.Is(err, upstream.ErrTooLarge): // nothing of it went out
 			f := fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
 				"Ask for less in one call, and send several. Nothing was charged.", reply.relay.MaxAnswer)
-			reply.refused(reply.relay.refund(ctx, &reply.call, reply.relay.Links.On(f)))
+			reply.refused(reply.relay.desk.Refund(ctx, &reply.call.Call, reply.relay.Links.On(f)))
 			reply.release()
 			return
 		default: // it broke off, or would make the whole batch unreadable

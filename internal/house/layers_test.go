@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
-	flows   = []string{"fences", "audit", "flush", "outbox", "people", "relay", "toolbox", "statement", "activities", "workflows"}
+	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "migrations", "cmd/internal/wire"})
 )
@@ -58,7 +58,8 @@ var layers = []rule{
 	{"flush", join(words, []string{"meter", "store"})},
 	{"outbox", join(words, []string{"store", "notify"})},
 	{"people", join(words, []string{"store", "meter", "notify", "outbox"})},
-	{"relay", join(words, outside, []string{"fences"})},
+	{"admission", join(words, []string{"meter", "fences"})},
+	{"relay", join(words, outside, []string{"fences", "admission"})},
 	{"toolbox", join(words, []string{"upstream"})},
 	{"statement", join(words, []string{"store"})},
 	// Durable work.
@@ -95,6 +96,8 @@ var unreachable = []struct {
 	{"cmd/gateway", module + "/sandbox", "production links no stand-ins"},
 	{"cmd/gateway", module + "/internal/devstack", "production starts no servers"},
 	{"cmd/gateway", "github.com/ethereum/go-ethereum/node", "production runs no chain"},
+	{"admission", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"toolbox", "go.temporal.io", "answers do not wait for durable work"},
 	{"relay", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"meter", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"upstream", "go.temporal.io", "the hot path does not wait for durable work"},

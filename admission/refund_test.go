@@ -1,4 +1,4 @@
-package relay
+package admission
 
 import (
 	"bytes"
@@ -55,21 +55,21 @@ func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = m.Close() })
-			r := New(Options{Meter: m, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+			d := Desk{Meter: m, Logger: slog.New(slog.DiscardHandler)}
 			subject := meter.NewSubject(account.Identity{Account: account.NewID(), Key: account.NewKeyID()}, account.Digest{})
-			c := &call{
-				envelope: &Envelope{RequestID: uuid.Must(uuid.NewV7())}, subject: subject, charged: true,
-				metered: meter.Call{Units: plan.Unit, Chain: "eth_mainnet", Service: service, Method: "eth_call", Class: "standard", Tier: "balanced"},
-				receipt: meter.Receipt{Period: "2026-11-01", Sources: account.SourcePlan, Slot: "1763600000"},
+			c := &Call{
+				RequestID: uuid.Must(uuid.NewV7()), Subject: subject, Charged: true,
+				Metered: meter.Call{Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced"},
+				Receipt: meter.Receipt{Period: "2026-11-01", Sources: account.SourcePlan, Slot: "1763600000"},
 			}
 			lost.Store(row.hang)
 			begun := time.Now()
-			told := r.refund(ctx, c, fault.New(fault.UpstreamFailed, ""))
+			told := d.Refund(ctx, c, fault.New(fault.UpstreamFailed, ""))
 			if took := time.Since(begun); took > 2*refundAttempts*refundTimeout {
 				t.Errorf("it took %s", took)
 			}
-			if given := told.Message == fault.UpstreamFailed.Entry().Meaning; given != row.given || c.charged == row.given {
-				t.Errorf("told %q, charged %t", told.Message, c.charged)
+			if given := told.Message == fault.UpstreamFailed.Entry().Meaning; given != row.given || c.Charged == row.given {
+				t.Errorf("told %q, charged %t", told.Message, c.Charged)
 			}
 			buckets, _, err := m.SealedBuckets(ctx, account.Shard(subject.Account), true, 1)
 			if err != nil || (len(buckets) == 1) != row.given {

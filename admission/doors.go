@@ -1,4 +1,4 @@
-package relay
+package admission
 
 import (
 	"net/http"
@@ -17,9 +17,9 @@ const (
 	relayRoute  = "POST /rpc/{chain}"
 )
 
-// withNextDoor tells the holder of a door key what to do next, and where. The service's own failures are no doors.
-func withNextDoor(c *call, f *fault.Error) *fault.Error {
-	s := c.subject
+// WithNextDoor tells the holder of a door key what to do next, and where. The service's own failures are no doors.
+func WithNextDoor(c *Call, f *fault.Error) *fault.Error {
+	s := c.Subject
 	if s == nil || (s.Door != account.DoorPublic && s.Door != account.DoorWallet) || f.HTTP() >= http.StatusInternalServerError {
 		return f
 	}
@@ -27,7 +27,7 @@ func withNextDoor(c *call, f *fault.Error) *fault.Error {
 }
 
 // nextDoor names only what is there today: a wallet, an owner, waiting and until when, another key, and correcting the call.
-func nextDoor(c *call, f *fault.Error) map[string]string {
+func nextDoor(c *Call, f *fault.Error) map[string]string {
 	wait := "wait " + seconds(f.RetryAfter) + " s, "
 	switch f.Reason {
 	case fault.RateWindow:
@@ -47,20 +47,20 @@ func nextDoor(c *call, f *fault.Error) map[string]string {
 	case fault.KeyBudget:
 		return anotherKey("or " + wait + "until the month ends, when this key's own cap has " + limit(f) + " units again.")
 	case fault.ServiceCap:
-		return anotherKey("or " + wait + "until the month ends, when the cap on " + c.metered.Service + " has " + limit(f) + " units again.")
+		return anotherKey("or " + wait + "until the month ends, when the cap on " + c.Metered.Service + " has " + limit(f) + " units again.")
 	case fault.ServiceOff:
-		return anotherKey("or have " + c.metered.Service + " switched on at the path in data.enable.")
+		return anotherKey("or have " + c.Metered.Service + " switched on at the path in data.enable.")
 	case fault.KeyInvalid:
 		return map[string]string{"door": "new_key", "do": "Make a new key without sign-up.", "where": newKeyRoute}
 	case fault.AccountSuspended:
-		return sameKey(f.Reason.Entry().Steps[0], "/support/new?request_id="+c.envelope.RequestID.String())
+		return sameKey(f.Reason.Entry().Steps[0], "/support/new?request_id="+c.RequestID.String())
 	case fault.PlanLacksService:
 		return sameKey("Read balances with eth_getBalance and eth_call through the relay.", relayRoute)
 	case fault.MethodNotServed:
 		docs, _ := f.Data["docs"].(string)
 		return sameKey(f.Reason.Entry().Steps[0], docs)
 	default: // the request itself: the same key takes it once it is corrected
-		return sameKey(f.Reason.Entry().Steps[0], relayRoute)
+		return sameKey(f.Reason.Entry().Steps[0], c.Route)
 	}
 }
 
