@@ -37,12 +37,19 @@ func ginPath(path string) string {
 func (s *server) operation(op capability.Capability) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		c.Header("Cache-Control", "no-store")
-		out, refusal := op.Serve(c.Request.Context(), s.caller(c), func() (map[string]any, *fault.Error) { return arguments(c, op) })
+		answer, refusal := op.Serve(c.Request.Context(), s.caller(c), func() (map[string]any, *fault.Error) { return arguments(c, op) })
 		if refusal != nil {
 			s.refuse(c, refusal)
 			return
 		}
-		c.JSON(op.Meta().Route.Status, out)
+		if answer.Hit {
+			c.Writer.Header()["X-Service-Cache"] = hitValue
+		}
+		if answer.JSON != nil {
+			c.Data(op.Meta().Route.Status, jsonType, answer.JSON)
+			return
+		}
+		c.JSON(op.Meta().Route.Status, answer.Output)
 	}
 }
 

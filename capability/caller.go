@@ -27,6 +27,7 @@ type Caller struct {
 	Bearer    string       // an API key in plaintext
 	Session   string       // a session's secret
 	Browser   string       // what the caller's program calls itself
+	Visitor   bool         // somebody without a key on a public page: metered capabilities are limited by network instead
 }
 
 // Call is one use of a capability, once its caller is known. What is not known stays zero.
@@ -39,7 +40,11 @@ type Call struct {
 	secret  account.Key
 	house   *house
 	started time.Time
+	kept    time.Duration // how long the answer of a metered capability is kept
 }
+
+// keep has the answer kept for another time than the capability's own; 0 does not keep it.
+func (c *Call) keep(d time.Duration) { c.kept = d }
 
 // author signs changes in the audit log, and bounds them to the caller's account.
 func (c *Call) author(reason string) store.Author {

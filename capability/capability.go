@@ -1,6 +1,6 @@
 // Package capability owns what the service can do: one typed operation for each thing, defined once and reached through every door. It says who
-// may use it, what it takes and gives, and runs it: identify, limit, bind and check the input, run, record, in that order. It holds no rule of
-// metering (meter, fences) and none of transport (api, dashboard): a door brings a caller and raw arguments, and renders what comes back.
+// may use it, what it takes and gives, and runs it: identify, limit or meter, bind and check the input, run, record. It holds no rule of
+// metering (admission, meter, fences) and none of transport (api, dashboard): a door brings a caller and raw arguments, and renders what comes back.
 package capability
 
 import (
@@ -12,7 +12,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/admission"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
 )
 
 // Access says who may use a capability.
@@ -48,6 +52,10 @@ type Meta struct {
 	ReadsToo bool
 	// OfUser says that it changes nothing of the account, only where the user is signed in. Users of a suspended account may still.
 	OfUser bool
+	// Service makes it metered: what it costs in the service, and how long an answer is kept that run does not keep for another time; 0 keeps none.
+	Service account.Service
+	Units   plan.Units
+	TTL     time.Duration
 	// Fails are the reasons with which it refuses beside those that its access and its input bring along.
 	Fails []fault.Reason
 }
@@ -59,7 +67,22 @@ type Capability interface {
 	Input() *huma.Schema
 	Output() *huma.Schema
 	// Serve runs it with raw arguments, which are asked for once the caller is known.
-	Serve(ctx context.Context, caller *Caller, args Args) (any, *fault.Error)
+	Serve(ctx context.Context, caller *Caller, args Args) (Answer, *fault.Error)
+}
+
+// Answer is what a use gave: of a metered capability its JSON, of another its output.
+type Answer struct {
+	Output any
+	JSON   []byte
+	Hit    bool // it came from the cache and cost nothing
+}
+
+// MarshalJSON gives the answer as clients see it.
+func (a Answer) MarshalJSON() ([]byte, error) {
+	if a.JSON != nil {
+		return a.JSON, nil
+	}
+	return json.Marshal(a.Output)
 }
 
 // Args gives the arguments of a call by name, as JSON values.
@@ -71,6 +94,7 @@ type Op[In, Out any] struct {
 	house *house
 	in    *huma.Schema
 	out   *huma.Schema
+	toll  admission.Call // of a metered one, before its caller is known
 	run   func(context.Context, *Call, In) (Out, error)
 }
 
@@ -83,6 +107,12 @@ func define[In, Out any](h *house, meta Meta, run func(context.Context, *Call, I
 		panic(fmt.Sprintf("capability %q lacks a name of its own, a title or a description", meta.Name))
 	}
 	op := &Op[In, Out]{meta: meta, house: h, run: run}
+	if meta.Metered() {
+		op.toll = admission.Call{
+			Route:   meta.Route.Method + " " + meta.Route.Path,
+			Metered: meter.Call{Units: meta.Units, Service: string(meta.Service), Method: meta.Name, Class: classOf(meta.Service)},
+		}
+	}
 	op.in, op.out = h.schema(reflect.TypeFor[In]()), h.schema(reflect.TypeFor[Out]())
 	h.named[meta.Name] = true
 	h.all = append(h.all, op)
@@ -99,8 +129,8 @@ func (o *Op[In, Out]) Input() *huma.Schema { return o.in }
 func (o *Op[In, Out]) Output() *huma.Schema { return o.out }
 
 // Invoke runs it for a door that has the input typed. The input goes through the same checks as any other.
-func (o *Op[In, Out]) Invoke(ctx context.Context, caller *Caller, in In) (Out, *fault.Error) {
-	return o.serve(ctx, caller, func() (map[string]any, *fault.Error) {
+func (o *Op[In, Out]) Invoke(ctx context.Context, caller *Caller, in In) (out Out, refusal *fault.Error) {
+	args := func() (map[string]any, *fault.Error) {
 		text, err := json.Marshal(in)
 		if err != nil {
 			return nil, fault.Internal(fmt.Errorf("input of %s: %w", o.meta.Name, err))
@@ -110,12 +140,27 @@ func (o *Op[In, Out]) Invoke(ctx context.Context, caller *Caller, in In) (Out, *
 			return nil, fault.Internal(fmt.Errorf("input of %s: %w", o.meta.Name, err))
 		}
 		return args, nil
-	})
+	}
+	if !o.meta.Metered() {
+		return o.serve(ctx, caller, args)
+	}
+	answer, refusal := o.serveMetered(ctx, caller, args)
+	if refusal != nil {
+		return out, refusal
+	}
+	if err := json.Unmarshal(answer.JSON, &out); err != nil {
+		return out, fault.Internal(fmt.Errorf("answer of %s: %w", o.meta.Name, err))
+	}
+	return out, nil
 }
 
 // Serve is Invoke with raw arguments.
-func (o *Op[In, Out]) Serve(ctx context.Context, caller *Caller, args Args) (any, *fault.Error) {
-	return o.serve(ctx, caller, args)
+func (o *Op[In, Out]) Serve(ctx context.Context, caller *Caller, args Args) (Answer, *fault.Error) {
+	if o.meta.Metered() {
+		return o.serveMetered(ctx, caller, args)
+	}
+	out, refusal := o.serve(ctx, caller, args)
+	return Answer{Output: out}, refusal
 }
 
 func (o *Op[In, Out]) serve(ctx context.Context, caller *Caller, args Args) (out Out, refusal *fault.Error) {
@@ -126,12 +171,8 @@ func (o *Op[In, Out]) serve(ctx context.Context, caller *Caller, args Args) (out
 	if refusal = o.house.identify(ctx, call, &o.meta); refusal != nil {
 		return out, refusal
 	}
-	given, refusal := args()
+	in, refusal := o.input(args)
 	if refusal != nil {
-		return out, call.withDoor(refusal)
-	}
-	var in In
-	if refusal = o.house.bind(o.in, given, &in); refusal != nil {
 		return out, call.withDoor(refusal)
 	}
 	out, err := o.run(ctx, call, in)

@@ -9,13 +9,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/admission"
+	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/people"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -36,12 +38,25 @@ type Options struct {
 	Random    io.Reader // crypto/rand.Reader
 	Logger    *slog.Logger
 	Metrics   *telemetry.Operations // nil: nothing is counted
+	// What metered capabilities take besides.
+	Toolbox   Toolbox
+	Answers   *cache.Cache      // nil keeps none
+	Latencies *meter.Latencies  // nil counts none
+	Refunds   *telemetry.Calls  // nil: refunds are not counted
+	Tracer    *telemetry.Tracer // nil: nothing is traced
+}
+
+// Toolbox is what metered capabilities answer from.
+type Toolbox struct {
+	Node *node.Reader
 }
 
 // house is what all capabilities share.
 type house struct {
 	Options
 
+	desk     admission.Desk
+	flights  cache.Group[cache.Key, landed] // uses that share a run
 	registry huma.Registry
 	named    map[string]bool
 	all      []Capability
@@ -94,7 +109,10 @@ type Catalogue struct {
 
 // New makes the catalogue.
 func New(o Options) *Catalogue {
-	h := &house{Options: o, registry: newRegistry(), named: map[string]bool{}}
+	h := &house{
+		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
+		registry: newRegistry(), named: map[string]bool{},
+	}
 	c := &Catalogue{
 		GetKey:            h.getKey(),
 		CreateKey:         h.createKey(),
@@ -149,24 +167,3 @@ func (c *Catalogue) All() []Capability { return slices.Clone(c.house.all) }
 
 // Schemas are the types that inputs and outputs refer to, for a document that describes them.
 func (c *Catalogue) Schemas() huma.Registry { return c.house.registry }
-
-// record notes a call for support and statistics, without arguments, results or keys.
-func (h *house) record(c *Call, m *Meta, refusal *fault.Error) {
-	took := h.Now().Sub(c.started)
-	outcome := meter.OutcomeOK
-	status := m.Route.Status
-	if refusal != nil {
-		outcome, status = refusal.Reason.String(), refusal.HTTP()
-	}
-	h.Metrics.Done(m.Name, refusal, took)
-	if c.Account.ID.IsZero() {
-		return
-	}
-	h.Recorder.Record(store.Call{
-		RequestID: c.RequestID, StartedAt: c.started, Account: c.Account.ID, Key: c.Key.ID, Method: m.Name, Class: classManagement,
-		Outcome: outcome, HTTPStatus: status, Duration: took,
-	})
-}
-
-// classManagement is the class of calls that cost no units and are limited only.
-const classManagement = "management"

@@ -3,13 +3,18 @@ package capability
 import (
 	"slices"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
 )
 
 // Refusals lists every reason with which the capability may refuse, in the order of the table: those that its access and its input bring
 // along, and its own.
 func (m Meta) Refusals() []fault.Reason {
-	reasons := slices.Concat([]fault.Reason{fault.FieldRefused, fault.InternalFault}, m.Access.refusals(), m.Fails)
+	brought := m.Access.refusals()
+	if m.Metered() {
+		brought = m.fences()
+	}
+	reasons := slices.Concat([]fault.Reason{fault.FieldRefused, fault.InternalFault}, brought, m.Fails)
 	slices.Sort(reasons)
 	return slices.Compact(reasons)
 }
@@ -26,4 +31,19 @@ func (a Access) refusals() []fault.Reason {
 		return append(known, fault.WrongKindOfKey)
 	}
 	return known
+}
+
+// fences are the reasons with which a metered use is refused, whatever it is of (interface document 1, section 4).
+func (m *Meta) fences() []fault.Reason {
+	reasons := []fault.Reason{
+		fault.KeyInvalid, fault.AccountSuspended, fault.RateWindow, fault.ServiceOff, fault.KeyBudget, fault.ServiceCap, fault.DoorKeyDay,
+		fault.PlanQuota, fault.MeterUnreachable,
+	}
+	if m.Service == account.Data {
+		reasons = append(reasons, fault.PlanLacksService)
+	}
+	if m.TTL > 0 {
+		reasons = append(reasons, fault.UpstreamTimeout) // of a run that is shared
+	}
+	return reasons
 }

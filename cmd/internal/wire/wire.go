@@ -132,6 +132,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	//nolint:contextcheck // each request brings its own
 	operations, pages, err := newDoors(cfg, b, routes, capability.Options{
 		Fences: fence, Hasher: hasher, Recorder: recorder, Links: links, Flows: workflows.NewClient(temporal), Logger: log,
+		Answers: answers, Latencies: latencies, Tracer: tracer,
 	})
 	if err != nil {
 		return err

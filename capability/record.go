@@ -1,0 +1,101 @@
+package capability
+
+import (
+	"encoding/binary"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/telemetry"
+)
+
+// The classes of what is not relayed, in usage and in records. Management costs no units and is limited only.
+const (
+	classManagement = "management"
+	classToolbox    = "toolbox"
+	classData       = "data"
+)
+
+func classOf(s account.Service) string {
+	if s == account.Data {
+		return classData
+	}
+	return classToolbox
+}
+
+// A use whose client did not wait is recorded as on the relay.
+const (
+	outcomeClientGone = "client_gone"
+	statusClientGone  = 499
+)
+
+// record notes a call for support and statistics, without arguments, results or keys.
+func (h *house) record(c *Call, m *Meta, refusal *fault.Error) {
+	took := h.Now().Sub(c.started)
+	outcome := meter.OutcomeOK
+	status := m.Route.Status
+	if refusal != nil {
+		outcome, status = refusal.Reason.String(), refusal.HTTP()
+	}
+	h.Metrics.Done(m.Name, outcomeOf(refusal), 0, took)
+	if c.Account.ID.IsZero() {
+		return
+	}
+	h.Recorder.Record(store.Call{
+		RequestID: c.RequestID, StartedAt: c.started, Account: c.Account.ID, Key: c.Key.ID, Method: m.Name, Class: classManagement,
+		Outcome: outcome, HTTPStatus: status, Duration: took,
+	})
+}
+
+// recordUse is record for a metered use, answered with so many bytes.
+func (h *house) recordUse(u *use, m *Meta, refusal *fault.Error, written int) {
+	took := h.Now().Sub(u.started)
+	outcome, told, status := outcomeOf(refusal), meter.OutcomeOK, m.Route.Status
+	switch {
+	case u.clientGone:
+		outcome, told, status = telemetry.ClientGone, outcomeClientGone, statusClientGone
+	case refusal != nil:
+		told, status = refusal.Reason.String(), refusal.HTTP()
+	case u.hit:
+		outcome, told = telemetry.Hit, meter.OutcomeHit
+	}
+	call := &u.toll
+	units := call.Metered.Units
+	if !call.Charged {
+		units = 0
+	}
+	h.Metrics.Done(m.Name, outcome, units, took)
+	if refusal != nil && refusal.Cause != nil && !u.clientGone {
+		h.Logger.Warn("use failed", "request_id", u.RequestID, "capability", m.Name, "chain", call.Metered.Chain, "outcome", told, "cause", refusal.Cause)
+	}
+	if call.Subject == nil {
+		return
+	}
+	h.Recorder.Record(store.Call{
+		RequestID: u.RequestID, StartedAt: u.started, Account: call.Subject.Account, Key: call.Subject.Key, Chain: chain.ID(call.Metered.Chain),
+		Service: call.Metered.Service, Method: m.Name, Class: call.Metered.Class, Outcome: told, HTTPStatus: status, Units: units, Duration: took,
+		ResponseBytes: int64(written),
+	})
+	if refusal == nil {
+		h.Latencies.Observe(call.Subject, &call.Metered, took)
+	}
+}
+
+func outcomeOf(refusal *fault.Error) telemetry.Outcome {
+	if refusal == nil {
+		return telemetry.OK
+	}
+	return telemetry.OutcomeOf(refusal)
+}
+
+// appendChain writes what tells answers about a chain apart: its name, its id and its generation.
+func (h *house) appendChain(b []byte, id chain.ID) []byte {
+	b = append(b, id...)
+	if on, ok := h.Pool.Chain(id); ok && id != "" {
+		b = binary.BigEndian.AppendUint64(b, on.ChainID)
+		b = binary.BigEndian.AppendUint64(b, on.Generation())
+	}
+	return b
+}
