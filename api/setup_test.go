@@ -91,6 +91,7 @@ type options struct {
 	listener  net.Listener
 	cacheURL  string // of the cache's second tier; empty for none
 	pages     api.Pages
+	toolbox   func(*capability.Toolbox) // changes what metered capabilities answer from
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -120,8 +121,9 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.fences = fences.New(g.store, g.meter, g.hasher, o.now)
 	g.recorder = store.NewRecorder(g.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})
 	t.Cleanup(g.flushRecords)
+	answers := g.newCache(o)
 	calls := relay.New(relay.Options{
-		Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Cache: g.newCache(o), Links: links,
+		Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Cache: answers, Links: links,
 		Timeout: o.timeout, MaxAnswer: o.maxAnswer, BatchMemory: o.batches, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
 	})
 	g.relay = calls
@@ -129,6 +131,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.operations = capability.New(capability.Options{
 		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
 		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
+		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
 	})
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.operations,

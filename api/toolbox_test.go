@@ -1,0 +1,17 @@
+package api_test
+
+import (
+	"github.com/chainaccess/gateway/capability"
+	nodes "github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// newToolbox makes what metered capabilities answer from, as cmd/internal/wire does, over the chains of a test.
+func newToolbox(pool *upstream.Pool, o *options) capability.Toolbox {
+	reader := nodes.New(pool, links)
+	made := capability.Toolbox{Node: reader}
+	if o.toolbox != nil {
+		o.toolbox(&made)
+	}
+	return made
+}
