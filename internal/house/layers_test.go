@@ -52,6 +52,7 @@ var layers = []rule{
 	{"cache", words},
 	{"billing", words},
 	{"notify", words},
+	{"internal/egress", nil},
 	// Behaviour.
 	{"fences", join(words, outside)},
 	{"audit", join(words, []string{"store", "fences"})},
