@@ -79,7 +79,7 @@ func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 		return nil, serviceFailure(refusal)
 	}
 	defer answer.Release()
-	return whole(answer)
+	return whole(answer, mostOf(q))
 }
 
 // ChainID is the chain's EIP-155 id, which an operator may have overridden; false when there is no upstream for the chain.
@@ -116,7 +116,7 @@ func serviceFailure(f *fault.Error) *fault.Error {
 }
 
 // whole takes a whole answer out of what may stream.
-func whole(a *upstream.Answer) (json.RawMessage, error) {
+func whole(a *upstream.Answer, most int64) (json.RawMessage, error) {
 	if a.Error != nil {
 		e := &Error{}
 		if err := json.Unmarshal(a.Error, e); err != nil {
@@ -133,6 +133,9 @@ func whole(a *upstream.Answer) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fault.New(fault.UpstreamFailed, "").Wrap(err)
 		}
+	}
+	if int64(len(result)) > most { // what fits an upstream's peek is not held against it
+		return nil, fault.New(fault.UpstreamFailed, "").Wrap(upstream.ErrTooLarge)
 	}
 	return result, nil
 }

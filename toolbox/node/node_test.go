@@ -1,0 +1,113 @@
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// open gives a reader of Ethereum over a public upstream and a premium one, both healthy.
+func open(t *testing.T) (r *node.Reader, public, premium *testkit.UpstreamServer) {
+	t.Helper()
+	public, premium = testkit.Upstream(t), testkit.Upstream(t)
+	list := []config.Upstream{{Name: "public", URL: public.URL, Supply: "public"}, {Name: "premium", URL: premium.URL, Supply: "premium"}}
+	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		string(chain.EthMainnet): {ChainID: 1337, Upstreams: list},
+	}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	on, _ := pool.Chain(chain.EthMainnet)
+	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: 100, HeadKnown: true}
+	for _, u := range list {
+		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 100})
+	}
+	on.Apply(s)
+	return node.New(pool, chain.Links{}), public, premium
+}
+
+func TestAQueryIsAskedOfPublicSupplyUnlessItSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	r, public, premium := open(t)
+	result, err := r.Call(t.Context(), node.Query{Chain: chain.EthMainnet, Method: "eth_getBalance", Params: []any{"0xab", "latest"}})
+	if err != nil || string(result) != `"0x1"` {
+		t.Errorf("answered %s, %v", result, err)
+	}
+	if public.Count("eth_getBalance") != 1 || premium.Total() != 0 || string(public.Requests()[0].Params) != `["0xab","latest"]` {
+		t.Errorf("public got %+v, premium %d requests", public.Requests(), premium.Total())
+	}
+	public.Default(testkit.HTML(http.StatusBadGateway))
+	if _, err = r.Call(t.Context(), node.Query{Chain: chain.EthMainnet, Method: "eth_chainId", Supply: plan.Premium}); err != nil {
+		t.Errorf("premium supply: %v", err)
+	}
+	if id, ok := r.ChainID(chain.EthMainnet); !ok || id != 1337 {
+		t.Errorf("the chain's id is %d, %t", id, ok)
+	}
+}
+
+func TestErrorsOfNodesAndOfTheServiceAreToldApart(t *testing.T) {
+	t.Parallel()
+	r, public, _ := open(t)
+	ask := func(q node.Query) error {
+		q.Chain, q.Method = chain.EthMainnet, "eth_call"
+		_, err := r.Call(t.Context(), q)
+		return err
+	}
+	public.Default(testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"))
+	revert, ok := errors.AsType[*node.Error](ask(node.Query{}))
+	if !ok || revert.Code != 3 || string(revert.Data) != `"0x08c379a0"` {
+		t.Errorf("a revert is %+v", revert)
+	}
+	for name, row := range map[string]struct {
+		reply testkit.Reply
+		query node.Query
+	}{
+		"broken":                         {testkit.HTML(http.StatusBadGateway), node.Query{}},
+		"larger than was allowed":        {testkit.Result(strings.Repeat("a", 4096)), node.Query{MaxAnswer: 1024}},
+		"longer than is judged whole":    {testkit.Result(strings.Repeat("a", 600<<10)), node.Query{MaxAnswer: 300 << 10}},
+		"a range that we did not ask of": {testkit.Error(-32005, "query returned more than 10000 results"), node.Query{}},
+	} {
+		public.Default(row.reply)
+		if f, ok := errors.AsType[*fault.Error](ask(row.query)); !ok || f.HTTP() < 500 {
+			t.Errorf("%s: %v; want the service's own failure", name, f)
+		}
+	}
+	if _, err := r.Call(t.Context(), node.Query{Chain: chain.PolygonPoS, Method: "eth_call"}); !isReason(err, fault.NoUpstream) {
+		t.Errorf("a chain without upstreams: %v", err)
+	}
+}
+
+func TestALongAnswerIsWhole(t *testing.T) {
+	t.Parallel()
+	r, public, _ := open(t)
+	long := strings.Repeat("a", 700<<10)
+	public.Default(testkit.Result(long))
+	result, err := r.Call(t.Context(), node.Query{Chain: chain.EthMainnet, Method: "eth_getCode"})
+	var text string
+	if err != nil || json.Unmarshal(result, &text) != nil || text != long {
+		t.Errorf("%d bytes, %v", len(result), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Call(ctx, node.Query{Chain: chain.EthMainnet, Method: "eth_getCode"}); err == nil {
+		t.Error("it was answered to nobody")
+	}
+}
+
+func isReason(err error, reason fault.Reason) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Reason == reason
+}
