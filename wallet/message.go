@@ -24,9 +24,11 @@ type Message struct {
 	Resources      []string  // nil for none; an empty list has its heading
 }
 
+// Version is the only one of EIP-4361.
+const Version = "1"
+
 const (
 	asks       = " wants you to sign in with your Ethereum account:"
-	version    = "1"
 	resources  = "Resources:"
 	bullet     = "- "
 	minNonce   = 8
@@ -49,7 +51,7 @@ func (m *Message) String() string {
 	}
 	line := func(name, value string) { b.WriteString("\n" + name + value) }
 	line("URI: ", m.URI)
-	line("Version: ", version)
+	line("Version: ", Version)
 	line("Chain ID: ", strconv.FormatUint(m.ChainID, 10))
 	line("Nonce: ", m.Nonce)
 	line("Issued At: ", m.IssuedAt.text)

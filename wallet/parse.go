@@ -16,7 +16,7 @@ func Parse(text string) (*Message, error) {
 	p.header(m)
 	p.statement(m)
 	m.URI = p.field("URI: ", isURI)
-	p.field("Version: ", func(s string) bool { return s == version })
+	p.field("Version: ", func(s string) bool { return s == Version })
 	m.ChainID = p.chainID()
 	m.Nonce = p.field("Nonce: ", isNonce)
 	m.IssuedAt = p.timestamp("Issued At: ")

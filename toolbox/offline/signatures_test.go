@@ -1,0 +1,301 @@
+package offline_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"encoding/hex"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/toolbox/offline"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// owner makes a key from a name, with its address.
+func owner(t testing.TB, name string) (*ecdsa.PrivateKey, wallet.Address) {
+	t.Helper()
+	key, err := crypto.ToECDSA(crypto.Keccak256([]byte(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, wallet.Address(crypto.PubkeyToAddress(key.PublicKey))
+}
+
+// sign is personal_sign.
+func sign(t testing.TB, key *ecdsa.PrivateKey, message string) []byte {
+	t.Helper()
+	hash := wallet.TextHash(message)
+	signature, err := crypto.Sign(hash[:], key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature[64] += 27
+	return signature
+}
+
+func spell(b []byte) string { return "0x" + hex.EncodeToString(b) }
+
+// highS is the other signature of the same key over the same message.
+func highS(signature []byte) []byte {
+	s := new(big.Int).Sub(crypto.S256().Params().N, new(big.Int).SetBytes(signature[32:64]))
+	high := append(append([]byte(nil), signature[:32]...), s.FillBytes(make([]byte, 32))...)
+	return append(high, 27+28-signature[64])
+}
+
+// contracts is a chain on which each call answers the same.
+type contracts struct {
+	verdict byte // of the validator: 0 no code, 1 accepted, 2 refused
+	err     error
+	calls   int
+}
+
+func (c *contracts) Call(context.Context, wallet.CallMsg) ([]byte, error) {
+	c.calls++
+	return []byte{c.verdict}, c.err
+}
+
+func verdict(t *testing.T, message, signature, address string, chain wallet.ChainCaller) offline.SignatureVerdict {
+	t.Helper()
+	p, refusal := offline.NewPersonal([]byte(message), signature, address)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	v, err := p.Verify(t.Context(), chain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestSignaturesOfKeysAreRecovered(t *testing.T) {
+	t.Parallel()
+	key, signer := owner(t, "signer")
+	_, other := owner(t, "other")
+	for _, message := range []string{"", "a message", "0x68656c6c6f", "naïve 😀\r\n", strings.Repeat("a", offline.MaxMessage)} {
+		signature := spell(sign(t, key, message))
+		if v := verdict(t, message, signature, "", nil); !v.Valid || *v.RecoveredAddress != signer.Checksummed() || v.ExpectedAddress != nil || v.Note == "" {
+			t.Errorf("%.20q, nobody expected: %+v", message, v)
+		}
+		never := &contracts{verdict: 2}
+		v := verdict(t, message, signature, strings.ToLower(signer.Checksummed()), never)
+		if !v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != signer.Checksummed() || v.VerifiedBy != "key" || v.Note != "" {
+			t.Errorf("%.20q, the signer expected: %+v", message, v)
+		}
+		if never.calls != 0 {
+			t.Errorf("%.20q: the chain was asked about a key's signature", message)
+		}
+		v = verdict(t, message, signature, other.Checksummed(), nil)
+		if v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != other.Checksummed() || v.VerifiedBy != "" ||
+			!strings.Contains(v.Note, "another wallet") || !strings.Contains(v.Note, "chain") {
+			t.Errorf("%.20q, another expected: %+v", message, v)
+		}
+	}
+}
+
+func TestSignaturesThatNoKeyMadeAreNotValid(t *testing.T) {
+	t.Parallel()
+	key, signer := owner(t, "signer")
+	good := sign(t, key, "a message")
+	order := crypto.S256().Params().N.Bytes()
+	zero := make([]byte, 32)
+	for name, c := range map[string]struct {
+		signature []byte
+		why       string
+	}{
+		"empty":        {nil, "0 bytes"},
+		"short":        {good[:63], "63 bytes"},
+		"long":         {append(good[:65:65], 0), "66 bytes"},
+		"high s":       {highS(good), "high s"},
+		"v 26":         {append(good[:64:64], 26), "out of their range"},
+		"v of EIP-155": {append(good[:64:64], 37), "out of their range"},
+		"zero r":       {append(append([]byte(nil), zero...), good[32:]...), "out of their range"},
+		"zero s":       {append(append(append([]byte(nil), good[:32]...), zero...), 27), "out of their range"},
+		"order as r":   {append(append([]byte(nil), order...), good[32:]...), "out of their range"},
+		"no such r":    {append(make([]byte, 31), append([]byte{5}, good[32:]...)...), "No key"}, // 5 is no point's x
+	} {
+		for _, address := range []string{"", signer.Checksummed()} {
+			v := verdict(t, "a message", spell(c.signature), address, nil)
+			if v.Valid || v.RecoveredAddress != nil || v.VerifiedBy != "" || !strings.Contains(v.Note, c.why) {
+				t.Errorf("%s, %q expected: %+v", name, address, v)
+			}
+		}
+	}
+}
+
+func TestContractWalletsAreAskedOnTheChain(t *testing.T) {
+	t.Parallel()
+	key, _ := owner(t, "owner of a contract")
+	_, contract := owner(t, "contract")
+	signature := spell(sign(t, key, "a message"))
+	for _, c := range []struct {
+		verdict byte
+		valid   bool
+	}{{0, false}, {1, true}, {2, false}} {
+		chain := &contracts{verdict: c.verdict}
+		v := verdict(t, "a message", signature, contract.Checksummed(), chain)
+		if v.Valid != c.valid || (v.VerifiedBy == "contract") != c.valid || (v.Note == "") != c.valid || chain.calls != 1 || v.RecoveredAddress == nil {
+			t.Errorf("verdict %d: %+v after %d calls", c.verdict, v, chain.calls)
+		}
+		if v := verdict(t, "a message", "0x", contract.Checksummed(), chain); v.Valid != c.valid || v.RecoveredAddress != nil {
+			t.Errorf("verdict %d, nothing signed: %+v", c.verdict, v)
+		}
+	}
+	p, refusal := offline.NewPersonal([]byte("a message"), signature, contract.Checksummed())
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	if v, err := p.Verify(t.Context(), &contracts{err: errors.New("refused")}); !errors.Is(err, wallet.ErrChainUnreachable) || v != (offline.SignatureVerdict{}) {
+		t.Errorf("a chain that is away: %+v, %v", v, err)
+	}
+	chain := &contracts{verdict: 1}
+	if v := verdict(t, "a message", signature, "", chain); chain.calls != 0 || v.VerifiedBy != "key" {
+		t.Errorf("nobody expected: %+v after %d calls", v, chain.calls)
+	}
+}
+
+func TestWhatIsNoSignatureOrNoAddressIsRefused(t *testing.T) {
+	t.Parallel()
+	key, signer := owner(t, "signer")
+	good := spell(sign(t, key, "a message"))
+	for _, signature := range []string{"", good[2:], good + "0", "0X" + good[2:], "0xzz", " " + good, "0x" + strings.Repeat("00", wallet.MaxSignature+1), "0x\u0660"} {
+		_, refusal := offline.NewPersonal([]byte("a message"), signature, "")
+		refused(t, signature, refusal, "signature")
+		_, refusal = offline.NewSignIn(signIn(signer).String(), signature)
+		refused(t, signature, refusal, "signature")
+	}
+	for _, address := range []string{"0x", "someone.eth", signer.Checksummed() + "0", signer.Checksummed()[2:]} {
+		_, refusal := offline.NewPersonal([]byte("a message"), good, address)
+		refused(t, address, refusal, "address")
+	}
+	_, refusal := offline.NewPersonal(make([]byte, offline.MaxMessage+1), good, "")
+	refused(t, "a long message", refusal, "message")
+}
+
+var issued = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+
+// signIn is a message with every field.
+func signIn(by wallet.Address) *wallet.Message {
+	return &wallet.Message{
+		Scheme: "https", Domain: "app.example:8443", Address: by, Statement: new("Sign in."), URI: "https://app.example/sign-in", ChainID: 8453,
+		Nonce: "0123456789abcdef", IssuedAt: wallet.TimestampOf(issued), ExpirationTime: wallet.TimestampOf(issued.Add(time.Hour)),
+		NotBefore: wallet.TimestampOf(issued.Add(time.Minute)), RequestID: new("7"), Resources: []string{"https://app.example/terms"},
+	}
+}
+
+func signInVerdict(t *testing.T, message, signature string, chain wallet.ChainCaller, now time.Time) offline.SignInVerdict {
+	t.Helper()
+	s, refusal := offline.NewSignIn(message, signature)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	v, err := s.Verify(t.Context(), chain, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestSignInMessagesCountBetweenTheirTimes(t *testing.T) {
+	t.Parallel()
+	key, signer := owner(t, "signer")
+	message := signIn(signer).String()
+	signature := spell(sign(t, key, message))
+	for _, c := range []struct {
+		after                      time.Duration
+		valid, expired, notYetTrue bool
+	}{
+		{0, false, false, true},
+		{time.Minute - time.Millisecond, false, false, true},
+		{time.Minute, true, false, false},
+		{time.Hour - time.Millisecond, true, false, false},
+		{time.Hour, false, true, false},
+		{24 * time.Hour, false, true, false},
+	} {
+		v := signInVerdict(t, message, signature, nil, issued.Add(c.after))
+		if v.Valid != c.valid || v.Expired != c.expired || v.NotYetValid != c.notYetTrue || *v.RecoveredAddress != signer.Checksummed() || v.VerifiedBy != "key" {
+			t.Errorf("after %s: %+v", c.after, v)
+		}
+		if !strings.Contains(v.Note, "nonce") || strings.Contains(v.Note, "expired") != c.expired || strings.Contains(v.Note, "not count yet") != c.notYetTrue {
+			t.Errorf("after %s: %q", c.after, v.Note)
+		}
+	}
+	m := signIn(signer)
+	m.ExpirationTime, m.NotBefore = wallet.Timestamp{}, wallet.Timestamp{}
+	forever := m.String()
+	if v := signInVerdict(t, forever, spell(sign(t, key, forever)), nil, issued.Add(1e6*time.Hour)); !v.Valid || v.Expired || v.NotYetValid {
+		t.Errorf("without times: %+v", v)
+	}
+}
+
+func TestSignInMessagesOfAnotherWalletAreNotValid(t *testing.T) {
+	t.Parallel()
+	key, signer := owner(t, "signer")
+	_, contract := owner(t, "contract")
+	message := signIn(contract).String()
+	signature := spell(sign(t, key, message))
+	now := issued.Add(time.Minute)
+	v := signInVerdict(t, message, signature, nil, now)
+	if v.Valid || *v.RecoveredAddress != signer.Checksummed() || v.Fields.Address != contract.Checksummed() || v.VerifiedBy != "" {
+		t.Errorf("%+v", v)
+	}
+	if v := signInVerdict(t, message, signature, &contracts{verdict: 1}, now); !v.Valid || v.VerifiedBy != "contract" {
+		t.Errorf("a contract that accepts: %+v", v)
+	}
+	if v := signInVerdict(t, message, signature, &contracts{verdict: 1}, issued); v.Valid || v.VerifiedBy != "contract" {
+		t.Errorf("a contract that accepts, too early: %+v", v)
+	}
+	if v := signInVerdict(t, message, signature, &contracts{verdict: 2}, now); v.Valid || v.VerifiedBy != "" {
+		t.Errorf("a contract that refuses: %+v", v)
+	}
+	s, refusal := offline.NewSignIn(message, signature)
+	if refusal != nil || s.ChainID() != 8453 {
+		t.Fatal(s, refusal)
+	}
+	if _, err := s.Verify(t.Context(), &contracts{err: errors.New("refused")}, now); !errors.Is(err, wallet.ErrChainUnreachable) {
+		t.Errorf("a chain that is away: %v", err)
+	}
+}
+
+func TestFieldsOfSignInMessagesAreShownAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	_, signer := owner(t, "signer")
+	full := signInVerdict(t, signIn(signer).String(), "0x", nil, issued).Fields
+	if *full.Scheme != "https" || full.Domain != "app.example:8443" || full.Address != signer.Checksummed() || *full.Statement != "Sign in." ||
+		full.URI != "https://app.example/sign-in" || full.Version != "1" || full.ChainID != 8453 || full.Nonce != "0123456789abcdef" ||
+		full.IssuedAt != "2026-05-06T07:08:09.000Z" || *full.ExpirationTime != "2026-05-06T08:08:09.000Z" || *full.NotBefore != "2026-05-06T07:09:09.000Z" ||
+		*full.RequestID != "7" || len(full.Resources) != 1 || full.Resources[0] != "https://app.example/terms" {
+		t.Errorf("%+v", full)
+	}
+	m := &wallet.Message{Domain: "a.example", Address: signer, URI: "a:b", Nonce: "01234567", IssuedAt: wallet.TimestampOf(issued)}
+	bare := signInVerdict(t, m.String(), "0x", nil, issued).Fields
+	if bare.Scheme != nil || bare.Statement != nil || bare.ExpirationTime != nil || bare.NotBefore != nil || bare.RequestID != nil || bare.Resources == nil {
+		t.Errorf("%+v", bare)
+	}
+}
+
+func TestTextsThatAreNoSignInMessageAreRefusedByTheirLine(t *testing.T) {
+	t.Parallel()
+	key, signer := owner(t, "signer")
+	good := signIn(signer).String()
+	for message, line := range map[string]string{
+		"":      "Line 1",
+		"hello": "Line 1",
+		strings.Replace(good, signer.Checksummed(), strings.ToLower(signer.Checksummed()), 1): "Line 2",
+		strings.ReplaceAll(good, "\n", "\r\n"):                                                "Line 1",
+		strings.Replace(good, "Version: 1", "Version: 2", 1):                                  "Line 7",
+		good + "\n": "Line",
+		strings.Replace(good, "Sign in.", strings.Repeat("a", 20e3), 1): "longer than",
+	} {
+		_, refusal := offline.NewSignIn(message, spell(sign(t, key, message)))
+		refused(t, message, refusal, "message")
+		if refusal != (*fault.Error)(nil) && !strings.Contains(refusal.Message, line) {
+			t.Errorf("%.40q: %q", message, refusal.Message)
+		}
+	}
+}

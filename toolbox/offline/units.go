@@ -1,0 +1,44 @@
+package offline
+
+import (
+	"strings"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+// UnitNames is what a unit may be called, for descriptions and refusals.
+const UnitNames = "wei, kwei (babbage), mwei (lovelace), gwei (shannon, nanoeth), szabo (microether), finney (milliether), eth (ether), " +
+	"kether (grand), mether, gether, tether"
+
+// decimals says how many powers of ten of wei a unit is, by each of its names in ethers, viem and web3.
+var decimals = map[string]int{
+	"wei":  0,
+	"kwei": 3, "babbage": 3, "femtoether": 3,
+	"mwei": 6, "lovelace": 6, "picoether": 6,
+	"gwei": 9, "shannon": 9, "nanoether": 9, "nanoeth": 9, "nano": 9,
+	"szabo": 12, "microether": 12, "micro": 12,
+	"finney": 15, "milliether": 15, "milli": 15,
+	"eth": 18, "ether": 18,
+	"kether": 21, "grand": 21,
+	"mether": 24,
+	"gether": 27,
+	"tether": 30,
+}
+
+// Unit is a unit of ether.
+type Unit struct {
+	Name     string // as it was asked for, in small letters
+	decimals int
+}
+
+// ParseUnit finds the unit that a field names, in capitals or not. Another name is refused.
+func ParseUnit(field, name string) (Unit, *fault.Error) {
+	const longest = 16
+	if len(name) <= longest {
+		lower := strings.ToLower(name)
+		if d, known := decimals[lower]; known {
+			return Unit{lower, d}, nil
+		}
+	}
+	return Unit{}, refuse(field, "%s is no unit. It takes %s.", shown(name), UnitNames)
+}
