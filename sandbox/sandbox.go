@@ -39,6 +39,9 @@ type Options struct {
 	Chains []chain.ID
 	// BlockTime of the EVM chains. Default 2 s, 1 s for Arbitrum. Under a second, block timestamps run ahead of the clock.
 	BlockTime time.Duration
+	// NoData leaves out the methods of an indexing provider (alchemy_…), which the first upstream of each EVM chain has besides, so that
+	// no upstream of an EVM chain is capable of data.
+	NoData bool
 	// SlotTime of Solana. Default 400 ms. Slots are counted from the clock only with the default.
 	SlotTime time.Duration
 }
@@ -59,13 +62,14 @@ var world = []struct {
 	name      string
 	chainID   uint64 // 0 for Solana
 	blockTime time.Duration
+	data      evm.Data
 }{
-	{chain.EthMainnet, "eth", 1, 2 * time.Second},
-	{chain.BaseMainnet, "base", 8453, 2 * time.Second},
-	{chain.ArbitrumOne, "arbitrum", 42161, time.Second},
-	{chain.OptimismMainnet, "optimism", 10, 2 * time.Second},
-	{chain.PolygonPoS, "polygon", 137, 2 * time.Second},
-	{chain.SolanaMainnet, "solana", 0, 0},
+	{chain.EthMainnet, "eth", 1, 2 * time.Second, evm.Data{Coin: "ETH", Internal: true}},
+	{chain.BaseMainnet, "base", 8453, 2 * time.Second, evm.Data{Coin: "ETH"}},
+	{chain.ArbitrumOne, "arbitrum", 42161, time.Second, evm.Data{Coin: "ETH"}},
+	{chain.OptimismMainnet, "optimism", 10, 2 * time.Second, evm.Data{Coin: "ETH"}},
+	{chain.PolygonPoS, "polygon", 137, 2 * time.Second, evm.Data{Coin: "POL", Internal: true}},
+	{chain.SolanaMainnet, "solana", 0, 0, evm.Data{}},
 }
 
 // Start runs the chains and answers when every upstream listens and every chain has a finalized block. The context bounds
@@ -83,12 +87,11 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	for _, w := range world {
-		handler := s.handler(w.id)
-		if handler == nil {
+		if s.handler(w.id, "") == nil {
 			continue
 		}
-		for _, letter := range []string{"a", "b"} {
-			u, err := newUpstream(ctx, w.id, "sandbox-"+w.name+"-"+letter, o.Listen, handler, o.Logger)
+		for _, letter := range []string{indexing, "b"} {
+			u, err := newUpstream(ctx, w.id, "sandbox-"+w.name+"-"+letter, o.Listen, s.handler(w.id, letter), o.Logger)
 			if err != nil {
 				return nil, errors.Join(err, s.Close())
 			}
@@ -141,6 +144,9 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) error {
 			Name: w.name, ChainID: w.chainID, BlockTime: w.blockTime, Funded: s.accounts.evmAddresses(),
 			Traffic: traffic, Logger: o.Logger,
 		}
+		if !o.NoData {
+			cfg.Data = &w.data
+		}
 		if o.BlockTime > 0 {
 			cfg.BlockTime = o.BlockTime
 		}
@@ -161,8 +167,14 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) error {
 	return errors.Join(err, ctx.Err())
 }
 
-func (s *Sandbox) handler(id chain.ID) http.Handler {
-	if n := s.evm[id]; n != nil {
+// indexing is the letter of the upstreams of EVM chains that have an index.
+const indexing = "a"
+
+// handler answers for the upstream of a letter; nil when the chain does not run.
+func (s *Sandbox) handler(id chain.ID, letter string) http.Handler {
+	if n := s.evm[id]; n != nil && letter == indexing {
+		return n.DataHandler()
+	} else if n != nil {
 		return n.Handler()
 	}
 	if id == chain.SolanaMainnet && s.solana != nil {

@@ -51,6 +51,7 @@ type Config struct {
 	DataDir   string        // empty: in memory
 	Funded    []common.Address
 	Traffic   *ecdsa.PrivateKey // sends the history and the trickle; funded too
+	Data      *Data             // nil: no methods of an indexing provider
 	Logger    *slog.Logger
 }
 
@@ -61,6 +62,8 @@ type Node struct {
 	eth     *eth.Ethereum
 	beacon  *catalyst.SimulatedBeacon
 	rpc     *rpc.Server
+	data    *rpc.Server // nil without data methods
+	self    *rpc.Client // of rpc, for the data methods
 	traffic *traffic
 
 	cancel context.CancelFunc
@@ -131,6 +134,9 @@ func open(ctx context.Context, cfg Config, genesisTime uint64, resume bool) (n *
 	if n.rpc, err = newRPC(n.eth); err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: %w", cfg.Name, err)
 	}
+	if err := n.serveData(); err != nil {
+		return nil, fmt.Errorf("sandbox chain %s: %w", cfg.Name, err)
+	}
 	if err := stack.Start(); err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: start node: %w", cfg.Name, err)
 	}
@@ -154,6 +160,7 @@ func (n *Node) EmitterAddress() common.Address { return n.traffic.emitter }
 // Close stops producing blocks, closes the database and waits for both. The listeners before Handler must be closed already.
 func (n *Node) Close() error {
 	err := n.stopProducing()
+	n.stopData()
 	n.rpc.Stop()
 	if closeErr := n.stack.Close(); closeErr != nil {
 		err = errors.Join(err, fmt.Errorf("sandbox chain %s: close node: %w", n.cfg.Name, closeErr))
@@ -199,7 +206,7 @@ func ethConfig(genesis *core.Genesis) *ethconfig.Config {
 }
 
 // newRPC serves only what public providers serve too: neither admin nor miner methods.
-func newRPC(backend *eth.Ethereum) (*rpc.Server, error) {
+func newRPC(backend *eth.Ethereum, more ...rpc.API) (*rpc.Server, error) {
 	server := rpc.NewServer()
 	server.SetBatchLimits(batchItems, batchBytes)
 	apis := append(backend.APIs(), tracers.APIs(backend.APIBackend)...)
@@ -210,7 +217,8 @@ func newRPC(backend *eth.Ethereum) (*rpc.Server, error) {
 		},
 		rpc.API{Namespace: "web3", Service: web3{}},
 	)
-	served := map[string]bool{"eth": true, "net": true, "web3": true, "debug": true}
+	apis = append(apis, more...)
+	served := map[string]bool{"eth": true, "net": true, "web3": true, "debug": true, dataNamespace: true}
 	for _, api := range apis {
 		if !served[api.Namespace] {
 			continue
