@@ -37,29 +37,8 @@ type documents struct {
 	pages map[string]*page // by path
 }
 
-// assets are the files that pages load.
-type assets struct {
-	served map[string]*page  // by the last segment of their addresses
-	paths  map[string]string // by the names of files
-}
-
 // loadAssets reads what is embedded, once for all handlers of the process.
-var loadAssets = sync.OnceValues(func() (*assets, error) {
-	files, err := pages.Assets()
-	if err != nil {
-		return nil, err
-	}
-	a := &assets{served: map[string]*page{}, paths: map[string]string{}}
-	for _, f := range files {
-		p := newPage(f.Media, f.Plain)
-		if p.zipped = f.Zipped; p.zipped == nil {
-			p.compress()
-		}
-		p.caching = assetCaching
-		a.served[f.Name], a.paths[f.File] = p, f.Path()
-	}
-	return a, nil
-})
+var loadAssets = sync.OnceValues(pages.Assets)
 
 // routes are those of the documents. What they serve is made later, from all routes.
 func (d *documents) routes() []plainRoute {
@@ -86,13 +65,10 @@ func (d *documents) serve(path string) gin.HandlerFunc {
 	return func(c *gin.Context) { d.pages[path].serve(c) }
 }
 
-// asset serves a file of the pages. A fingerprint of another version is not found: its page is loaded again and names the new one.
+// asset serves a file of the pages.
 func (s *server) asset(c *gin.Context) {
-	if a, err := loadAssets(); err == nil { // it was loaded at start
-		if p, ok := a.served[c.Param("name")]; ok {
-			p.serve(c)
-			return
-		}
+	if files, err := loadAssets(); err == nil && files.Serve(c.Writer, c.Request, c.Param("name")) { // it was loaded at start
+		return
 	}
 	s.refuse(c, fault.New(fault.UnknownRoute, ""))
 }
@@ -136,7 +112,7 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 	}
 	facts := pages.Facts{
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
-		Asset: func(name string) string { return files.paths[name] },
+		Asset: files.Path,
 	}
 	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+utf8, text).compress()}
 	for path, of := range map[string]struct{ name, media, policy string }{

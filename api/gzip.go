@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/assets"
 )
 
 const (
@@ -34,50 +33,8 @@ var (
 	decompressors = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
-// acceptsGzip is whether a client takes gzip and does not like plain answers better (RFC 9110, section 12.5.3).
-func acceptsGzip(h http.Header) bool {
-	compressed, plain, rest := -1, -1, -1
-	for _, line := range h["Accept-Encoding"] {
-		for item := range strings.SplitSeq(line, ",") {
-			coding, parameters, _ := strings.Cut(item, ";")
-			q, ok := quality(parameters)
-			if !ok {
-				continue
-			}
-			switch strings.ToLower(strings.TrimSpace(coding)) {
-			case "gzip", "x-gzip":
-				compressed = max(compressed, q)
-			case "identity":
-				plain = q
-			case "*":
-				rest = q
-			}
-		}
-	}
-	if compressed < 0 {
-		compressed = rest
-	}
-	return compressed > 0 && compressed >= plain
-}
-
-// quality reads the weight of a coding in thousandths (RFC 9110, section 12.4.2); false when it is malformed.
-func quality(parameters string) (thousandths int, ok bool) {
-	name, value, found := strings.Cut(strings.TrimSpace(parameters), "=")
-	if !found {
-		return 1000, name == ""
-	}
-	if !strings.EqualFold(strings.TrimSpace(name), "q") {
-		return 0, false
-	}
-	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil || !(q >= 0 && q <= 1) { // not a number is neither
-		return 0, false
-	}
-	return int(q * 1000), true
-}
-
 // pays is whether an answer of this size goes compressed to the client.
-func pays(h http.Header, size int) bool { return size >= gzipFrom && acceptsGzip(h) }
+func pays(h http.Header, size int) bool { return size >= gzipFrom && assets.AcceptsGzip(h) }
 
 // takeCompressor gives nil when as many as may be are at work. Every other is given back.
 func takeCompressor(w io.Writer) *gzip.Writer {

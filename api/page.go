@@ -10,19 +10,16 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/chainaccess/gateway/internal/assets"
 )
 
-// How long what is made at start may be kept: documents are asked for anew after some minutes, and answered with 304 while they are the same;
-// an asset's name changes with its content.
-const (
-	documentCaching = "public, max-age=300"
-	assetCaching    = "public, max-age=31536000, immutable"
-)
+// documentCaching has documents asked for anew after some minutes. They are answered with 304 while they are the same.
+const documentCaching = "public, max-age=300"
 
 // page is something to read, made once.
 type page struct {
 	media   string
-	caching string
 	policy  string // Content-Security-Policy; empty for what no browser renders
 	tag     string // weak: the plain and the compressed form mean the same
 	plain   []byte
@@ -32,7 +29,7 @@ type page struct {
 
 func newPage(media string, body []byte) *page {
 	sum := sha256.Sum256(body)
-	return &page{media: media, caching: documentCaching, plain: body, tag: `W/"` + base64.RawURLEncoding.EncodeToString(sum[:tagBytes]) + `"`}
+	return &page{media: media, plain: body, tag: `W/"` + base64.RawURLEncoding.EncodeToString(sum[:tagBytes]) + `"`}
 }
 
 const tagBytes = 12
@@ -53,7 +50,7 @@ func (p *page) compress() *page {
 // serve answers GET and HEAD.
 func (p *page) serve(c *gin.Context) {
 	h := c.Writer.Header()
-	h.Set("Cache-Control", p.caching)
+	h.Set("Cache-Control", documentCaching)
 	h.Set("ETag", p.tag)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -71,7 +68,7 @@ func (p *page) serve(c *gin.Context) {
 		return
 	}
 	body := p.plain
-	if p.zipped != nil && acceptsGzip(c.Request.Header) {
+	if p.zipped != nil && assets.AcceptsGzip(c.Request.Header) {
 		h.Set("Content-Encoding", "gzip")
 		body = p.zipped
 	}

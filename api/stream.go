@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/chainaccess/gateway/internal/assets"
 	"github.com/chainaccess/gateway/relay"
 )
 
@@ -66,7 +67,7 @@ type outgoing struct {
 func (s *server) outgoing(c *gin.Context) *outgoing {
 	o := &outgoing{client: s.client(c)}
 	o.Writer = o.client
-	if acceptsGzip(c.Request.Header) {
+	if assets.AcceptsGzip(c.Request.Header) {
 		if o.zipper = newZipper(o.client); o.zipper != nil {
 			o.Writer = o.zipper
 			c.Writer.Header()["Content-Encoding"] = gzipValue

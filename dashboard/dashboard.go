@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/assets"
 )
 
 // Options are what the pages work with. The package owns none of them.
@@ -39,7 +40,7 @@ type Pages struct {
 
 	mux       *http.ServeMux
 	patterns  []string // of all routes but the assets
-	assets    *assets
+	assets    *assets.Set
 	templates *templates
 	foreign   *http.CrossOriginProtection
 	jar       jar
@@ -60,7 +61,7 @@ func New(o Options) (*Pages, error) {
 }
 
 // assemble makes pages of what was read.
-func assemble(o Options, a *assets, t *templates) (*Pages, error) {
+func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 	public, err := url.Parse(o.PublicURL)
 	if err != nil || public.Host == "" {
 		return nil, fmt.Errorf("pages: the public address %q is no absolute URL", o.PublicURL)
@@ -148,9 +149,9 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// asset serves one file. A fingerprint of another version is not found: its page is loaded again and names the new one.
+// asset serves one file.
 func (p *Pages) asset(w http.ResponseWriter, r *http.Request) {
-	if !p.assets.serve(w, r, r.PathValue("name")) {
+	if !p.assets.Serve(w, r, r.PathValue("name")) {
 		http.NotFound(w, r)
 	}
 }

@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"compress/gzip"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -41,7 +39,7 @@ func send(t *testing.T, p *Pages, method, path string, form url.Values, header m
 func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
-	for _, path := range []string{"/", "/nothing-here", p.assets.names["console.css"], "/assets/none.css"} {
+	for _, path := range []string{"/", "/nothing-here", assetPath(t, p, "console.css"), "/assets/none.css"} {
 		h := send(t, p, http.MethodGet, path, nil, nil).header
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -71,48 +69,26 @@ func TestPagesAreKeptInNoCache(t *testing.T) {
 	}
 }
 
-func TestAssetsAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
+func TestAssetsAreServedUnderTheAddressesThatPagesName(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
-	path := p.assets.names["console.css"]
-	if !regexp.MustCompile(`^/assets/console\.[0-9a-f]{12}\.css$`).MatchString(path) {
-		t.Fatalf("the style sheet's path is %q", path)
-	}
-	plain := send(t, p, http.MethodGet, path, nil, nil)
-	want := plain.body
-	if plain.status != http.StatusOK || plain.header.Get("Content-Encoding") != "" || !strings.Contains(want, "--accent") {
-		t.Fatalf("plain: %d, %v", plain.status, plain.header)
-	}
-	if got := plain.header.Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
-		t.Errorf("it is kept by %q", got)
-	}
-	for accept, gzipped := range map[string]bool{"gzip, deflate, br": true, "br, gzip;q=0.5": true, "gzip;q=0": false, "br": false, "": false} {
-		r := send(t, p, http.MethodGet, path, nil, map[string]string{"Accept-Encoding": accept})
-		if got := r.header.Get("Content-Encoding") == "gzip"; got != gzipped {
-			t.Errorf("for %q it is compressed: %t, want %t", accept, got, gzipped)
-		}
-		if r.header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("for %q caches are not told that encodings differ", accept)
-		}
-		if !gzipped {
-			continue
-		}
-		unpacked, err := gzip.NewReader(strings.NewReader(r.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := io.ReadAll(unpacked); err != nil || string(got) != want {
-			t.Errorf("compressed, it is something else (%v)", err)
+	for _, file := range p.assets.Files() {
+		if r := send(t, p, http.MethodGet, assetPath(t, p, file.File), nil, nil); r.status != http.StatusOK || r.body != string(file.Plain) {
+			t.Errorf("%s answers %d, %v", file.File, r.status, r.header)
 		}
 	}
-	if r := send(t, p, http.MethodHead, path, nil, nil); r.body != "" || r.header.Get("Content-Length") == "" {
-		t.Errorf("HEAD answers a body, or no length: %v", r.header)
+	if r := send(t, p, http.MethodGet, "/assets/console.000000000000.css", nil, nil); r.status != http.StatusNotFound {
+		t.Errorf("another version answers %d", r.status)
 	}
-	for _, gone := range []string{"/assets/console.css", "/assets/console.000000000000.css", "/assets/..%2fdashboard.go"} {
-		if r := send(t, p, http.MethodGet, gone, nil, nil); r.status != http.StatusNotFound {
-			t.Errorf("%s answers %d", gone, r.status)
-		}
+}
+
+func assetPath(t *testing.T, p *Pages, file string) string {
+	t.Helper()
+	path, err := p.assets.Path(file)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return path
 }
 
 // visited is a browser's cookie and token after it saw a page.

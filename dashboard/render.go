@@ -10,6 +10,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/chainaccess/gateway/internal/assets"
 )
 
 //go:embed templates
@@ -30,9 +32,9 @@ const (
 )
 
 // loadTemplates parses what is embedded, once.
-func loadTemplates(a *assets) (*templates, error) {
+func loadTemplates(a *assets.Set) (*templates, error) {
 	base, err := template.New("base").Option("missingkey=error").Funcs(template.FuncMap{
-		"asset":   a.path,
+		"asset":   a.Path,
 		"product": func() string { return product },
 		"key":     func(r keyRow) string { return "/keys/" + r.ID },
 	}).ParseFS(templateFiles, path.Join("templates", frameFile), path.Join("templates", componentsFile))

@@ -37,7 +37,7 @@ func TestTheViewerIsTheLockedRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for _, a := range assets {
+	for _, a := range assets.Files() {
 		if want, ok := m.Files[a.File]; ok {
 			found++
 			if sum := sha256.Sum256(a.Plain); hex.EncodeToString(sum[:]) != want {
@@ -64,7 +64,7 @@ func TestStyleSheetsLoadNothingAndNoAssetNamesAMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range assets {
+	for _, a := range assets.Files() {
 		if strings.HasSuffix(a.File, ".css") && (strings.Contains(string(a.Plain), "url(http") || strings.Contains(string(a.Plain), "@import")) {
 			t.Errorf("%s loads from elsewhere", a.File)
 		}

@@ -28,8 +28,8 @@ type Facts struct {
 	PublicURL  string // without a slash at its end
 	Contact    string
 	MaxBody    int64
-	Operations []openapi.Operation      // of the document
-	Asset      func(name string) string // address of an asset
+	Operations []openapi.Operation               // of the document
+	Asset      func(file string) (string, error) // address of an asset
 }
 
 // Names of the pages.
