@@ -47,7 +47,7 @@ e2e: ## Run stock clients from npm and a browser against gateway-dev (needs Node
 	@go test -count=1 -timeout 25m -tags e2e ./e2e
 
 .PHONY: contracts
-contracts: ## Compile the contracts of wallet/ and of the e2e tests (needs Node.js 20)
+contracts: ## Compile the contracts of wallet/, of the sandbox and of the e2e tests (needs Node.js 20)
 	@cd e2e && npm ci --silent && node contracts/compile.js
 
 .PHONY: viewer

@@ -17,6 +17,7 @@ import (
 const (
 	fundedCount  = 10
 	trafficIndex = 1_000 // not one of the funded accounts, whose nonces belong to the user
+	gatewayIndex = 1_001 // signs the off-chain answers of ENS
 )
 
 // EVMAccount holds 10,000 native coins on every EVM chain at the start. Its key comes from the mnemonic that all development
@@ -57,8 +58,8 @@ func fundedAccounts() (accounts, error) {
 	return a, nil
 }
 
-func trafficKey() (*ecdsa.PrivateKey, error) {
-	key, err := devkey.EVM(trafficIndex)
+func serviceKey(index uint32) (*ecdsa.PrivateKey, error) {
+	key, err := devkey.EVM(index)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox accounts: %w", err)
 	}

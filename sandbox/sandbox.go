@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -18,10 +19,12 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/params"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/sandbox/internal/evm"
+	"github.com/chainaccess/gateway/sandbox/internal/genesis"
 	"github.com/chainaccess/gateway/sandbox/internal/solana"
 )
 
@@ -50,6 +53,7 @@ type Options struct {
 type Sandbox struct {
 	upstreams []*Upstream
 	evm       map[chain.ID]*evm.Node
+	placed    map[chain.ID][]genesis.Placed
 	solana    *solana.Node
 	accounts  accounts
 	closing   sync.Once
@@ -63,13 +67,15 @@ var world = []struct {
 	chainID   uint64 // 0 for Solana
 	blockTime time.Duration
 	data      evm.Data
+	baseFee   int64 // in wei, about what the real chain has
+	tip       int64 // the same; Arbitrum's sequencer takes none
 }{
-	{chain.EthMainnet, "eth", 1, 2 * time.Second, evm.Data{Coin: "ETH", Internal: true}},
-	{chain.BaseMainnet, "base", 8453, 2 * time.Second, evm.Data{Coin: "ETH"}},
-	{chain.ArbitrumOne, "arbitrum", 42161, time.Second, evm.Data{Coin: "ETH"}},
-	{chain.OptimismMainnet, "optimism", 10, 2 * time.Second, evm.Data{Coin: "ETH"}},
-	{chain.PolygonPoS, "polygon", 137, 2 * time.Second, evm.Data{Coin: "POL", Internal: true}},
-	{chain.SolanaMainnet, "solana", 0, 0, evm.Data{}},
+	{chain.EthMainnet, "eth", 1, 2 * time.Second, evm.Data{Coin: "ETH", Internal: true}, 2 * params.GWei, params.GWei / 2},
+	{chain.BaseMainnet, "base", 8453, 2 * time.Second, evm.Data{Coin: "ETH"}, params.GWei / 200, params.GWei / 1000},
+	{chain.ArbitrumOne, "arbitrum", 42161, time.Second, evm.Data{Coin: "ETH"}, params.GWei / 80, 0},
+	{chain.OptimismMainnet, "optimism", 10, 2 * time.Second, evm.Data{Coin: "ETH"}, params.GWei / 1000, params.GWei / 1000},
+	{chain.PolygonPoS, "polygon", 137, 2 * time.Second, evm.Data{Coin: "POL", Internal: true}, 30 * params.GWei, 30 * params.GWei},
+	{chain.SolanaMainnet, "solana", 0, 0, evm.Data{}, 0, 0},
 }
 
 // Start runs the chains and answers when every upstream listens and every chain has a finalized block. The context bounds
@@ -82,7 +88,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{evm: map[chain.ID]*evm.Node{}, accounts: funded}
+	s := &Sandbox{evm: map[chain.ID]*evm.Node{}, placed: map[chain.ID][]genesis.Placed{}, accounts: funded}
 	if err := s.startChains(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -122,11 +128,15 @@ func (o *Options) fill() error {
 
 // startChains starts them beside each other; what started is kept in s even when another failed.
 func (s *Sandbox) startChains(ctx context.Context, o Options) error {
-	traffic, err := trafficKey()
+	traffic, err := serviceKey(trafficIndex)
 	if err != nil {
 		return err
 	}
-	nodes := make([]*evm.Node, len(world))
+	gateway, err := serviceKey(gatewayIndex)
+	if err != nil {
+		return err
+	}
+	nodes, placed := make([]*evm.Node, len(world)), make([][]genesis.Placed, len(world))
 	var group errgroup.Group
 	for i, w := range world {
 		if len(o.Chains) > 0 && !slices.Contains(o.Chains, w.id) {
@@ -142,7 +152,10 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) error {
 		}
 		cfg := evm.Config{
 			Name: w.name, ChainID: w.chainID, BlockTime: w.blockTime, Funded: s.accounts.evmAddresses(),
-			Traffic: traffic, Logger: o.Logger,
+			Traffic: traffic, Logger: o.Logger, BaseFee: big.NewInt(w.baseFee), Tip: big.NewInt(w.tip),
+		}
+		if err := s.furnish(w.id, &cfg, traffic, gateway, &placed[i]); err != nil {
+			return errors.Join(err, group.Wait())
 		}
 		if !o.NoData {
 			cfg.Data = &w.data
@@ -162,6 +175,7 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) error {
 	for i, n := range nodes {
 		if n != nil {
 			s.evm[world[i].id] = n
+			s.placed[world[i].id] = placed[i]
 		}
 	}
 	return errors.Join(err, ctx.Err())

@@ -1,6 +1,6 @@
 // Compiles the project's contracts. `node contracts/compile.js` (make contracts) writes the artefacts; the tests compile again and
 // compare.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import solc from 'solc';
 
@@ -8,10 +8,12 @@ const root = new URL('../../', import.meta.url);
 const pathOf = (name) => fileURLToPath(new URL(name, root));
 
 // One contract per artefact, or all contracts of a source by their names.
+const sandbox = readdirSync(pathOf('sandbox/contracts')).filter((name) => name.endsWith('.sol'));
 export const sources = [
   { source: 'e2e/contracts/Sample.sol', contract: 'Sample' },
   { source: 'wallet/contracts/SignatureValidator.sol', contract: 'SignatureValidator' },
   { source: 'wallet/contracts/testdata/Wallets.sol' },
+  ...sandbox.map((name) => ({ source: `sandbox/contracts/${name}` })),
 ];
 
 export const artefactPath = ({ source }) => pathOf(source.replace(/\.sol$/, '.json'));
@@ -29,6 +31,7 @@ export function compile({ source, contract }) {
           outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
         },
       }),
+      { import: (path) => ({ contents: readFileSync(pathOf(path), 'utf8') }) },
     ),
   );
   const errors = (output.errors ?? []).filter((e) => e.severity === 'error');
@@ -39,9 +42,10 @@ export function compile({ source, contract }) {
     bytecode: `0x${evm.bytecode.object}`,
     deployedBytecode: `0x${evm.deployedBytecode.object}`,
   });
+  const deployed = Object.entries(contracts).filter(([, made]) => made.evm.bytecode.object !== ''); // no interfaces
   const content = contract
     ? parts(contracts[contract])
-    : { contracts: Object.fromEntries(Object.entries(contracts).map(([name, made]) => [name, parts(made)])) };
+    : { contracts: Object.fromEntries(deployed.map(([name, made]) => [name, parts(made)])) };
   return `${JSON.stringify({ compiler: solc.version(), ...content }, null, 2)}\n`;
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // layout changes when a newer sandbox cannot continue an older one's chain (another genesis, another history).
-const layout = 1
+const layout = 2
 
 // marker is written once the history is complete: a directory without it was cut off while being made.
 type marker struct {

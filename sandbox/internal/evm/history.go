@@ -11,6 +11,9 @@ import (
 // simulated beacon's epoch of 32, so that the first finalized block never moves backwards.
 const historyBlocks = 128
 
+// lively is how many blocks at the end of the history are as full as those that follow: what estimates of fees look at.
+const lively = 24
+
 // generatedSpacing is the distance in seconds that the chain maker puts between blocks.
 const generatedSpacing = 10
 
@@ -19,8 +22,8 @@ func blockSeconds(blockTime time.Duration) time.Duration {
 	return max(blockTime.Truncate(time.Second), time.Second)
 }
 
-// writeHistory puts the first blocks behind the genesis: a deployment, then a transfer or a log in every other block, dated
-// so that the last one ends now.
+// writeHistory puts the first blocks behind the genesis: a deployment, then transfers and logs in every other block, and work in all of
+// them, dated so that the last one ends now.
 func (n *Node) writeHistory(genesis *core.Genesis) error {
 	spacing := int64(blockSeconds(n.cfg.BlockTime)/time.Second) - generatedSpacing
 	var failed error
@@ -28,15 +31,25 @@ func (n *Node) writeHistory(genesis *core.Genesis) error {
 		b.OffsetTime(spacing)
 		b.SetCoinbase(coinbase)
 		b.SetExtra([]byte("sandbox"))
-		if failed != nil || i%2 == 1 {
+		if failed != nil {
 			return
 		}
-		tx, err := n.traffic.next(b.TxNonce(n.traffic.from), b.BaseFee())
+		var calls []Call
+		if i > 0 && i%2 == 0 {
+			calls = n.traffic.calls(uint64(i / 2)) //nolint:gosec // counts from 0
+		}
+		work := n.traffic.load.steady()
+		if i >= historyBlocks-lively {
+			work = n.traffic.load.next(b.Number().Uint64(), b.BaseFee())
+		}
+		txs, err := n.traffic.block(b.TxNonce(n.traffic.from), b.BaseFee(), calls, work)
 		if err != nil {
 			failed = err
 			return
 		}
-		b.AddTx(tx)
+		for _, tx := range txs {
+			b.AddTx(tx)
+		}
 	})
 	if failed != nil {
 		return failed

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/eth"
 	"github.com/ethereum/go-ethereum/eth/catalyst"
@@ -36,7 +38,7 @@ import (
 )
 
 const (
-	gasLimit      = 60_000_000
+	gasLimit      = 30_000_000
 	cacheMiB      = 16
 	batchItems    = 1_000
 	batchBytes    = 25 << 20
@@ -53,6 +55,16 @@ type Config struct {
 	Traffic   *ecdsa.PrivateKey // sends the history and the trickle; funded too
 	Data      *Data             // nil: no methods of an indexing provider
 	Logger    *slog.Logger
+	// Lay gives what stands on the chain before its first block, the same each time for the same arguments.
+	Lay func(config *params.ChainConfig, time uint64) (types.GenesisAlloc, error)
+	// BaseFee is what the chain's base fee hovers about, Tip what most of its transactions give, both in wei. Workload is the contract
+	// that sees to it, by a function use(uint256) that uses gas.
+	BaseFee, Tip *big.Int
+	Workload     common.Address
+	// Calls are made beside the plain transfers and logs, a turn every few blocks. Nil for none.
+	Calls func(turn uint64) []Call
+	// Upkeep is called in the first block of each start, and every ten minutes of the chain's time after that.
+	Upkeep []Call
 }
 
 // Node is a running chain.
@@ -65,6 +77,7 @@ type Node struct {
 	data    *rpc.Server // nil without data methods
 	self    *rpc.Client // of rpc, for the data methods
 	traffic *traffic
+	kept    uint64 // time of the block that the upkeep was made for last; of the loop alone, once it runs
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -121,9 +134,17 @@ func open(ctx context.Context, cfg Config, genesisTime uint64, resume bool) (n *
 			err = errors.Join(err, stack.Close())
 		}
 	}()
-	genesis := newGenesis(cfg, genesisTime)
+	genesis, err := newGenesis(cfg, genesisTime)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox chain %s: %w", cfg.Name, err)
+	}
 	if n.eth, err = eth.New(stack, ethConfig(genesis)); err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: create backend: %w", cfg.Name, err)
+	}
+	// Sequencers of layer 2 take transactions that tip nothing.
+	n.eth.TxPool().SetGasTip(new(big.Int))
+	if err := n.eth.Miner().SetGasTip(new(big.Int)); err != nil {
+		return nil, fmt.Errorf("sandbox chain %s: take free transactions: %w", cfg.Name, err)
 	}
 	n.traffic = newTraffic(cfg)
 	if !resume {
@@ -168,21 +189,27 @@ func (n *Node) Close() error {
 	return err
 }
 
-func newGenesis(cfg Config, at uint64) *core.Genesis {
+func newGenesis(cfg Config, at uint64) (*core.Genesis, error) {
 	traffic := crypto.PubkeyToAddress(cfg.Traffic.PublicKey)
 	g := core.DeveloperGenesisBlock(gasLimit, &traffic)
 	g.Config.ChainID = new(big.Int).SetUint64(cfg.ChainID)
 	g.Timestamp = at
+	g.BaseFee = cfg.BaseFee
 	// These two write state in every block; without them an idle chain's archive stays small.
 	delete(g.Alloc, params.BeaconRootsAddress)
 	delete(g.Alloc, params.HistoryStorageAddress)
+	laid, err := cfg.Lay(g.Config, at)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(g.Alloc, laid)
 	balance := new(big.Int).Mul(big.NewInt(10_000), big.NewInt(params.Ether))
 	for _, address := range cfg.Funded {
 		account := g.Alloc[address]
 		account.Balance = balance
 		g.Alloc[address] = account
 	}
-	return g
+	return g, nil
 }
 
 // ethConfig asks for an archive in the hash scheme: every block's state is on disk before the block is the head, so a killed
@@ -202,6 +229,7 @@ func ethConfig(genesis *core.Genesis) *ethconfig.Config {
 	c.TxPool.Journal = ""
 	c.BlobPool.Datadir = ""
 	c.Miner.GasCeil = gasLimit
+	c.Miner.GasPrice = big.NewInt(1)
 	return &c
 }
 

@@ -2,16 +2,19 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/eth/catalyst"
 )
 
-// trickleEvery is the number of blocks between two of the sandbox's own transactions.
+// trickleEvery is the number of blocks between two of the sandbox's own calls; work is done in every block.
 const trickleEvery = 3
+
+// upkeepSeconds is how long what the upkeep wrote stays good: prices are stale after an hour.
+const upkeepSeconds = 600
 
 const indexPatience = 30 * time.Second
 
@@ -26,6 +29,12 @@ func (n *Node) produce(ctx context.Context) error {
 		return fmt.Errorf("create simulated beacon: %w", err)
 	}
 	n.beacon = beacon
+	if err := n.eth.TxPool().Sync(); err != nil { // with the history, which it is told of beside
+		return fmt.Errorf("sync the pool of transactions: %w", err)
+	}
+	if err := n.trickle(ctx, nil); err != nil {
+		return fmt.Errorf("fill the first block: %w", err)
+	}
 	before := n.eth.BlockChain().CurrentBlock().Hash()
 	if n.beacon.Commit() == before {
 		return fmt.Errorf("seal the first block after %s: the head did not move", before)
@@ -65,10 +74,12 @@ func (n *Node) loop(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		var calls []Call
 		if block%trickleEvery == 0 {
-			if err := n.trickle(ctx); err != nil {
-				n.cfg.Logger.Debug("sandbox traffic skipped", "chain", n.cfg.Name, "error", err)
-			}
+			calls = n.traffic.calls(block / trickleEvery)
+		}
+		if err := n.trickle(ctx, calls); err != nil {
+			n.cfg.Logger.Debug("sandbox traffic skipped", "chain", n.cfg.Name, "error", err)
 		}
 		before := n.eth.BlockChain().CurrentBlock().Hash()
 		if n.beacon.Commit() == before {
@@ -89,17 +100,22 @@ func (n *Node) sync() error {
 	return n.eth.ChainDb().SyncKeyValue()
 }
 
-// trickle puts one transaction into the pool, for the next block.
-func (n *Node) trickle(ctx context.Context) error {
+// trickle puts the sandbox's own transactions into the pool, for the next block.
+func (n *Node) trickle(ctx context.Context, calls []Call) error {
+	head := n.eth.BlockChain().CurrentBlock()
+	if head.Time >= n.kept+upkeepSeconds {
+		calls = append(calls, n.traffic.upkeep...)
+		n.kept = head.Time
+	}
 	nonce, err := n.eth.APIBackend.GetPoolNonce(ctx, n.traffic.from)
 	if err != nil {
 		return fmt.Errorf("read nonce: %w", err)
 	}
-	tx, err := n.traffic.next(nonce, n.eth.BlockChain().CurrentBlock().BaseFee)
+	txs, err := n.traffic.block(nonce, head.BaseFee, calls, n.traffic.load.next(head.Number.Uint64(), head.BaseFee))
 	if err != nil {
 		return err
 	}
-	return n.eth.TxPool().Add([]*types.Transaction{tx}, true)[0]
+	return errors.Join(n.eth.TxPool().Add(txs, true)...)
 }
 
 func (n *Node) stopProducing() error {

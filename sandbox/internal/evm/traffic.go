@@ -18,64 +18,97 @@ var TransferTopic = crypto.Keccak256Hash([]byte("Transfer(address,address,uint25
 // transferSelector calls transfer(address,uint256). The emitter ignores the selector, decoders do not.
 var transferSelector = crypto.Keccak256([]byte("transfer(address,uint256)"))[:4]
 
-const callGas = 60_000
+const callGas = 200_000
 
-// traffic makes the sandbox's own transactions: plain transfers, and calls that emit logs.
+// Call is a call that the sandbox's own account makes.
+type Call struct {
+	To    common.Address
+	Value *big.Int // nil for none
+	Data  []byte
+}
+
+// traffic makes the sandbox's own transactions: plain transfers, calls that emit logs, and work that fills blocks.
 type traffic struct {
 	key     *ecdsa.PrivateKey
 	from    common.Address
 	emitter common.Address
 	signer  types.Signer
-	targets []common.Address
+	calls   func(turn uint64) []Call
+	upkeep  []Call
+	load    load
 }
 
 func newTraffic(cfg Config) *traffic {
 	from := crypto.PubkeyToAddress(cfg.Traffic.PublicKey)
+	t := &traffic{
+		key: cfg.Traffic, from: from, emitter: crypto.CreateAddress(from, 0),
+		signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), load: load{at: cfg.Workload, typical: cfg.BaseFee, tip: cfg.Tip},
+	}
 	targets := cfg.Funded
 	if len(targets) == 0 {
 		targets = []common.Address{from}
 	}
-	return &traffic{
-		key: cfg.Traffic, from: from, emitter: crypto.CreateAddress(from, 0),
-		signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), targets: targets,
+	t.calls = func(turn uint64) []Call {
+		to, amount := targets[turn/2%uint64(len(targets))], new(big.Int).SetUint64(1_000_000+turn)
+		call := Call{To: to, Value: amount}
+		if turn%2 == 1 {
+			call = Call{To: t.emitter, Data: transferData(to, amount)}
+		}
+		if cfg.Calls == nil {
+			return []Call{call}
+		}
+		return append([]Call{call}, cfg.Calls(turn)...)
 	}
+	t.upkeep = cfg.Upkeep
+	return t
 }
 
-// deploy is transaction 0, which fixes the emitter's address.
-func (t *traffic) deploy(baseFee *big.Int) (*types.Transaction, error) {
-	code, err := emitterCode()
-	if err != nil {
-		return nil, err
-	}
-	return t.sign(0, baseFee, nil, nil, 200_000, code)
-}
-
-// next alternates a transfer and a log-emitting call, going round the funded accounts; it begins with the deployment.
-func (t *traffic) next(nonce uint64, baseFee *big.Int) (*types.Transaction, error) {
-	if nonce == 0 {
-		return t.deploy(baseFee)
-	}
-	to := t.targets[nonce/2%uint64(len(t.targets))]
-	amount := new(big.Int).SetUint64(1_000_000 + nonce)
-	if nonce%2 == 0 {
-		return t.sign(nonce, baseFee, &to, amount, params.TxGas, nil)
-	}
+func transferData(to common.Address, amount *big.Int) []byte {
 	data := append([]byte{}, transferSelector...)
 	data = append(data, common.LeftPadBytes(to.Bytes(), 32)...)
-	data = append(data, common.LeftPadBytes(amount.Bytes(), 32)...)
-	return t.sign(nonce, baseFee, &t.emitter, nil, callGas, data)
+	return append(data, common.LeftPadBytes(amount.Bytes(), 32)...)
 }
 
-func (t *traffic) sign(nonce uint64, baseFee *big.Int, to *common.Address, value *big.Int, gas uint64, data []byte) (*types.Transaction, error) {
-	tip := big.NewInt(params.GWei)
-	tx, err := types.SignNewTx(t.key, t.signer, &types.DynamicFeeTx{
-		ChainID: t.signer.ChainID(), Nonce: nonce, To: to, Value: value, Gas: gas, Data: data,
-		GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Mul(baseFee, big.NewInt(2))),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sign sandbox transaction %d: %w", nonce, err)
+// block makes the transactions of one block, from a nonce on: calls and work. The account's very first transaction is the deployment that
+// fixes the emitter's address.
+func (t *traffic) block(nonce uint64, baseFee *big.Int, calls []Call, work []work) ([]*types.Transaction, error) {
+	var made []*types.Transaction
+	add := func(to *common.Address, value *big.Int, gas uint64, data []byte, tip *big.Int) error {
+		tx, err := types.SignNewTx(t.key, t.signer, &types.DynamicFeeTx{
+			ChainID: t.signer.ChainID(), Nonce: nonce, To: to, Value: value, Gas: gas, Data: data,
+			GasTipCap: tip, GasFeeCap: new(big.Int).Add(tip, new(big.Int).Mul(baseFee, big.NewInt(2))),
+		})
+		if err != nil {
+			return fmt.Errorf("sign sandbox transaction %d: %w", nonce, err)
+		}
+		nonce++
+		made = append(made, tx)
+		return nil
 	}
-	return tx, nil
+	if nonce == 0 {
+		code, err := emitterCode()
+		if err != nil {
+			return nil, err
+		}
+		if err := add(nil, nil, callGas, code, work[0].tip); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range calls {
+		gas := uint64(callGas)
+		if len(c.Data) == 0 {
+			gas = params.TxGas
+		}
+		if err := add(&c.To, c.Value, gas, c.Data, work[0].tip); err != nil {
+			return nil, err
+		}
+	}
+	for _, w := range work {
+		if err := add(&t.load.at, nil, w.gas, w.data(), w.tip); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
 }
 
 // emitterCode deploys a contract that answers every call with true after
