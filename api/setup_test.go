@@ -176,7 +176,7 @@ func (g *gateway) serve(std *http.Server, l net.Listener) (stop func()) {
 		l, err = (&net.ListenConfig{}).Listen(g.t.Context(), "tcp", "127.0.0.1:0")
 		g.must(err)
 	}
-	server := http1.New(std, "/rpc/", time.Now)
+	server := http1.New(std, time.Now, api.BusyPaths()...)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}

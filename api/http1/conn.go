@@ -47,9 +47,7 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	c.fields.header = make(http.Header, 16)
 	c.response.header = make(http.Header, 16)
 	c.response.conn = c
-	c.blank = (&http.Request{
-		Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String(),
-	}).WithContext(c.ctx)
+	c.blank = (&http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String()}).WithContext(c.ctx)
 	return c
 }
 
@@ -74,7 +72,7 @@ func (c *conn) readHead() (head, verdict) {
 	began := false
 	for {
 		c.fields.reset()
-		h, v := parse(c.buffer, c.server.prefix, &c.fields)
+		h, v := parse(c.buffer, c.server.lane, &c.fields)
 		if v != unfinished {
 			return h, v
 		}
@@ -135,9 +133,9 @@ func (c *conn) handle(h head) (usable bool) {
 	if !c.begin() {
 		return false
 	}
-	c.location = url.URL{Path: h.path}
+	c.location = h.location
 	c.request = *c.blank
-	c.request.URL, c.request.RequestURI, c.request.Host = &c.location, h.path, h.host
+	c.request.Method, c.request.URL, c.request.RequestURI, c.request.Host = h.method, &c.location, h.target, h.host
 	c.request.Header, c.request.Body, c.request.ContentLength, c.request.Close = c.fields.header, &c.body, int64(h.length), h.closes
 	c.following = err == nil && !h.closes && !c.server.stopping.Load()
 	c.response.reset()

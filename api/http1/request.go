@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"strings"
 )
 
@@ -22,31 +23,53 @@ const (
 	maxBody = 64 << 10
 )
 
-// head is a plain request's head. Its strings are parts of one copy of the bytes.
+// head is a plain request's head. Its host is part of one copy of the bytes; its target has one of its own, which whoever keeps a piece of it
+// keeps and nothing besides.
 type head struct {
-	path   string
-	host   string
-	length int // of the body
-	size   int // of the head itself
-	closes bool
+	method   string
+	target   string
+	location url.URL // of the target
+	host     string
+	length   int // of the body
+	size     int // of the head itself
+	closes   bool
 }
 
-const (
-	method   = "POST "
-	protocol = " HTTP/1.1"
-)
+// opening is what a plain request may begin with: a method and the beginning of a path.
+type opening struct{ method, text string }
+
+// openings are those of all paths under prefixes.
+func openings(prefixes []string) (lane []opening) {
+	for _, method := range []string{http.MethodPost, http.MethodGet} {
+		for _, prefix := range prefixes {
+			lane = append(lane, opening{method, method + " " + prefix})
+		}
+	}
+	return lane
+}
+
+// opens finds the opening that the bytes begin with, or may yet turn out to.
+func opens(b []byte, lane []opening) (opening, bool) {
+	for _, o := range lane {
+		if n := min(len(b), len(o.text)); string(b[:n]) == o.text[:n] {
+			return o, true
+		}
+	}
+	return opening{}, false
+}
+
+const protocol = " HTTP/1.1"
 
 var endOfHead = []byte("\r\n\r\n")
 
-// parse reads the head of a plain request: POST to a path under prefix, HTTP/1.1, one Host, one Content-Length within bounds, nothing that
-// changes how the message is read, and only bytes about whose meaning nobody disagrees. fields is filled only for a plain one.
+// parse reads the head of a plain request: POST with one Content-Length within bounds or GET with none, a path under a prefix, HTTP/1.1, one
+// Host, nothing that changes how the message is read, and only bytes about whose meaning nobody disagrees. fields is filled only for a plain
+// one.
 //
 // It must never call a request plain that net/http would read otherwise; FuzzPlainRequestsAreReadAsNetHTTPReadsThem holds it to that.
-func parse(b []byte, prefix string, fields *fields) (h head, v verdict) {
-	if known := min(len(b), len(method)); string(b[:known]) != method[:known] {
-		return head{}, foreign
-	}
-	if from := b[min(len(b), len(method)):]; !bytes.HasPrefix(from, []byte(prefix)[:min(len(from), len(prefix))]) {
+func parse(b []byte, lane []opening, fields *fields) (h head, v verdict) {
+	begun, ok := opens(b, lane)
+	if !ok {
 		return head{}, foreign
 	}
 	end := bytes.Index(b[:min(len(b), maxHead)], endOfHead)
@@ -56,11 +79,10 @@ func parse(b []byte, prefix string, fields *fields) (h head, v verdict) {
 		}
 		return head{}, unfinished
 	}
-	h = head{length: -1, size: end + len(endOfHead)}
-	text := string(b[:end])
-	line, rest, more := strings.Cut(text, "\r\n")
-	h.path = strings.TrimSuffix(line[len(method):], protocol)
-	if len(h.path) != len(line)-len(method)-len(protocol) || !all(h.path, inPath) || strings.Contains(h.path, "//") {
+	h = head{method: begun.method, length: -1, size: end + len(endOfHead)}
+	line, rest, more := strings.Cut(string(b[:end]), "\r\n")
+	target, ok := strings.CutSuffix(line, protocol)
+	if !ok || len(target) < len(begun.text) || !h.locate(fields.kept(target[len(begun.method)+1:])) {
 		return head{}, foreign
 	}
 	for more {
@@ -74,10 +96,32 @@ func parse(b []byte, prefix string, fields *fields) (h head, v verdict) {
 			return head{}, foreign
 		}
 	}
+	if h.method == http.MethodGet {
+		h.length = 0
+	}
 	if h.host == "" || h.length < 0 {
 		return head{}, foreign
 	}
 	return h, plain
+}
+
+// locate reads a target as net/http does; false for one that is not plain. What has to be unescaped is left to net/url.
+func (h *head) locate(target string) bool {
+	path, query, asks := strings.Cut(target, "?")
+	if !all(path, inPath) || !all(query, inQuery) || strings.Contains(path, "//") || strings.Contains(path, "/.") {
+		return false
+	}
+	h.target = target
+	if strings.IndexByte(path, '%') < 0 && asks == (query != "") {
+		h.location = url.URL{Path: path, RawQuery: query}
+		return true
+	}
+	u, err := url.ParseRequestURI(target)
+	if err != nil {
+		return false
+	}
+	h.location = *u
+	return true
 }
 
 // take notes one field; false when it makes the request foreign.
@@ -90,7 +134,7 @@ func (h *head) take(name, value string, fields *fields) bool {
 		h.host = value
 		return true
 	case "Content-Length":
-		if h.length >= 0 {
+		if h.length >= 0 || h.method == http.MethodGet { // a GET's body, or word of none, does not mean the same to everybody
 			return false
 		}
 		if h.length = digits(value); h.length < 0 || h.length > maxBody {
@@ -127,6 +171,7 @@ func digits(s string) int {
 // Classes of bytes, a bit each.
 const (
 	inPath uint8 = 1 << iota
+	inQuery
 	inName
 	inValue
 	inHost
@@ -139,7 +184,8 @@ var classes = func() (table [256]uint8) {
 		}
 	}
 	const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-	mark(alphanumeric+"-_/", inPath)
+	mark(alphanumeric+"-._~/:@%", inPath)
+	mark(alphanumeric+"-._~/:@%?&=+,!$'()*", inQuery)
 	mark(alphanumeric+"-", inName)
 	mark(alphanumeric+"-.:", inHost)
 	for c := byte(' '); c <= '~'; c++ {
@@ -183,6 +229,7 @@ type fields struct {
 	header http.Header
 	values [maxFields]string
 	n      int
+	target string // of the last request that had one like it
 }
 
 const maxFields = 48 // a request with more is net/http's
@@ -205,4 +252,13 @@ func (f *fields) add(name, value string) bool {
 	f.header[name] = f.values[f.n : f.n+1 : f.n+1]
 	f.n++
 	return true
+}
+
+// kept gives a copy of a request's target that its handler may keep. Most requests of a connection ask for the same as the last one, and get
+// the same copy.
+func (f *fields) kept(target string) string {
+	if target != f.target {
+		f.target = strings.Clone(target)
+	}
+	return f.target
 }

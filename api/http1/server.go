@@ -1,7 +1,11 @@
-// Package http1 serves the one form of request that the relay lives by, a plain HTTP/1.1 POST with a small body, with less work for each
-// than net/http spends: no goroutine, no deadline and hardly an allocation per request. It recognises that form byte by byte; a connection
-// that sends anything else (another method or path, HTTP/2, chunks, a large body, an unusual byte) is handed to net/http with all that was
-// read, and stays there. It decides nothing else: what net/http.Server is told (handler, time-outs, base context) holds for both.
+// Package http1 serves the forms of request that the service lives by, a plain HTTP/1.1 POST with a small body and a plain GET, with less work
+// for each than net/http spends: no goroutine, no deadline and hardly an allocation per request. It recognises those forms byte by byte; a
+// connection that sends anything else (another method or path, HTTP/2, chunks, a large body, an unusual byte) is handed to net/http with all
+// that was read, and stays there. It decides nothing else: what net/http.Server is told (handler, time-outs, base context) holds for both.
+//
+// What a handler may keep when it has returned: the strings of the request's target (path and query, as they are in http.Request.URL and
+// RequestURI) and of its header, which never share memory with a buffer that is used again. Not the request, its header map or its body,
+// which are.
 package http1
 
 import (
@@ -18,7 +22,7 @@ import (
 // Server is an http.Server with a lane of its own for plain requests.
 type Server struct {
 	http        *http.Server
-	prefix      string
+	lane        []opening
 	now         func() time.Time
 	idleTimeout time.Duration
 	base        context.Context //nolint:containedctx // the parent of every request's, as in http.Server
@@ -47,11 +51,11 @@ type tick struct {
 	date string
 }
 
-// New makes a server of one that was not started. prefix is what the paths of the lane begin with; handlers under it keep neither the
-// request nor its header nor its body when they return.
-func New(s *http.Server, prefix string, now func() time.Time) *Server {
+// New makes a server of one that was not started. prefixes are what the paths of the lane begin with, "/rpc/" or the like; handlers under them
+// keep neither the request nor its header nor its body when they return.
+func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 	server := &Server{
-		http: s, prefix: prefix, now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}), stopped: make(chan struct{}),
+		http: s, lane: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}), stopped: make(chan struct{}),
 	}
 	server.tick.Store(newTick(nil, now()))
 	return server

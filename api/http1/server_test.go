@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -46,17 +48,65 @@ func TestPlainRequestsStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
 	b.count(t, 8, 0)
 }
 
+func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
+	t.Parallel()
+	var kept []url.URL
+	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
+		kept = append(kept, *r.URL)
+		body, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %s %q %d %q", r.Method, r.RequestURI, r.URL.Path, r.ContentLength, body)
+	}})
+	c := b.dial(t)
+	targets := []string{
+		"/toolbox/gas/base_mainnet", "/toolbox/ens/vitalik.eth", "/toolbox/prices?symbols=ETH,BTC&x=%zz", "/toolbox/ens/%F0%9F%A6%84.eth?a=b+c",
+		"/toolbox/a%2Fb", "/toolbox/x?", "/toolbox/x",
+	}
+	paths := []string{
+		"/toolbox/gas/base_mainnet", "/toolbox/ens/vitalik.eth", "/toolbox/prices", "/toolbox/ens/🦄.eth", "/toolbox/a/b", "/toolbox/x", "/toolbox/x",
+	}
+	for i, target := range targets {
+		want := fmt.Sprintf("GET %s %q 0 \"\"", target, paths[i])
+		if got := c.send("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n").answer(); got.body != want || got.closes {
+			t.Errorf("%v, want %s", got, want)
+		}
+		want = fmt.Sprintf("POST %s %q 2 \"hi\"", target, paths[i])
+		if got := c.send("POST " + target + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi").answer(); got.body != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+	}
+	b.count(t, int64(2*len(targets)), 0)
+	for i, u := range kept { // after all that was read into the same buffer
+		if want, err := url.ParseRequestURI(targets[i/2]); err != nil || u != *want {
+			t.Errorf("kept of request %d: %#v, want %#v", i, u, want)
+		}
+	}
+	c.send("GET /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n" + post("a") + "PUT /toolbox/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" +
+		"GET /toolbox/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+	for _, method := range []string{"GET", "POST", "PUT", "GET"} {
+		if got := c.answer().body; !strings.HasPrefix(got, method) {
+			t.Errorf("%s was answered with %s", method, got)
+		}
+	}
+	c.over()
+	b.count(t, int64(2*len(targets))+2, 2) // what is not plain takes the connection with it
+}
+
 func TestRequestsThatAreNotPlainAreNetHTTPs(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("y", 70<<10)
 	for name, row := range map[string]struct{ request, want string }{
-		"another method": {"PUT /rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
-		"another path":   {"POST /keys HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
-		"a query":        {"POST /rpc/x?a=b HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
-		"chunks":         {"POST /rpc/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "hi"},
-		"a large body":   {post(large), large},
-		"a large head":   {post("hi", "X: "+strings.Repeat("z", 9<<10)), "hi"},
-		"many fields":    {post("hi", strings.Split(strings.TrimSpace(strings.Repeat("A: b\n", 60)), "\n")...), "hi"},
+		"another method":    {"PUT /rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+		"another path":      {"POST /keys HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+		"another prefix":    {"GET /docs HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+		"a way up":          {"GET /toolbox/../keys HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+		"an odd query":      {"GET /toolbox/x?a=[b] HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+		"a whole URL":       {"GET http://a/toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n", ""},
+		"a GET's body":      {"GET /toolbox/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
+		"a GET of HTTP/1.0": {"GET /toolbox/x HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", ""},
+		"chunks":            {"POST /rpc/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "hi"},
+		"a large body":      {post(large), large},
+		"a large head":      {post("hi", "X: "+strings.Repeat("z", 9<<10)), "hi"},
+		"many fields":       {post("hi", strings.Split(strings.TrimSpace(strings.Repeat("A: b\n", 60)), "\n")...), "hi"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +133,7 @@ func TestMalformedRequestsAreRefusedByNetHTTP(t *testing.T) {
 	t.Parallel()
 	for _, request := range []string{
 		post("hi", "Content-Length: 3"), post("hi", "Host: b"), post("hi", "A : b"), "POST /rpc/x HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
-		post("hi", "X: \x00"), post("hi", "X: a\rb"),
+		post("hi", "X: \x00"), post("hi", "X: a\rb"), "GET /toolbox/%zz HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
 		b := setup(t, settings{handler: echo})
 		if got := b.dial(t).send(request).answer(); got.status != http.StatusBadRequest {
@@ -375,7 +425,7 @@ func TestShutdownWaitsForARequestThatIsArriving(t *testing.T) {
 
 func TestServeAfterShutdownTakesNothing(t *testing.T) {
 	t.Parallel()
-	server := http1.New(&http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Second}, "/rpc/", time.Now)
+	server := http1.New(&http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Second}, time.Now, "/rpc/")
 	if err := server.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func setup(t *testing.T, s settings) *bundle {
 	if s.settings != nil {
 		s.settings(std)
 	}
-	b.server = http1.New(std, "/rpc/", time.Now)
+	b.server = http1.New(std, time.Now, "/rpc/", "/toolbox/")
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

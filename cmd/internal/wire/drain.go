@@ -37,7 +37,7 @@ func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, 
 	s := &apiServer{running: newRunning(handler), stop: stop}
 	server := api.NewServer(s.running, cfg.CallTimeout, log)
 	server.BaseContext = func(net.Listener) context.Context { return requests }
-	s.http = http1.New(server, "/rpc/", time.Now)
+	s.http = http1.New(server, time.Now, api.BusyPaths()...)
 	return s
 }
 
