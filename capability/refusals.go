@@ -9,7 +9,7 @@ import (
 
 // Refusals lists every reason with which the capability may refuse, in the order of the table: those that its access and its input bring
 // along, and its own.
-func (m Meta) Refusals() []fault.Reason {
+func (m *Meta) Refusals() []fault.Reason {
 	brought := m.Access.refusals()
 	if m.Metered() {
 		brought = m.fences()
