@@ -16,14 +16,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/api"
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
@@ -95,19 +90,6 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		return err
 	}
 	defer b.close()
-	//nolint:contextcheck // the recorder outlives ctx: what is recorded while draining is written too
-	recorder := store.NewRecorder(b.store, store.RecorderOptions{
-		Logger:  log,
-		OnDrop:  func(n int) { b.metrics.CallRecordsDropped.Add(float64(n)) },
-		OnWrite: func(n int) { b.metrics.CallRecordsWritten.Add(float64(n)) },
-	})
-	//nolint:contextcheck // the cache outlives ctx: what is stored while draining is shared too
-	answers, err := cache.New(cache.Options{
-		Bytes: cfg.CacheBytes, RedisURL: cfg.CacheRedisURL, Secret: []byte(cfg.KeyPepper), Now: time.Now, Logger: log,
-	})
-	if err != nil {
-		return err
-	}
 	tracer, err := newTracer(ctx, cfg, "api", log)
 	if err != nil {
 		return err
@@ -118,33 +100,13 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	}
 	defer temporal.Close()
 	b.pool.Instrument(b.metrics.Upstreams, tracer, log)
-	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
-	fence := fences.New(b.store, b.meter, hasher, time.Now)
-	draining := make(chan struct{})
-	//nolint:contextcheck // as the recorder
-	latencies := meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
-	//nolint:contextcheck // it asks the logger for its level, once
-	calls := relay.New(relay.Options{
-		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: recorder, Latencies: latencies, Cache: answers, Links: links,
-		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes, Now: time.Now, Logger: log,
-		Metrics: b.metrics.Calls, Tracer: tracer,
-	})
-	//nolint:contextcheck // each request brings its own
-	operations, pages, err := newDoors(cfg, b, routes, capability.Options{
-		Fences: fence, Hasher: hasher, Recorder: recorder, Links: links, Flows: workflows.NewClient(temporal), Logger: log,
-		Answers: answers, Latencies: latencies, Tracer: tracer,
-	})
+	//nolint:contextcheck // what is recorded and stored while draining is written too, and each request brings its own context
+	f, err := newFront(cfg, b, hasher, workflows.NewClient(temporal), tracer, routes, log)
 	if err != nil {
 		return err
 	}
-	//nolint:contextcheck // each request brings its own
-	handler := api.Handler(api.Options{
-		Relay: calls, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Pages: pages, Now: time.Now, Logger: log,
-		Draining: draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
-	})
-	server := newAPIServer(ctx, besides(handler, routes), cfg, log)
-	listener = watchAPI(b, server, recorder, latencies, calls, listener)
+	server := newAPIServer(ctx, besides(f.handler, routes), cfg, log)
+	listener = watchAPI(b, server, f.recorder, f.latencies, f.relay, listener)
 
 	// The board is read until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -159,13 +121,13 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	log.Info("serving", "address", listener.Addr().String(), "chains", len(b.pool.Chains()))
 	select {
 	case <-ctx.Done():
-		close(draining)
+		close(f.draining)
 		err = delay(cfg.DrainDelay, failed)
 	case err = <-failed:
-		close(draining)
+		close(f.draining)
 	}
 	err = errors.Join(ignoreClosed(err), server.drain(ctx, cfg.DrainTimeout,
-		tolerate(log, latenciesWithin, latencies.Close), recorder.Close, tolerate(log, recordWithin, answers.Close)))
+		tolerate(log, latenciesWithin, f.latencies.Close), f.recorder.Close, tolerate(log, recordWithin, f.answers.Close)))
 	closeTracer(ctx, tracer, log)
 	stopWatching()
 	background.Wait()
