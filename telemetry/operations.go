@@ -38,8 +38,6 @@ func (o *Operations) Done(name string, outcome Outcome, units plan.Units, took t
 		return
 	}
 	o.done.WithLabelValues(name, outcome.String()).Inc()
-	if units > 0 {
-		o.units.WithLabelValues(name).Add(float64(units) / float64(plan.Unit))
-	}
+	o.units.WithLabelValues(name).Add(float64(units) / float64(plan.Unit))
 	o.duration.WithLabelValues(name).Observe(took.Seconds())
 }
