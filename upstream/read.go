@@ -29,6 +29,9 @@ type Request struct {
 	// Head says which of the chain's heads the result is: it is held against what is plausible, and never answered lower than
 	// before.
 	Head HeadKind
+	// Empty says of a whole result that the upstream does not know what was asked for, so that another one is asked, which may: nodes that
+	// lag and nodes that a transaction has not reached yet answer null. When all say so, that is the answer. Nil: every result is one.
+	Empty func(result []byte) bool
 
 	// Asked is set by Read and Submit, also when they fail.
 	Asked Asked
@@ -64,7 +67,7 @@ func (r *Request) body() []byte {
 // the service's own failure and costs nothing; the caller releases the answer.
 func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	deadline, _ := ctx.Deadline()
-	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, heavy: r.Heavy, deadline: deadline}
+	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, heavy: r.Heavy, deadline: deadline}
 	s := search{r: r, list: c.eligible()}
 	var o outcome
 	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
@@ -91,6 +94,7 @@ type question struct {
 	body     []byte
 	most     int64
 	head     HeadKind
+	empty    func([]byte) bool
 	heavy    bool
 	deadline time.Time // of the call; zero for none
 }
@@ -126,6 +130,9 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 			answer.Release()
 			answer, v = nil, verdicts[isBroken]
 		}
+	}
+	if ask.empty != nil && answer != nil && answer.Error == nil && answer.Rest == nil && ask.empty(answer.Result) {
+		v = verdicts[isMissingData]
 	}
 	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
 	o := observation{
