@@ -37,6 +37,8 @@ type Query struct {
 	Supply plan.Supply
 	// MaxAnswer bounds the answer in bytes; 0 takes a mebibyte.
 	MaxAnswer int64
+	// Empty says of a result that the upstream does not know what was asked for, so that others are asked too. Nil: every result is an answer.
+	Empty func(result []byte) bool
 }
 
 // Error is an in-band error of a node: an answer to what was asked.
@@ -74,6 +76,7 @@ func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 	defer cancel()
 	answer, refusal := on.Read(ctx, &upstream.Request{
 		Method: []byte(q.Method), Params: params, Supply: supplyOf(q), Tier: plan.Balanced, Links: r.links, Needs: q.Needs, MaxAnswer: mostOf(q),
+		Empty: q.Empty,
 	})
 	if refusal != nil {
 		return nil, serviceFailure(refusal)
