@@ -47,6 +47,7 @@ type Config struct {
 	MaxConnections    int           `env:"MAX_CONNECTIONS"    envDefault:"16384"`
 	CallTimeout       time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
 	ProbeInterval     time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
+	PriceHeartbeat    time.Duration `env:"PRICE_HEARTBEAT"    envDefault:"1h"`
 	DrainDelay        time.Duration `env:"DRAIN_DELAY"        envDefault:"3s"`
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
 	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
@@ -199,6 +200,7 @@ func (c *Config) checkServe(f *faults) {
 	c.checkCache(f)
 	f.check(c.MaxConnections >= 0 && c.MaxConnections <= 1<<20, "MAX_CONNECTIONS", "must be between 0, for no bound, and 1048576")
 	f.check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
+	f.check(c.PriceHeartbeat >= time.Minute && c.PriceHeartbeat <= 48*time.Hour, "PRICE_HEARTBEAT", "must be between 1m and 48h")
 	f.check(c.DrainDelay >= 0 && c.DrainDelay <= time.Minute, "DRAIN_DELAY", "must be between 0s and 1m")
 	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
 }

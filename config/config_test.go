@@ -70,7 +70,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
 		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		BatchMemoryBytes: 256 << 20, MaxConnections: 16384,
-		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
+		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, PriceHeartbeat: time.Hour, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
 		LogFormat: "json", OTLPProtocol: "http/protobuf", ServiceName: "chain-access-gateway", TracesSampler: "parentbased_always_on", TracesSamplerArg: 1,
 	}
 	if c != want {
@@ -81,7 +81,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 func TestValuesAreTakenOver(t *testing.T) {
 	t.Parallel()
 	c, err := fromMap(Serve, environment(map[string]string{
-		"PUBLIC_URL": "https://rpc.example.org/", "TRUSTED_PROXIES": "2", "MAX_BODY_BYTES": "2048", "CALL_TIMEOUT": "5s",
+		"PUBLIC_URL": "https://rpc.example.org/", "TRUSTED_PROXIES": "2", "MAX_BODY_BYTES": "2048", "CALL_TIMEOUT": "5s", "PRICE_HEARTBEAT": "24h",
 		"LOG_LEVEL": "debug", "LOG_FORMAT": "text", "REDIS_URL": "rediss://redis.internal:6380/1", "LISTEN_ADDRESS": "[::1]:0",
 	}))
 	if err != nil {
@@ -90,7 +90,7 @@ func TestValuesAreTakenOver(t *testing.T) {
 	if c.PublicURL != "https://rpc.example.org" {
 		t.Errorf("public URL is %q, want it without the slash that paths begin with", c.PublicURL)
 	}
-	if c.TrustedProxies != 2 || c.MaxBodyBytes != 2048 || c.CallTimeout != 5*time.Second || c.LogLevel != slog.LevelDebug ||
+	if c.TrustedProxies != 2 || c.MaxBodyBytes != 2048 || c.CallTimeout != 5*time.Second || c.PriceHeartbeat != 24*time.Hour || c.LogLevel != slog.LevelDebug ||
 		c.LogFormat != "text" || c.RedisURL != "rediss://redis.internal:6380/1" || c.ListenAddress != "[::1]:0" {
 		t.Errorf("got %+v", c)
 	}
@@ -146,6 +146,8 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "CALL_TIMEOUT", "30-canary", "a duration"},
 		{Serve, "CALL_TIMEOUT", "30", "a duration"},
 		{Serve, "CALL_TIMEOUT", "999ms", "between 1s and 5m"},
+		{Serve, "PRICE_HEARTBEAT", "59s", "between 1m and 48h"},
+		{Serve, "PRICE_HEARTBEAT", "49h", "between 1m and 48h"},
 		{Serve, "CALL_TIMEOUT", "301s", "between 1s and 5m"},
 		{Serve, "OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4317", "http://"},
 		{Worker, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://canary", "http://"},
