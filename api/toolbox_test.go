@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"time"
+
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/toolbox"
 	nodes "github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/upstream"
 )
@@ -9,7 +12,12 @@ import (
 // newToolbox makes what metered capabilities answer from, as cmd/internal/wire does, over the chains of a test.
 func newToolbox(pool *upstream.Pool, o *options) capability.Toolbox {
 	reader := nodes.New(pool, links)
-	made := capability.Toolbox{Node: reader}
+	made := capability.Toolbox{
+		Node:         reader,
+		Gas:          toolbox.NewGasOracle(reader, o.now),
+		Transactions: toolbox.NewTxTracker(reader, o.now),
+		Prices:       toolbox.NewPriceReader(reader, time.Hour, o.now),
+	}
 	if o.toolbox != nil {
 		o.toolbox(&made)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/people"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/workflows"
@@ -48,7 +49,10 @@ type Options struct {
 
 // Toolbox is what metered capabilities answer from.
 type Toolbox struct {
-	Node *node.Reader
+	Node         *node.Reader
+	Gas          *toolbox.GasOracle
+	Transactions *toolbox.TxTracker
+	Prices       *toolbox.PriceReader
 }
 
 // house is what all capabilities share.
@@ -104,6 +108,11 @@ type Catalogue struct {
 	ClaimAgentComplete *Op[ClaimAgentInput, ClaimedAgent]
 	ListAgents         *Op[Nothing, AgentList]
 
+	// Toolbox and data: answers instead of raw calls.
+	GetGas      *Op[GasInput, toolbox.Gas]
+	GetTxStatus *Op[TxStatusInput, toolbox.TxStatus]
+	GetPrices   *Op[PricesInput, toolbox.Prices]
+
 	house *house
 }
 
@@ -127,7 +136,15 @@ func New(o Options) *Catalogue {
 	}
 	c.addPeople(h)
 	c.addDoors(h)
+	c.addToolbox(h)
 	return c
+}
+
+// addToolbox adds what is metered.
+func (c *Catalogue) addToolbox(h *house) {
+	c.GetGas = h.getGas()
+	c.GetTxStatus = h.getTxStatus()
+	c.GetPrices = h.getPrices()
 }
 
 // addDoors adds the ways of keys.

@@ -1,6 +1,7 @@
 package capability_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
 )
 
 // must gives what a capability answered.
@@ -268,6 +270,9 @@ func right(door capability.Welcome) map[string]map[string]any {
 			"wish_chains": []any{"btc"}, "wish_chain_other": "x",
 		},
 		"list_audit_log":         {"limit": 1.0},
+		"get_gas":                {"chain": "eth_mainnet"},
+		"get_tx_status":          {"chain": "eth_mainnet", "hash": "0x" + strings.Repeat("0a", 32)},
+		"get_prices":             {"symbols": "eth"},
 		"bind_key_start":         {"address": address},
 		"bind_key_complete":      {"address": address, "signature": "0x00"},
 		"adopt_key":              {"claim_code": door.Doorways["adopt"].ClaimCode},
@@ -288,6 +293,26 @@ func right(door capability.Welcome) map[string]map[string]any {
 	}
 }
 
+// wideKey makes a key with hardly any rate window, in which what is wrong with a metered use counts.
+func (o *office) wideKey(t *testing.T) string {
+	t.Helper()
+	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Enterprise}
+	if _, err := o.store.CreateAccount(o.ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	key, err := account.MintKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := key.Digest(o.hasher)
+	if _, err := o.store.CreateKey(o.ctx, store.NewKey{
+		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount, Daily: account.Unlimited,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return key.Reveal()
+}
+
 // Every field of every capability refuses values of every wrong type, texts beyond any bound and control characters, and says which field it was,
 // while all other fields are right.
 func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
@@ -295,17 +320,22 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
+	metered := holder(o.wideKey(t))
 	wrong := map[string]any{
 		"a text": "\x00\x1b[31m\u202e", "a long text": strings.Repeat("x", 100_000), "a number": 1.5, "a negative number": -1.0, "a huge number": 1e300,
 		"a truth": true, "a list": []any{map[string]any{}}, "a list of texts": []any{"\x00"}, "an object": map[string]any{"\x00": []any{}}, "a deep object": map[string]any{"rpc": map[string]any{}},
 	}
 	for _, op := range o.All() {
-		base, known := right(door)[op.Meta().Name]
+		meta := op.Meta()
+		base, known := right(door)[meta.Name]
 		if len(op.Input().Properties) > 0 && !known {
 			t.Errorf("the table lacks %s", op.Meta().Name)
 		}
 		caller := ann
-		if op.Meta().Access == capability.KeyHolders {
+		switch {
+		case meta.Metered():
+			caller = metered
+		case meta.Access == capability.KeyHolders:
 			caller = holder(door.Key)
 		}
 		for field, schema := range op.Input().Properties {

@@ -1,13 +1,22 @@
 package wire
 
 import (
+	"time"
+
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
 // newToolbox makes what metered capabilities answer from.
-func newToolbox(b *base, links chain.Links) capability.Toolbox {
+func newToolbox(cfg config.Config, b *base, links chain.Links) capability.Toolbox { //nolint:gocritic // read once at the start
 	reader := node.New(b.pool, links)
-	return capability.Toolbox{Node: reader}
+	return capability.Toolbox{
+		Node:         reader,
+		Gas:          toolbox.NewGasOracle(reader, time.Now),
+		Transactions: toolbox.NewTxTracker(reader, time.Now),
+		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
+	}
 }

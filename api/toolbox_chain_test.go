@@ -1,0 +1,208 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+)
+
+const (
+	someTx  = "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"
+	someSig = "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"
+)
+
+// words are numbers as the result of an eth_call.
+func words(numbers ...int64) string {
+	text := "0x"
+	for _, n := range numbers {
+		text += fmt.Sprintf("%064x", n)
+	}
+	return text
+}
+
+// answersOfCalls scripts eth_call by the called address and the selector.
+func answersOfCalls(results map[string]string) testkit.Reply {
+	return testkit.ResultOf(func(r testkit.Request) any {
+		var params []json.RawMessage
+		var msg struct{ To, Data string }
+		if json.Unmarshal(r.Params, &params) != nil || json.Unmarshal(params[0], &msg) != nil {
+			return nil
+		}
+		if result, ok := results[strings.ToLower(msg.To)+" "+msg.Data[:10]]; ok {
+			return result
+		}
+		return "0x"
+	})
+}
+
+func fees(base string) map[string]any {
+	return map[string]any{
+		"oldestBlock": "0x64", "baseFeePerGas": []string{"0x1", "0x1", base}, "gasUsedRatio": []float64{0.5, 0.01},
+		"reward": [][]string{{"0x3b9aca00", "0x59682f00", "0x77359400"}, {"0x0", "0x0", "0x0"}},
+	}
+}
+
+// openToolbox gives a gateway for all chains over one upstream that knows a little of everything, and a key.
+func openToolbox(t *testing.T) (g *gateway, key string) {
+	t.Helper()
+	g = setup(t, func(o *options) {
+		o.upstreams, o.chains = 1, nil
+		for _, c := range chain.All() {
+			o.chains = append(o.chains, c.ID)
+		}
+	})
+	now := time.Now().Unix()
+	u := g.ups[0]
+	u.On("eth_feeHistory", testkit.Result(fees("0x4a817c800")))
+	u.On("eth_blockNumber", testkit.Result("0x6e"))
+	u.On("eth_call", answersOfCalls(map[string]string{
+		"0x420000000000000000000000000000000000000f 0x49948e0e": words(12_345_678_901),
+		"0x00000000000000000000000000000000000000c8 0xc94e6eeb": words(25_000, 4_000, 20_000_000, 31_000_000_000),
+		"0x5f4ec3df9cbd43714fe2740f5e3616155c5b8419 0xfeaf968c": words(77, 345_612_000_000, now, now, 77),
+		"0x5f4ec3df9cbd43714fe2740f5e3616155c5b8419 0x313ce567": words(8),
+		"0xf4030086522a5beea4988f8ca5b36dbc97bee88c 0xfeaf968c": words(78, 6_812_345_678_901, now-8_000, now-8_000, 78),
+		"0xf4030086522a5beea4988f8ca5b36dbc97bee88c 0x313ce567": words(8),
+		"0x2c1d072e956affc0d435cb7ac38ef18d24d9127c 0xfeaf968c": words(79, 0, now, now, 79),
+		"0x2c1d072e956affc0d435cb7ac38ef18d24d9127c 0x313ce567": words(8),
+	}))
+	return g, g.unlimited()
+}
+
+func (g *gateway) get(path, key string) answer {
+	g.t.Helper()
+	return g.ask(http.MethodGet, path, key, "")
+}
+
+func TestGasAnswersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	g, key := openToolbox(t)
+	g.get("/toolbox/gas/eth_mainnet", key).golden("gas on ethereum")
+	g.get("/toolbox/gas/eth_mainnet", key).golden("gas again")
+	g.get("/toolbox/gas/base_mainnet", key).golden("gas on base")
+	g.get("/toolbox/gas/arbitrum_one", key).golden("gas on arbitrum")
+	g.get("/toolbox/gas/polygon_pos", key).golden("gas on polygon")
+	g.get("/toolbox/gas/solana_mainnet", key).golden("gas on solana")
+	if got := g.usage(key); got["ok"] != (figures{4, 4 * plan.Unit}) || got["hit"] != (figures{1, 0}) || got["field_refused"] != (figures{1, 0}) {
+		t.Errorf("used %v", got)
+	}
+}
+
+func TestTxAnswersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	g, key := openToolbox(t)
+	u := g.ups[0]
+	path := "/toolbox/tx/eth_mainnet/"
+	receipt := map[string]any{"transactionHash": someTx, "blockNumber": "0x64", "gasUsed": "0x5208", "effectiveGasPrice": "0x3b9aca01", "status": "0x1"}
+	u.On("eth_getTransactionByHash", testkit.Result(map[string]any{"hash": someTx, "blockNumber": "0x64", "gasPrice": "0x3b9aca01"}))
+	u.On("eth_getTransactionReceipt", testkit.Result(receipt))
+	g.get(path+"0x"+strings.ToUpper(someTx[2:]), key).golden("tx confirmed")
+	g.get(path+someTx, key).golden("tx again")
+	receipt["status"] = "0x0"
+	u.On("eth_getTransactionReceipt", testkit.Result(receipt))
+	g.get("/toolbox/tx/base_mainnet/"+someTx, key).golden("tx failed")
+	u.On("eth_getTransactionByHash", testkit.Result(map[string]any{"hash": someTx, "blockNumber": nil, "gasPrice": "0x3b9aca01"}))
+	u.On("eth_getTransactionReceipt", testkit.Result(nil))
+	g.get("/toolbox/tx/optimism_mainnet/"+someTx, key).golden("tx pending")
+	u.On("eth_getTransactionByHash", testkit.Result(nil))
+	g.get("/toolbox/tx/arbitrum_one/"+someTx, key).golden("tx unknown")
+	u.On("getSignatureStatuses", testkit.Result(map[string]any{"context": map[string]any{"slot": 400}, "value": []any{
+		map[string]any{"slot": 321, "confirmations": nil, "err": map[string]any{"InstructionError": []any{0, map[string]any{"Custom": 1}}}, "confirmationStatus": "finalized"},
+	}}))
+	g.get("/toolbox/tx/solana_mainnet/"+someSig, key).golden("tx on solana")
+	g.get("/toolbox/tx/solana_mainnet/"+someTx, key).golden("tx hash on solana")
+	if got := g.usage(key); got["ok"] != (figures{5, 10 * plan.Unit}) || got["hit"] != (figures{1, 0}) || got["field_refused"] != (figures{1, 0}) {
+		t.Errorf("used %v", got)
+	}
+}
+
+func TestPriceAnswersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	g, key := openToolbox(t)
+	g.get("/toolbox/prices?symbols=LINK,eth,btc", key).golden("prices")
+	if a := g.get("/toolbox/prices", key); !a.hit() {
+		t.Error("all prices by name and all prices are not the same")
+	}
+	g.get("/toolbox/prices?symbols=doge", key).golden("price refused")
+	if got := g.usage(key); got["ok"] != (figures{1, plan.Unit}) || got["hit"] != (figures{1, 0}) {
+		t.Errorf("used %v", got)
+	}
+}
+
+func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
+	t.Parallel()
+	g, key := openToolbox(t)
+	for path, says := range map[string]string{
+		"/toolbox/gas/solana_mainnet":                             "lamports",
+		"/toolbox/gas/ETH_MAINNET":                                "eth_mainnet",
+		"/toolbox/gas/dogecoin":                                   "eth_mainnet",
+		"/toolbox/gas/%00":                                        "eth_mainnet",
+		"/toolbox/gas/" + strings.Repeat("x", 5000):               "eth_mainnet",
+		"/toolbox/gas/eth_mainnet?speed=fast":                     "speed",
+		"/toolbox/tx/dogecoin/" + someTx:                          "chain",
+		"/toolbox/tx/eth_mainnet/0x":                              "64 hexadecimal digits",
+		"/toolbox/tx/eth_mainnet/" + someTx[:65]:                  "64 hexadecimal digits",
+		"/toolbox/tx/eth_mainnet/" + someTx + "0":                 "64 hexadecimal digits",
+		"/toolbox/tx/eth_mainnet/" + someTx[2:]:                   "0x is missing",
+		"/toolbox/tx/eth_mainnet/" + someTx[:42]:                  "address",
+		"/toolbox/tx/eth_mainnet/" + someSig:                      "signature of Solana",
+		"/toolbox/tx/eth_mainnet/%ff%fe":                          "64 hexadecimal digits",
+		"/toolbox/tx/eth_mainnet/" + someTx[:65] + "%E2%80%8B":    "64 hexadecimal digits",
+		"/toolbox/tx/solana_mainnet/" + someTx:                    "EVM chain",
+		"/toolbox/tx/solana_mainnet/" + strings.ToLower(someSig):  "base58",
+		"/toolbox/tx/solana_mainnet/" + someSig + "1":             "base58",
+		"/toolbox/tx/solana_mainnet/" + strings.Repeat("1", 5000): "hash",
+		"/toolbox/prices?symbols=doge":                            "eth, btc, link",
+		"/toolbox/prices?symbols=eth%20btc":                       "eth, btc, link",
+		"/toolbox/prices?symbols=%D0%B5th":                        "eth, btc, link",
+		"/toolbox/prices?symbols=" + strings.Repeat("eth,", 30):   "eth, btc, link",
+		"/toolbox/prices?symbols=" + strings.Repeat("eth,", 60):   "eth, btc, link",
+		"/toolbox/prices?symbols=eth&symbols=btc":                 "symbols",
+		"/toolbox/prices?symbol=eth":                              "symbols",
+	} {
+		a := g.get(path, key)
+		a.refused(http.StatusUnprocessableEntity, -32602)
+		if message := a.envelope().Error.Message; !strings.Contains(message, says) || len(message) > 1_000 {
+			t.Errorf("%.60s: %s", path, message)
+		}
+	}
+	if n := g.ups[0].Total(); n != 0 {
+		t.Errorf("wrong requests reached an upstream %d times", n)
+	}
+	for outcome, f := range g.usage(key) {
+		if outcome != "field_refused" || f.units != 0 {
+			t.Errorf("%s: %+v", outcome, f)
+		}
+	}
+}
+
+func TestChainsThatCannotBeReadCostNothing(t *testing.T) {
+	t.Parallel()
+	g, key := openToolbox(t)
+	u := g.ups[0]
+	u.Default(testkit.HTML(http.StatusBadGateway))
+	for _, method := range []string{"eth_feeHistory", "eth_call", "eth_blockNumber", "eth_getTransactionByHash", "eth_getTransactionReceipt"} {
+		u.On(method, testkit.HTML(http.StatusBadGateway))
+	}
+	for _, path := range []string{"/toolbox/gas/eth_mainnet", "/toolbox/tx/eth_mainnet/" + someTx, "/toolbox/tx/solana_mainnet/" + someSig, "/toolbox/prices"} {
+		if a := g.get(path, key); a.status != http.StatusBadGateway && a.status != http.StatusServiceUnavailable {
+			t.Errorf("%s: HTTP %d %s", path, a.status, a.body)
+		}
+	}
+	u.On("eth_feeHistory", testkit.Result(fees("0x1")))
+	u.On("eth_call", testkit.Error(3, "execution reverted"))
+	for _, path := range []string{"/toolbox/gas/optimism_mainnet", "/toolbox/prices?symbols=eth"} {
+		if a := g.get(path, key); a.status != http.StatusBadGateway || strings.Contains(a.body, "reverted") {
+			t.Errorf("%s: HTTP %d %s", path, a.status, a.body)
+		}
+	}
+	if got := g.usage(key); got["ok"] != (figures{6, 8 * plan.Unit}) || got["refund"] != (figures{-6, -8 * plan.Unit}) {
+		t.Errorf("used %v", got)
+	}
+}
