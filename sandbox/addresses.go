@@ -3,6 +3,7 @@ package sandbox
 import (
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/sandbox/internal/genesis"
 )
 
@@ -36,4 +37,20 @@ var (
 	FeedZero          = genesis.FeedZero       // eth_mainnet: its answer is 0
 	GasPriceOracle    = genesis.GasPriceOracle // base_mainnet and optimism_mainnet
 	NodeInterface     = genesis.NodeInterface  // arbitrum_one
+	Multicall3        = genesis.Multicall3     // every EVM chain
 )
+
+// Contracts to read and to decode, on every EVM chain.
+var (
+	Overloads    = genesis.Overloads    // functions of one name
+	Arguments    = genesis.Arguments    // functions of every type
+	Unverified   = genesis.Unverified   // Overloads again, whose source nobody published
+	StorageProxy = genesis.StorageProxy // EIP-1967, before Overloads
+	BeaconProxy  = genesis.BeaconProxy  // EIP-1967 by a beacon, before Overloads
+	MinimalProxy = genesis.MinimalProxy // EIP-1167, before Overloads
+	LoopingProxy = genesis.LoopA        // before a proxy that stands before this one
+)
+
+// USDC is where the token really stands on an EVM chain, behind its makers' proxy: FiatTokenV2_2, 6 decimals, signatures for "USD Coin"
+// version "2". Every funded account holds a million at the start.
+func USDC(id chain.ID) common.Address { return genesis.USDC(id) }

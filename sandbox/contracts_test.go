@@ -72,6 +72,18 @@ func (c contract) refused(t *testing.T, method string, args ...any) (string, []a
 	return "", nil
 }
 
+// named is what package abi calls one of several functions of a name.
+func (c contract) named(t *testing.T, signature string) string {
+	t.Helper()
+	for name, method := range c.ABI.Methods {
+		if method.Sig == signature {
+			return name
+		}
+	}
+	t.Fatalf("%s has no function %s", c.Name, signature)
+	return ""
+}
+
 // dns is a name as resolvers take it.
 func dns(name string) (encoded []byte) {
 	for label := range strings.SplitSeq(name, ".") {

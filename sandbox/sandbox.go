@@ -56,6 +56,7 @@ type Sandbox struct {
 	placed    map[chain.ID][]genesis.Placed
 	solana    *solana.Node
 	accounts  accounts
+	keys      keys
 	closing   sync.Once
 	closed    error
 }
@@ -88,7 +89,11 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{evm: map[chain.ID]*evm.Node{}, placed: map[chain.ID][]genesis.Placed{}, accounts: funded}
+	signing, err := serviceKeys()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{keys: signing, evm: map[chain.ID]*evm.Node{}, placed: map[chain.ID][]genesis.Placed{}, accounts: funded}
 	if err := s.startChains(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -127,15 +132,7 @@ func (o *Options) fill() error {
 }
 
 // startChains starts them beside each other; what started is kept in s even when another failed.
-func (s *Sandbox) startChains(ctx context.Context, o Options) error {
-	traffic, err := serviceKey(trafficIndex)
-	if err != nil {
-		return err
-	}
-	gateway, err := serviceKey(gatewayIndex)
-	if err != nil {
-		return err
-	}
+func (s *Sandbox) startChains(ctx context.Context, o Options) (err error) {
 	nodes, placed := make([]*evm.Node, len(world)), make([][]genesis.Placed, len(world))
 	var group errgroup.Group
 	for i, w := range world {
@@ -152,13 +149,15 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) error {
 		}
 		cfg := evm.Config{
 			Name: w.name, ChainID: w.chainID, BlockTime: w.blockTime, Funded: s.accounts.evmAddresses(),
-			Traffic: traffic, Logger: o.Logger, BaseFee: big.NewInt(w.baseFee), Tip: big.NewInt(w.tip),
+			Logger: o.Logger, BaseFee: big.NewInt(w.baseFee), Tip: big.NewInt(w.tip),
 		}
-		if err := s.furnish(w.id, &cfg, traffic, gateway, &placed[i]); err != nil {
+		if err := s.furnish(w.id, &cfg, s.keys, &placed[i]); err != nil {
 			return errors.Join(err, group.Wait())
 		}
 		if !o.NoData {
-			cfg.Data = &w.data
+			data := w.data
+			data.Tokens = []common.Address{genesis.USDC(w.id)}
+			cfg.Data = &data
 		}
 		if o.BlockTime > 0 {
 			cfg.BlockTime = o.BlockTime

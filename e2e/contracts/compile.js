@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import solc from 'solc';
+import { usdc } from './usdc.js';
 
 const root = new URL('../../', import.meta.url);
 const pathOf = (name) => fileURLToPath(new URL(name, root));
@@ -51,4 +52,5 @@ export function compile({ source, contract }) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const each of sources) writeFileSync(artefactPath(each), compile(each));
+  for (const { path, content } of usdc()) writeFileSync(path, content);
 }

@@ -1,8 +1,9 @@
-// Package contracts holds the contracts that stand on the sandbox's chains: their sources, and what they compile to. make contracts
-// compiles them; a test of e2e compiles again and compares.
+// Package contracts holds the contracts that stand on the sandbox's chains: sources of ours and what they compile to, and USDC as its
+// makers compiled it (usdc/LICENSE). make contracts writes the artefacts; a test of e2e makes them again and compares.
 package contracts
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -14,24 +15,27 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 )
 
-//go:embed *.json *.sol
+//go:embed *.json *.sol usdc/usdc.json
 var files embed.FS
 
 // Contract is one contract, compiled.
 type Contract struct {
 	Name     string
-	Source   string          // the file it stands in, "PriceFeed.sol"
-	Compiler string          // "0.8.37+commit.…"
-	Code     []byte          // makes the contract: constructor and code, without arguments
-	ABI      abi.ABI         // to call it with
-	RawABI   json.RawMessage // as the compiler wrote it
+	Source   string           // the file it stands in, "PriceFeed.sol"; Text has those of ours
+	Compiler string           // "0.8.37+commit.…"
+	Code     []byte           // makes the contract: constructor and code, without arguments
+	Links    map[string][]int // where the addresses of libraries go in Code, by their names
+	ABI      abi.ABI          // to call it with
+	RawABI   json.RawMessage  // as the compiler wrote it
 }
 
 type artefact struct {
 	Compiler  string `json:"compiler"`
 	Contracts map[string]struct {
-		ABI      json.RawMessage `json:"abi"`
-		Bytecode hexutil.Bytes   `json:"bytecode"`
+		Source   string           `json:"source"`
+		ABI      json.RawMessage  `json:"abi"`
+		Bytecode hexutil.Bytes    `json:"bytecode"`
+		Links    map[string][]int `json:"links"`
 	} `json:"contracts"`
 }
 
@@ -59,13 +63,16 @@ func Text(source string) (string, error) {
 	return string(text), nil
 }
 
+// All lists the contracts by name.
+func All() (map[string]Contract, error) { return all() }
+
 func read() (map[string]Contract, error) {
 	names, err := fs.Glob(files, "*.json")
 	if err != nil {
 		return nil, fmt.Errorf("list the contracts: %w", err)
 	}
 	found := map[string]Contract{}
-	for _, file := range names {
+	for _, file := range append(names, "usdc/usdc.json") {
 		text, err := files.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", file, err)
@@ -76,7 +83,8 @@ func read() (map[string]Contract, error) {
 		}
 		for name, made := range a.Contracts {
 			c := Contract{
-				Name: name, Source: strings.TrimSuffix(file, ".json") + ".sol", Compiler: a.Compiler, Code: made.Bytecode, RawABI: made.ABI,
+				Name: name, Source: cmp.Or(made.Source, strings.TrimSuffix(file, ".json")+".sol"), Compiler: a.Compiler,
+				Code: made.Bytecode, Links: made.Links, RawABI: made.ABI,
 			}
 			if err := json.Unmarshal(made.ABI, &c.ABI); err != nil {
 				return nil, fmt.Errorf("%s: the ABI of %s: %w", file, name, err)

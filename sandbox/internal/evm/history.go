@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 // historyBlocks stand before the first live block: deep enough for rules that ask for 64 blocks, and a multiple of the
 // simulated beacon's epoch of 32, so that the first finalized block never moves backwards.
 const historyBlocks = 128
+
+// HistoryTurns is how many turns of calls the history takes; live blocks count on.
+const HistoryTurns = historyBlocks / 2
 
 // lively is how many blocks at the end of the history are as full as those that follow: what estimates of fees look at.
 const lively = 24
@@ -36,17 +40,14 @@ func (n *Node) writeHistory(genesis *core.Genesis) error {
 		}
 		var calls []Call
 		if i > 0 && i%2 == 0 {
-			calls = n.traffic.calls(uint64(i / 2)) //nolint:gosec // counts from 0
+			calls, failed = n.traffic.calls(uint64(i / 2)) //nolint:gosec // counts from 0
 		}
 		work := n.traffic.load.steady()
 		if i >= historyBlocks-lively {
 			work = n.traffic.load.next(b.Number().Uint64(), b.BaseFee())
 		}
 		txs, err := n.traffic.block(b.TxNonce(n.traffic.from), b.BaseFee(), calls, work)
-		if err != nil {
-			failed = err
-			return
-		}
+		failed = errors.Join(failed, err)
 		for _, tx := range txs {
 			b.AddTx(tx)
 		}

@@ -62,7 +62,7 @@ type Config struct {
 	BaseFee, Tip *big.Int
 	Workload     common.Address
 	// Calls are made beside the plain transfers and logs, a turn every few blocks. Nil for none.
-	Calls func(turn uint64) []Call
+	Calls func(turn uint64) ([]Call, error)
 	// Upkeep is called in the first block of each start, and every ten minutes of the chain's time after that.
 	Upkeep []Call
 }

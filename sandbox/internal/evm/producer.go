@@ -75,10 +75,11 @@ func (n *Node) loop(ctx context.Context) {
 		case <-ticker.C:
 		}
 		var calls []Call
+		var err error
 		if block%trickleEvery == 0 {
-			calls = n.traffic.calls(block / trickleEvery)
+			calls, err = n.traffic.calls(HistoryTurns + block/trickleEvery)
 		}
-		if err := n.trickle(ctx, calls); err != nil {
+		if err := errors.Join(err, n.trickle(ctx, calls)); err != nil {
 			n.cfg.Logger.Debug("sandbox traffic skipped", "chain", n.cfg.Name, "error", err)
 		}
 		before := n.eth.BlockChain().CurrentBlock().Hash()

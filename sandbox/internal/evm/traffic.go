@@ -33,7 +33,7 @@ type traffic struct {
 	from    common.Address
 	emitter common.Address
 	signer  types.Signer
-	calls   func(turn uint64) []Call
+	calls   func(turn uint64) ([]Call, error)
 	upkeep  []Call
 	load    load
 }
@@ -48,16 +48,17 @@ func newTraffic(cfg Config) *traffic {
 	if len(targets) == 0 {
 		targets = []common.Address{from}
 	}
-	t.calls = func(turn uint64) []Call {
+	t.calls = func(turn uint64) ([]Call, error) {
 		to, amount := targets[turn/2%uint64(len(targets))], new(big.Int).SetUint64(1_000_000+turn)
 		call := Call{To: to, Value: amount}
 		if turn%2 == 1 {
 			call = Call{To: t.emitter, Data: transferData(to, amount)}
 		}
 		if cfg.Calls == nil {
-			return []Call{call}
+			return []Call{call}, nil
 		}
-		return append([]Call{call}, cfg.Calls(turn)...)
+		more, err := cfg.Calls(turn)
+		return append([]Call{call}, more...), err
 	}
 	t.upkeep = cfg.Upkeep
 	return t

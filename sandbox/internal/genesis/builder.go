@@ -33,7 +33,8 @@ type builder struct {
 	evm     *vm.EVM
 	state   *state.StateDB
 	written map[common.Address]map[common.Hash]bool
-	placed  []Placed
+	stands  []common.Address // where there is code
+	placed  []Placed         // the contracts among them that have a name
 	err     error
 }
 
@@ -74,10 +75,31 @@ func (b *builder) place(from, at common.Address, name string, args ...any) Place
 		b.err = fmt.Errorf("arguments of %s: %w", name, err)
 		return Placed{}
 	}
+	code := append(append([]byte{}, c.Code...), input...)
+	for library, places := range c.Links {
+		address, ok := b.address(library)
+		if !ok {
+			b.err = fmt.Errorf("lay out the chain: %s stands before its library %s", name, library)
+			return Placed{}
+		}
+		for _, place := range places {
+			copy(code[place:], address.Bytes())
+		}
+	}
 	p := Placed{Address: at, Contract: c}
-	b.code(from, at, append(append([]byte{}, c.Code...), input...))
+	b.code(from, at, code)
 	b.placed = append(b.placed, p)
 	return p
+}
+
+// address is where a contract stands already.
+func (b *builder) address(name string) (common.Address, bool) {
+	for _, p := range b.placed {
+		if p.Contract.Name == name {
+			return p.Address, true
+		}
+	}
+	return common.Address{}, false
 }
 
 // code runs what makes a contract at the address where the contract shall stand: its storage and address(this) come out right.
@@ -92,6 +114,7 @@ func (b *builder) code(from, at common.Address, creation []byte) {
 	made := b.run(from, at, nil)
 	b.state.SetCode(at, made, tracing.CodeChangeUnspecified)
 	b.state.SetNonce(at, 1, tracing.NonceChangeUnspecified)
+	b.stands = append(b.stands, at)
 }
 
 // send calls a contract's function in from's name.
@@ -130,17 +153,16 @@ func (b *builder) alloc() (types.GenesisAlloc, error) {
 		return nil, b.err
 	}
 	all := types.GenesisAlloc{}
-	for at := range b.written {
+	for _, at := range b.stands {
 		all[at] = b.account(at)
-	}
-	for _, p := range b.placed {
-		all[p.Address] = b.account(p.Address)
 	}
 	return all, nil
 }
 
 func (b *builder) account(at common.Address) types.Account {
-	account := types.Account{Code: b.state.GetCode(at), Nonce: b.state.GetNonce(at), Balance: new(big.Int), Storage: map[common.Hash]common.Hash{}}
+	account := types.Account{
+		Code: b.state.GetCode(at), Nonce: b.state.GetNonce(at), Balance: new(big.Int), Storage: map[common.Hash]common.Hash{},
+	}
 	for slot := range b.written[at] {
 		if value := b.state.GetState(at, slot); value != (common.Hash{}) {
 			account.Storage[slot] = value

@@ -2,6 +2,7 @@ package genesis
 
 import (
 	"fmt"
+	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -15,6 +16,7 @@ type Owners struct {
 	Admin   common.Address   // owns what needs an owner, and keeps it up to date later
 	Funded  []common.Address // at least ten, who own names and tokens
 	Gateway common.Address   // signs the off-chain answers of ENS
+	Minter  common.Address   // mints USDC and holds its offices; has native coins too
 }
 
 // Layout is what stands on a chain before its first block.
@@ -33,6 +35,8 @@ func Lay(id chain.ID, owners Owners, config *params.ChainConfig, time uint64) (L
 		return Layout{}, err
 	}
 	b.place(owners.Admin, Workload, "Workload")
+	b.usdc(id, owners)
+	b.samples(owners.Admin)
 	switch id {
 	case chain.EthMainnet:
 		b.ens(owners)
@@ -47,5 +51,6 @@ func Lay(id chain.ID, owners Owners, config *params.ChainConfig, time uint64) (L
 	if err != nil {
 		return Layout{}, fmt.Errorf("lay out %s: %w", id, err)
 	}
+	alloc[owners.Minter] = types.Account{Balance: new(big.Int).Mul(big.NewInt(10_000), big.NewInt(params.Ether))}
 	return Layout{Alloc: alloc, Placed: b.placed}, nil
 }
