@@ -53,6 +53,8 @@ type Options struct {
 type Sandbox struct {
 	upstreams []*Upstream
 	evm       map[chain.ID]*evm.Node
+	services  []*Service
+	sourcify  *Service
 	placed    map[chain.ID][]genesis.Placed
 	solana    *solana.Node
 	accounts  accounts
@@ -108,6 +110,9 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 			}
 			s.upstreams = append(s.upstreams, u)
 		}
+	}
+	if err := s.startSourcify(ctx, o); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -218,6 +223,9 @@ func (s *Sandbox) stop() error {
 	var errs []error
 	for _, u := range s.upstreams {
 		errs = append(errs, u.Stop())
+	}
+	for _, service := range s.services {
+		errs = append(errs, service.Stop())
 	}
 	for _, n := range s.evm {
 		errs = append(errs, n.Close())

@@ -26,6 +26,8 @@ const callGas = 30_000_000
 type Placed struct {
 	Address  common.Address
 	Contract contracts.Contract
+	Proxy    string         // what kind of proxy it is, as Sourcify calls it; empty for none
+	Target   common.Address // whose code a proxy runs
 }
 
 // builder runs constructors and calls on an empty state and remembers what they left. Its first error ends all that follows.
@@ -90,6 +92,15 @@ func (b *builder) place(from, at common.Address, name string, args ...any) Place
 	b.code(from, at, code)
 	b.placed = append(b.placed, p)
 	return p
+}
+
+// placeProxy is place for a contract that runs another one's code.
+func (b *builder) placeProxy(kind string, target, from, at common.Address, name string, args ...any) {
+	b.place(from, at, name, args...)
+	if b.err == nil {
+		last := &b.placed[len(b.placed)-1]
+		last.Proxy, last.Target = kind, target
+	}
 }
 
 // address is where a contract stands already.

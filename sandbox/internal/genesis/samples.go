@@ -19,16 +19,23 @@ var (
 	LoopB = common.HexToAddress("0x5a4d000000000000000000000000000000005a0a")
 )
 
+// Kinds of proxies.
+const (
+	eip1967  = "EIP1967Proxy"
+	zeppelin = "ZeppelinOSProxy"
+)
+
+// samples places them. What is left to code has no published source.
 func (b *builder) samples(admin common.Address) {
 	b.place(admin, Multicall3, "Multicall3")
-	b.place(admin, Overloads, "Overloads")
+	p := b.place(admin, Overloads, "Overloads")
 	b.place(admin, Arguments, "Arguments")
-	b.place(admin, Unverified, "Overloads")
-	b.place(admin, StorageProxy, "StorageProxy", Overloads)
+	b.code(admin, Unverified, p.Contract.Code)
+	b.placeProxy(eip1967, Overloads, admin, StorageProxy, "StorageProxy", Overloads)
 	b.place(admin, Beacon, "Beacon", Overloads)
-	b.place(admin, BeaconProxy, "BeaconProxy", Beacon)
-	b.place(admin, LoopA, "StorageProxy", LoopB)
-	b.place(admin, LoopB, "StorageProxy", LoopA)
+	b.placeProxy(eip1967, Overloads, admin, BeaconProxy, "BeaconProxy", Beacon)
+	b.placeProxy(eip1967, LoopB, admin, LoopA, "StorageProxy", LoopB)
+	b.placeProxy(eip1967, LoopA, admin, LoopB, "StorageProxy", LoopA)
 	b.code(admin, MinimalProxy, minimalProxy(Overloads))
 }
 

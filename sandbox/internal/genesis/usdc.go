@@ -23,7 +23,7 @@ var usdcAt = map[chain.ID]struct{ proxy, code common.Address }{
 		common.HexToAddress("0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"), common.HexToAddress("0xdEd3b9a8DBeDC2F9CB725B55d0E686A81E6d06dC"),
 	},
 	chain.PolygonPoS: {
-		common.HexToAddress("0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"), common.HexToAddress("0x235ae97b28466Db30469B89A9Fe4cff0659F82Cb"),
+		common.HexToAddress("0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"), common.HexToAddress("0x235AE97b28466Db30469b89A9fe4cFf0659f82Cb"),
 	},
 }
 
@@ -56,7 +56,7 @@ func (b *builder) usdc(id chain.ID, owners Owners) {
 	at := usdcAt[id]
 	b.place(owners.Minter, signatureChecker, "SignatureChecker")
 	code := b.place(owners.Minter, at.code, "FiatTokenV2_2")
-	b.place(proxyAdmin, at.proxy, "FiatTokenProxy", at.code)
+	b.placeProxy(zeppelin, at.code, proxyAdmin, at.proxy, "FiatTokenProxy", at.code)
 	send := func(from common.Address, method string, args ...any) {
 		b.sendTo(from, at.proxy, code.Contract.ABI, method, args...)
 	}
