@@ -36,8 +36,8 @@ type use struct {
 	clientGone bool // nobody waited for the answer
 }
 
-// visitorLimit is how often one network may use metered capabilities on public pages, without a key and at nobody's cost.
-var visitorLimit = account.RateWindow{Limit: 30, Per: time.Minute}
+// VisitorLimit is how often one network may use metered capabilities on public pages, without a key and at nobody's cost.
+var VisitorLimit = account.RateWindow{Limit: 30, Per: time.Minute}
 
 // serveMetered is the way of a metered use: identify, bind and check, look into the cache, admit, run, and give back when the run failed. It
 // reads no PostgreSQL when it is warm.
@@ -99,7 +99,7 @@ func (h *house) enter(ctx context.Context, u *use) (refusal *fault.Error) {
 	if u.toll.Metered.Service == string(account.Data) {
 		return fault.New(fault.KeyInvalid, "This needs the key of an account on a paid plan. Send it as Authorization: Bearer <API_KEY>.")
 	}
-	return h.limit(ctx, "toolbox:"+u.Network.String(), visitorLimit)
+	return h.limit(ctx, "toolbox:"+u.Network.String(), VisitorLimit)
 }
 
 // onChain notes the chain of a use; one without upstreams is no mistake that another try mends.

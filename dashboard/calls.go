@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
@@ -43,6 +44,9 @@ type Calls struct {
 	ListAudit         Call[capability.ListAuditInput, capability.AuditLog]
 	ListAgents        Call[capability.Nothing, capability.AgentList]
 	AdoptKey          Call[capability.AdoptKeyInput, capability.AdoptedKey]
+
+	// Tools are the metered capabilities, which visitors may use on the toolbox page. Their forms follow from their schemas.
+	Tools []capability.Capability
 }
 
 // CallsOf takes what the pages ask for out of the catalogue.
@@ -56,5 +60,14 @@ func CallsOf(c *capability.Catalogue) Calls {
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
 		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, ListAudit: c.ListAudit.Invoke,
 		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,
+		Tools: toolsOf(c.All()),
 	}
+}
+
+// toolsOf are the capabilities that are metered and have a route.
+func toolsOf(all []capability.Capability) []capability.Capability {
+	return slices.DeleteFunc(all, func(c capability.Capability) bool {
+		meta := c.Meta()
+		return !meta.Metered() || meta.Route.Path == ""
+	})
 }

@@ -64,7 +64,7 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	p := visitorOf(t, h).pages
-	public := []string{"/", "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept"}
+	public := []string{"/", "/toolbox", "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept"}
 	for _, path := range routesOf(p, http.MethodGet) {
 		if slices.Contains(public, path) {
 			continue
@@ -123,7 +123,7 @@ func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodPost) {
-		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" {
+		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" {
 			continue
 		}
 		b := visitorOf(t, h)

@@ -42,6 +42,7 @@ type Pages struct {
 	patterns  []string // of all routes but the assets
 	assets    *assets.Set
 	templates *templates
+	tools     []toolGroup
 	foreign   *http.CrossOriginProtection
 	jar       jar
 	headers   http.Header
@@ -66,9 +67,14 @@ func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 	if err != nil || public.Host == "" {
 		return nil, fmt.Errorf("pages: the public address %q is no absolute URL", o.PublicURL)
 	}
+	tools, err := newToolGroups(o.Calls.Tools)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
 	https := public.Scheme == "https"
 	p := &Pages{
-		Options: o, mux: http.NewServeMux(), assets: a, templates: t, foreign: http.NewCrossOriginProtection(), jar: jar{secure: https}, headers: securityHeaders(https),
+		Options: o, mux: http.NewServeMux(), assets: a, templates: t, tools: tools, foreign: http.NewCrossOriginProtection(), jar: jar{secure: https},
+		headers: securityHeaders(https),
 	}
 	// A proxy may have changed the Host header that an Origin is compared with otherwise.
 	if err := p.foreign.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
@@ -82,6 +88,8 @@ func (p *Pages) routes() {
 	p.mux.HandleFunc("GET "+assetsPath+"{name}", p.asset)
 	p.handle("GET /{$}", (*visit).home)
 	p.handle("POST /theme", (*visit).setTheme)
+	p.handle("GET "+pathToolbox, (*visit).toolbox)
+	p.handle("POST "+pathToolbox, (*visit).toolbox)
 
 	p.handle("GET /sign-in", (*visit).signIn)
 	p.handle("POST /sign-in", (*visit).startSignIn)

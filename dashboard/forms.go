@@ -32,7 +32,8 @@ func mistakesOf(err error, fields ...string) mistakes {
 		wrong[name] = f.Message
 	}
 	if len(wrong) == 0 {
-		name, _, _ := strings.Cut(f.Message, " ") // rules of fences begin with the field's name
+		name, _, _ := strings.Cut(f.Message, " ") // rules begin with the field's name
+		name = strings.TrimSuffix(name, ":")
 		if !slices.Contains(fields, name) {
 			name = ""
 		}

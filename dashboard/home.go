@@ -2,9 +2,16 @@ package dashboard
 
 import "net/http"
 
-// home is the first page: what this is, and a key for whoever has a terminal.
+// homeTool is the one whose form stands on the first page.
+const homeTool = "get_gas"
+
+// home is the first page: what this is, a key for whoever has a terminal, and a tool for whoever has none.
 func (v *visit) home() error {
+	if err := v.bear(); err != nil {
+		return err
+	}
 	return v.show(http.StatusOK, homePage{
+		Tool:      v.liveTool(homeTool),
 		NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST " + v.PublicURL + "/keys"},
 		FirstCall: firstCall(v.PublicURL),
 	})

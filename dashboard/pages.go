@@ -11,6 +11,7 @@ type head struct {
 	Crumbs   []link
 	Bare     bool // without rail: before sign-in, and public
 	Wide     bool // of bare pages: room for commands
+	Broad    bool // of bare pages: all the room there is
 	Scripts  []string
 }
 
@@ -24,18 +25,20 @@ const (
 
 // Scripts by their files. Each page works without them.
 const (
-	scriptCopy  = "copy.js"
-	scriptChart = "chart.js"
-	scriptForms = "forms.js"
+	scriptCopy    = "copy.js"
+	scriptChart   = "chart.js"
+	scriptForms   = "forms.js"
+	scriptToolbox = "toolbox.js"
 )
 
-// homePage is public: what this is, and a first key.
+// homePage is public: what this is, a first key, and a tool to try.
 type homePage struct {
 	NewKey, FirstCall copyable
+	Tool              *toolView // nil where there is none
 }
 
 func (homePage) head() head {
-	return head{Template: "home", Title: "One endpoint per chain, one key, one meter", Bare: true, Wide: true, Scripts: []string{scriptCopy}}
+	return head{Template: "home", Title: "One endpoint per chain, one key, one meter", Bare: true, Wide: true, Scripts: []string{scriptCopy, scriptToolbox}}
 }
 
 // signInPage asks for an e-mail address.

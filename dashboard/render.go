@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,10 @@ type templates struct {
 const (
 	frameFile      = "frame.html"
 	componentsFile = "components.html"
+	toolFile       = "tool.html"
 )
+
+var everywhere = []string{frameFile, componentsFile, toolFile}
 
 // loadTemplates parses what is embedded, once.
 func loadTemplates(a *assets.Set) (*templates, error) {
@@ -37,7 +41,7 @@ func loadTemplates(a *assets.Set) (*templates, error) {
 		"asset":   a.Path,
 		"product": func() string { return product },
 		"key":     func(r keyRow) string { return "/keys/" + r.ID },
-	}).ParseFS(templateFiles, path.Join("templates", frameFile), path.Join("templates", componentsFile))
+	}).ParseFS(templateFiles, path.Join("templates", frameFile), path.Join("templates", componentsFile), path.Join("templates", toolFile))
 	if err != nil {
 		return nil, fmt.Errorf("parse the frame: %w", err)
 	}
@@ -48,7 +52,7 @@ func loadTemplates(a *assets.Set) (*templates, error) {
 	all := &templates{pages: map[string]*template.Template{}}
 	for _, file := range files {
 		name := strings.TrimSuffix(path.Base(file), ".html")
-		if path.Base(file) == frameFile || path.Base(file) == componentsFile {
+		if slices.Contains(everywhere, path.Base(file)) {
 			continue
 		}
 		set, err := base.Clone()
@@ -107,13 +111,18 @@ func (frame) Themes() []theme { return themes }
 // render writes a page. It is rendered whole before the first byte leaves, so that a failure is one answer.
 func (t *templates) render(w http.ResponseWriter, status int, f frame, p page) error {
 	f.head, f.Page = p.head(), p
-	set, ok := t.pages[f.Template]
+	return t.renderPart(w, status, f.Template, "document", f)
+}
+
+// renderPart writes one of the templates of a page.
+func (t *templates) renderPart(w http.ResponseWriter, status int, page, part string, content any) error {
+	set, ok := t.pages[page]
 	if !ok {
-		return fmt.Errorf("render: there is no page %q", f.Template)
+		return fmt.Errorf("render: there is no page %q", page)
 	}
 	var body bytes.Buffer
-	if err := set.ExecuteTemplate(&body, "document", f); err != nil {
-		return fmt.Errorf("render page %s: %w", f.Template, err)
+	if err := set.ExecuteTemplate(&body, part, content); err != nil {
+		return fmt.Errorf("render page %s: %w", page, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))

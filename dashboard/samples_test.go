@@ -80,7 +80,9 @@ func samples(name string) map[string]page {
 	capField := field{Name: "monthly_request_cap", Label: "Monthly cap", Rule: "Whole units; nothing or 0 for no cap. At most the account's 1,000,000.", Mode: "numeric", Value: "500000"}
 	refused := fault.New(fault.KeyBudget, "")
 	return map[string]page{
+		"toolbox": sampleToolbox(name),
 		"home": homePage{
+			Tool:      &sampleToolbox(name).Groups[0].Tools[0],
 			NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST https://gateway.example/keys"},
 			FirstCall: firstCall("https://gateway.example"),
 		},
@@ -158,6 +160,37 @@ func samples(name string) map[string]page {
 			Notice: notice{Tone: warn, Text: "Check the address, or begin at the first page."},
 		},
 	}
+}
+
+// sampleToolbox is a page of tools that were all used.
+func sampleToolbox(name string) toolboxPage {
+	p := toolboxPage{Visitors: "30 uses a minute"}
+	groups, err := newToolGroups(capabilities(fakeTools()))
+	if err != nil {
+		panic(err)
+	}
+	text := jsonText(name)
+	answer, err := showAnswer([]byte(`{"name":`+text+`,"none":null,"list":[`+text+`],"table":[{`+text+`:`+text+`}],"rows":{`+text+`:{"x":`+text+`}},"deep":[[{"x":`+text+`}]]}`),
+		groups[0].tools[0].op.Output())
+	if err != nil {
+		panic(err)
+	}
+	for i, g := range groups {
+		view := toolGroupView{ID: g.ID, Title: g.Title}
+		for _, t := range g.tools {
+			values := t.examples()
+			fill(t, values, name)
+			one := t.view("https://gateway.example", "token", values)
+			one.Outcome = &outcome{Title: one.Title, Facts: "Answered in 3 ms.", Answer: &answer, Raw: name}
+			if i%2 == 1 {
+				card := refusalCard(fault.New(fault.FieldRefused, "%s", name), "019a9f2e-1111-7000-8000-0000000000ff")
+				one.Outcome = &outcome{Title: one.Title, Refused: &card, Errors: one.blame(mistakes{t.names()[0]: name})}
+			}
+			view.Tools = append(view.Tools, one)
+		}
+		p.Groups = append(p.Groups, view)
+	}
+	return p
 }
 
 func sampleSettings(name string) *settingsPage {

@@ -51,13 +51,8 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) err
 
 // show renders a page in the frame of this visit.
 func (v *visit) show(status int, content page, notices ...notice) error {
-	if v.bearing == "" {
-		value, err := newVisitor(v.Random)
-		if err != nil {
-			return err
-		}
-		v.bearing = value
-		v.jar.set(v.w, visitorCookie, value, 0)
+	if err := v.bear(); err != nil {
+		return err
 	}
 	if part, left, ok := v.taken(); ok {
 		if inParts, has := content.(sayer); !has || !inParts.say(part, left) {
@@ -67,9 +62,26 @@ func (v *visit) show(status int, content page, notices ...notice) error {
 	if suspended, ok := v.suspension(); ok {
 		notices = append([]notice{suspended}, notices...)
 	}
-	f := frame{Theme: v.theme(), Token: forgeryToken(v.bearing, v.account()), Path: v.back(), Person: v.person(), Notices: notices}
+	f := frame{Theme: v.theme(), Token: v.token(), Path: v.back(), Person: v.person(), Notices: notices}
 	return v.templates.render(v.w, status, f, content)
 }
+
+// bear gives the browser a cookie that the tokens of its forms hang on, unless it has one.
+func (v *visit) bear() error {
+	if v.bearing != "" {
+		return nil
+	}
+	value, err := newVisitor(v.Random)
+	if err != nil {
+		return err
+	}
+	v.bearing = value
+	v.jar.set(v.w, visitorCookie, value, 0)
+	return nil
+}
+
+// token is what forms of this page carry. The browser bears a cookie by then.
+func (v *visit) token() string { return forgeryToken(v.bearing, v.account()) }
 
 // account is the one that this page is of; empty for none.
 func (v *visit) account() string {
@@ -144,13 +156,18 @@ func (v *visit) fail(err error) {
 		if f.Reason == fault.InternalFault {
 			v.Logger.Error("page failed", "request_id", request, "path", v.r.Pattern, "error", err)
 		}
-		if f.RetryAfter > 0 {
-			v.w.Header().Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
-		}
+		v.retryAfter(f)
 	}
 	if err := v.show(status, content); err != nil {
 		v.Logger.Error("error page failed", "request_id", request, "error", err)
 		http.Error(v.w, "The page could not be made. Try again in a minute.", http.StatusInternalServerError)
+	}
+}
+
+// retryAfter says when a refused request may be sent again.
+func (v *visit) retryAfter(f *fault.Error) {
+	if f.RetryAfter > 0 {
+		v.w.Header().Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
 	}
 }
 
