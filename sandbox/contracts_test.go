@@ -244,6 +244,18 @@ func TestPriceFeedsAreFreshWhereTheyShould(t *testing.T) {
 	}
 }
 
+func TestPriceFeedsRepeatTheirAnswersAtEachStart(t *testing.T) {
+	t.Parallel()
+	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
+	for _, at := range []common.Address{FeedETH, FeedBTC, FeedLINK, FeedZero} {
+		feed := s.contract(t, chain.EthMainnet, "PriceFeed", at)
+		eventually(t, "a second round of "+at.Hex(), func() bool {
+			id, _ := feed.ask(t, "latestRound")[0].(*big.Int)
+			return id.Uint64() > 1 // the phase is above 64 bits
+		})
+	}
+}
+
 func TestLayerTwosTellWhatDataCosts(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet, chain.OptimismMainnet, chain.ArbitrumOne}})
