@@ -4,6 +4,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/sandbox/internal/ccip"
 	"github.com/chainaccess/gateway/sandbox/internal/genesis"
 )
 
@@ -20,6 +21,14 @@ const (
 	ENSNobody    = genesis.Nobody     // does not exist
 	ENSOffchain  = genesis.Offchain   // names below are served by a gateway, which clients ask in batches
 	ENSDirect    = genesis.Direct     // the same, its gateway asked directly
+	ENSCarol     = genesis.Carol      // account 3, by the gateway in batches, by GET
+	ENSDave      = genesis.Dave       // account 4, by the gateway asked directly, by POST
+	ENSErin      = genesis.Erin       // account 5, whose primary name it is, by the gateway in batches
+
+	// Below ENSOffchain and ENSDirect the gateway misbehaves for these; names that it does not know have no address.
+	ENSMissing = ccip.Missing + "." + ENSOffchain // 404
+	ENSForged  = ccip.Forged + "." + ENSOffchain  // signed with another key
+	ENSExpired = ccip.Expired + "." + ENSOffchain // signed for an hour ago
 )
 
 // ENSWildcardAddress is what label.wild.sandbox.eth resolves to.

@@ -232,6 +232,9 @@ func TestPriceFeedsAreFreshWhereTheyShould(t *testing.T) {
 		updated, _ := round[3].(*big.Int)
 		answered, _ := round[4].(*big.Int)
 		age := time.Since(time.Unix(updated.Int64(), 0))
+		if begin := blockAt(t, feed.url, "0x0").Time; tc.fresh && updated.Uint64() <= uint64(begin) {
+			t.Errorf("%s was not answered again since the genesis block", tc.name)
+		}
 		if answer.Int64() != tc.answer || (age < 10*time.Minute) != tc.fresh || round[0] == nil || answered.Sign() <= 0 {
 			t.Errorf("%s: round %v, %s old", tc.name, round, age)
 		}

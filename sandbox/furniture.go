@@ -64,6 +64,17 @@ func (s *Sandbox) furnish(id chain.ID, cfg *evm.Config, k keys, placed *[]genesi
 		}
 		cfg.Upkeep = append(cfg.Upkeep, call)
 	}
+	// The gateway listens at another port after each start.
+	for resolver, url := range map[common.Address]string{
+		genesis.OffchainResolver: s.gateway.URL + "/{sender}/{data}.json",
+		genesis.DirectResolver:   s.gateway.URL + "/",
+	} {
+		call, err := callOf(resolver, "OffchainResolver", "setURL", url)
+		if err != nil {
+			return err
+		}
+		cfg.Upkeep = append(cfg.Upkeep, call)
+	}
 	return nil
 }
 

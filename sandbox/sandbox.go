@@ -55,6 +55,7 @@ type Sandbox struct {
 	evm       map[chain.ID]*evm.Node
 	services  []*Service
 	sourcify  *Service
+	gateway   *Service
 	placed    map[chain.ID][]genesis.Placed
 	solana    *solana.Node
 	accounts  accounts
@@ -96,6 +97,9 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{keys: signing, evm: map[chain.ID]*evm.Node{}, placed: map[chain.ID][]genesis.Placed{}, accounts: funded}
+	if err := s.startCCIPGateway(ctx, o); err != nil {
+		return nil, err
+	}
 	if err := s.startChains(ctx, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -136,12 +140,14 @@ func (o *Options) fill() error {
 	return nil
 }
 
+func (o *Options) runs(id chain.ID) bool { return len(o.Chains) == 0 || slices.Contains(o.Chains, id) }
+
 // startChains starts them beside each other; what started is kept in s even when another failed.
 func (s *Sandbox) startChains(ctx context.Context, o Options) (err error) {
 	nodes, placed := make([]*evm.Node, len(world)), make([][]genesis.Placed, len(world))
 	var group errgroup.Group
 	for i, w := range world {
-		if len(o.Chains) > 0 && !slices.Contains(o.Chains, w.id) {
+		if !o.runs(w.id) {
 			continue
 		}
 		if w.chainID == 0 {

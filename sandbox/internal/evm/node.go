@@ -193,6 +193,7 @@ func newGenesis(cfg Config, at uint64) (*core.Genesis, error) {
 	traffic := crypto.PubkeyToAddress(cfg.Traffic.PublicKey)
 	g := core.DeveloperGenesisBlock(gasLimit, &traffic)
 	g.Config.ChainID = new(big.Int).SetUint64(cfg.ChainID)
+	g.Config.BogotaTime = nil // not the rules of any real chain yet: storage costs several times as much gas
 	g.Timestamp = at
 	g.BaseFee = cfg.BaseFee
 	// These two write state in every block; without them an idle chain's archive stays small.

@@ -35,6 +35,9 @@ const (
 	Offchain     = "offchain.sandbox.eth"
 	Direct       = "direct.sandbox.eth"
 	Nobody       = "nobody.sandbox.eth"
+	Carol        = "carol." + Offchain
+	Dave         = "dave." + Direct
+	Erin         = "erin." + Offchain
 	fundedNeeded = 10
 )
 
@@ -112,7 +115,7 @@ var primaryNames = []string{
 	2: Bob,
 	3: Alice,                // resolves to account 1
 	4: Nobody,               // does not resolve
-	5: "erin." + Offchain,   // confirmed by the gateway
+	5: Erin,                 // confirmed by the gateway
 	6: "",                   // withdrawn
 	7: "grace." + Reverting, // its parent's resolver does not stand for it
 }
