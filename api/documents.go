@@ -12,6 +12,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
 	"github.com/chainaccess/gateway/api/internal/pages"
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 )
 
@@ -112,7 +113,7 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 	}
 	facts := pages.Facts{
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
-		Asset: files.Path,
+		Asset: files.Path, Tools: toolsOf(o.Capabilities.All()),
 	}
 	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+utf8, text).compress()}
 	for path, of := range map[string]struct{ name, media, policy string }{
@@ -133,6 +134,17 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 		d.pages[path].foreign = true
 	}
 	return nil
+}
+
+// toolsOf lists the metered capabilities that have a route.
+func toolsOf(all []capability.Capability) []capability.Meta {
+	var metas []capability.Meta
+	for _, c := range all {
+		if m := c.Meta(); m.Metered() && m.Route.Path != "" {
+			metas = append(metas, m)
+		}
+	}
+	return metas
 }
 
 // origin is scheme and host of an address.

@@ -189,6 +189,11 @@ func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range g.operations.All() {
+		if m := c.Meta(); m.Metered() {
+			want = append(want, fmt.Sprintf("| `%s %s` | %s | %s |", m.Route.Method, m.Route.Path, m.Title, m.Units))
+		}
+	}
 	for _, e := range fault.Table() {
 		want = append(want, fmt.Sprintf("| %d | %d | %s |", e.Code, e.HTTP, e.Title))
 	}

@@ -56,7 +56,7 @@ func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 	if _, ok := account.ParseClaimCode(code); !ok || w.Doorways["adopt"]["open"] != true || w.Doorways["pay_per_call"]["open"] != false {
 		t.Errorf("the doorways are %v", w.Doorways)
 	}
-	if w.Terms["version"] != "2026-11-20" || w.Terms["url"] != "https://gateway.example/terms" || w.Skill != "https://gateway.example/skill.md" {
+	if w.Terms["version"] != "2026-11-22" || w.Terms["url"] != "https://gateway.example/terms" || w.Skill != "https://gateway.example/skill.md" {
 		t.Errorf("terms %v, skill %s", w.Terms, w.Skill)
 	}
 	if a.header.Get("Cache-Control") != "no-store" {

@@ -9,7 +9,7 @@ import (
 )
 
 // TermsVersion is the version of the terms that come with a key, by their date.
-const TermsVersion = "2026-11-20"
+const TermsVersion = "2026-11-22"
 
 // Welcome comes with a key of a door (interface document 2, section 2). The key itself stands in it once, when it is new.
 type Welcome struct {

@@ -29,6 +29,7 @@ type Facts struct {
 	Contact    string
 	MaxBody    int64
 	Operations []openapi.Operation               // of the document
+	Tools      []capability.Meta                 // metered operations with a route
 	Asset      func(file string) (string, error) // address of an asset
 }
 
@@ -76,6 +77,7 @@ func words(f Facts) template.FuncMap {
 		"serves": func(path string) bool {
 			return slices.ContainsFunc(f.Operations, func(o openapi.Operation) bool { return o.Path == path })
 		},
+		"tools":  func() []tool { return toolsOf(f.Tools) },
 		"heavy":  heavy,
 		"short":  func() []cached { return byRule(chain.Short) },
 		"final":  func() []cached { return byRule(chain.Final) },
@@ -151,10 +153,33 @@ func byRule(rule chain.CacheRule) []cached {
 	return list
 }
 
+// tool is a metered operation as guides name it.
+type tool struct {
+	Route, Title, Units, Kept, Service string
+}
+
+func toolsOf(metas []capability.Meta) []tool {
+	list := make([]tool, 0, len(metas))
+	for i := range metas {
+		m := &metas[i]
+		t := tool{Route: m.Route.Method + " " + m.Route.Path, Title: m.Title, Units: m.Units.String(), Kept: "never", Service: string(m.Service)}
+		if m.TTL > 0 {
+			t.Kept = ttl(m.TTL)
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
 func ttl(d time.Duration) string {
 	const day = 24 * time.Hour
-	if d >= day {
+	switch {
+	case d == day:
+		return "24 hours"
+	case d > day:
 		return fmt.Sprintf("%d days", d/day)
+	case d > time.Minute && d%time.Minute == 0:
+		return fmt.Sprintf("%d minutes", d/time.Minute)
 	}
 	return fmt.Sprintf("%d s", d/time.Second)
 }
