@@ -147,7 +147,8 @@ func configuration(stack *devstack.Stack, address string) config.Config {
 		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress, TemporalNamespace: "default",
 		KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0", PublicURL: "http://" + address,
 		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
-		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
+		PriceHeartbeat: time.Hour,
+		ProbeInterval:  2 * time.Second, DrainTimeout: 10 * time.Second,
 		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
 	}
