@@ -1,0 +1,166 @@
+package ens
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+)
+
+// pack encodes as go-ethereum does: the types of a signature's arguments, the values in Go's types.
+func pack(t testing.TB, types string, values ...any) []byte {
+	t.Helper()
+	var arguments abi.Arguments
+	for name := range strings.SplitSeq(types, " ") {
+		kind, err := abi.NewType(name, "", components[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		arguments = append(arguments, abi.Argument{Type: kind})
+	}
+	data, err := arguments.Pack(values...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// packed is pack behind the selector of a function or an error.
+func packed(t testing.TB, signature, types string, values ...any) []byte {
+	t.Helper()
+	of := selectorOf(signature)
+	if types == "" {
+		return of[:]
+	}
+	return append(of[:], pack(t, types, values...)...)
+}
+
+// components are those of the tuple that a batch is made of.
+var components = map[string][]abi.ArgumentMarshaling{
+	"tuple[]": {{Name: "sender", Type: "address"}, {Name: "urls", Type: "string[]"}, {Name: "data", Type: "bytes"}},
+}
+
+type request struct {
+	Sender common.Address
+	Urls   []string
+	Data   []byte
+}
+
+func TestEncodingIsThatOfSolidity(t *testing.T) {
+	t.Parallel()
+	long := bytes.Repeat([]byte{7}, 100)
+	address := common.HexToAddress("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
+	for name, c := range map[string]struct{ got, want []byte }{
+		"bytes":   {encode(blob(long), blob(nil)), pack(t, "bytes bytes", long, []byte{})},
+		"a word":  {encode(blob(make([]byte, 32)), number(coinEther)), pack(t, "bytes uint256", make([]byte, 32), big.NewInt(60))},
+		"lists":   {encode(list(number(0), number(1)), list(blob(long), blob(nil))), pack(t, "bool[] bytes[]", []bool{false, true}, [][]byte{long, {}})},
+		"nothing": {encode(list(), list()), pack(t, "bool[] bytes[]", []bool{}, [][]byte{})},
+		"a hash":  {encode(hash([32]byte{1, 2}), number(60)), pack(t, "bytes32 uint256", [32]byte{1, 2}, big.NewInt(60))},
+	} {
+		if !bytes.Equal(c.got, c.want) {
+			t.Errorf("%s:\n%x, want\n%x", name, c.got, c.want)
+		}
+	}
+	l, ok := readLookup(pack(t, "address string[] bytes bytes4 bytes", address, []string{"a", "b"}, long, [4]byte{1, 2, 3, 4}, []byte("extra")))
+	if !ok || common.Address(l.sender) != address || strings.Join(l.urls, " ") != "a b" || !bytes.Equal(l.data, long) || l.callback != (selector{1, 2, 3, 4}) ||
+		string(l.extra) != "extra" {
+		t.Errorf("the lookup was read as %+v, %v", l, ok)
+	}
+	batch := encoded(pack(t, "tuple[]", []request{{address, []string{"a"}, long}, {common.Address{}, nil, nil}}))
+	n, items, ok := batch.list(0)
+	if !ok || n != 2 {
+		t.Fatalf("the batch has %d items, %v", n, ok)
+	}
+	l, ok = readRequest(items, 0)
+	if !ok || common.Address(l.sender) != address || strings.Join(l.urls, " ") != "a" || !bytes.Equal(l.data, long) {
+		t.Errorf("the first request was read as %+v, %v", l, ok)
+	}
+}
+
+// Offsets and lengths that lead out of the data, or around its end by overflow.
+func TestEncodingThatLiesIsRefused(t *testing.T) {
+	t.Parallel()
+	word := func(digits string) []byte {
+		w, err := hex.DecodeString(strings.Repeat("0", 64-len(digits)) + digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	join := func(words ...string) (e encoded) {
+		for _, w := range words {
+			e = append(e, word(w)...)
+		}
+		return e
+	}
+	for name, e := range map[string]encoded{
+		"nothing": nil, "half a word": make(encoded, 31), "offset behind the end": join("40"), "offset at the end": join("20"),
+		"offset beyond 64 bits": join(strings.Repeat("f", 64)), "offset of 2^64+32": join("10000000000000020", "0"), "offset of 2^63": join("8000000000000000", "0"),
+		"length behind the end": join("20", "1"), "length of 2^64-1": join("20", "ffffffffffffffff"), "length beyond 64 bits": join("20", strings.Repeat("f", 64)),
+		"length one too long": append(join("20", "21"), make([]byte, 32)...), "offset into the last word": join("21"),
+	} {
+		if b, ok := e.bytes(0); ok {
+			t.Errorf("%s: bytes %x", name, b)
+		}
+		if n, _, ok := e.list(0); ok {
+			t.Errorf("%s: a list of %d", name, n)
+		}
+	}
+	if _, ok := join("ff" + strings.Repeat("1", 40)).address(0); ok {
+		t.Error("an address of 21 bytes was read")
+	}
+	if _, ok := encoded(make([]byte, 64)).word(-1); ok {
+		t.Error("a word before the first was read")
+	}
+}
+
+// Thousands of URLs that lie at the same place are told in few bytes, and would fill gigabytes if they were copied.
+func TestOffsetsToTheSamePlaceCostNothing(t *testing.T) {
+	t.Parallel()
+	const urls, size = 8000, 200_000
+	address := make([]byte, 32)
+	e := encoded(encode(value{words: address}, number(5*32), number(0), value{words: make([]byte, 32)}, number(0)))
+	e = append(e, number(urls).words...)
+	for range urls {
+		e = append(e, number(urls*32).words...)
+	}
+	e = append(append(e, number(size).words...), make([]byte, size)...)
+	copy(e[2*32:], number(len(e)-size-32).words)
+	copy(e[4*32:], number(len(e)-size-32).words)
+	l, ok := readLookup(e)
+	if !ok || len(l.urls) != maxURLs || len(l.urls[0]) != size || &l.data[0] != &e[len(e)-size] || &l.extra[0] != &l.data[0] {
+		t.Errorf("%d URLs, %d bytes of data, %v", len(l.urls), len(l.data), ok)
+	}
+}
+
+func FuzzReadLookup(f *testing.F) {
+	f.Add(pack(f, "address string[] bytes bytes4 bytes", common.Address{1}, []string{"https://a"}, []byte("b"), [4]byte{1}, []byte("c")))
+	f.Add(pack(f, "tuple[]", []request{{common.Address{1}, []string{"https://a"}, []byte("b")}}))
+	f.Add(make([]byte, 160))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if l, ok := readLookup(data); ok {
+			bounded(t, &l, data)
+		}
+		if n, items, ok := encoded(data).list(0); ok {
+			for i := range min(n, maxBatch) {
+				if l, ok := readRequest(items, i); ok {
+					bounded(t, &l, data)
+				}
+			}
+		}
+		if name, ok := dnsDecode(data); ok && !bytes.Equal(dnsEncode(name), data) && !strings.Contains(name, ".") {
+			t.Fatalf("%x was read as %q", data, name)
+		}
+	})
+}
+
+func bounded(t *testing.T, l *lookup, data []byte) {
+	t.Helper()
+	if len(l.urls) > maxURLs || len(l.data) > len(data) || len(l.extra) > len(data) {
+		t.Fatalf("%d URLs, %d bytes of data and %d more out of %d", len(l.urls), len(l.data), len(l.extra), len(data))
+	}
+}

@@ -1,0 +1,201 @@
+// Package ens resolves names of the Ethereum Name Service to addresses and addresses to names, on Ethereum alone, through ENS' Universal
+// Resolver (ENSIP-23). It brings names into their normal form (ENSIP-15, of ASCII characters), follows names whose records are kept off the chain
+// (EIP-3668, ENSIP-21), and tells a name without a record from a record that could not be read. It repeats no text that a name's owner chose,
+// except a name in normal form. It knows nothing of keys, charges and caches (capability does), nor of HTTP; where strangers' gateways may
+// stand is internal/egress' rule.
+package ens
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// caller asks the chain; node.Reader does.
+type caller interface {
+	Call(ctx context.Context, q node.Query) (json.RawMessage, error)
+}
+
+// fetcher asks gateways; egress.Client does.
+type fetcher interface {
+	Do(ctx context.Context, r egress.Request) (egress.Answer, error)
+}
+
+// Names resolves. It is safe for concurrent use.
+type Names struct {
+	chain    caller
+	gateways fetcher
+	now      func() time.Time
+}
+
+// New makes a resolver of names that asks the chain through one and gateways through the other.
+func New(chain caller, gateways fetcher, now func() time.Time) *Names {
+	return &Names{chain, gateways, now}
+}
+
+// Forward is what a name resolves to.
+type Forward struct {
+	Name      string          `json:"name" doc:"the name in its normal form (ENSIP-15), which is what was resolved"`
+	Address   *wallet.Address `json:"address" nullable:"true" doc:"with its checksum (EIP-55); null when the name has none"`
+	Resolved  bool            `json:"resolved" doc:"whether the name has an Ethereum address"`
+	Note      string          `json:"note,omitempty" doc:"why there is no address"`
+	CheckedAt time.Time       `json:"checked_at" doc:"when the chain was asked, UTC"`
+}
+
+// Reverse is the name that an address gives itself.
+type Reverse struct {
+	Address         wallet.Address `json:"address" doc:"with its checksum (EIP-55)"`
+	Name            *string        `json:"name" nullable:"true" doc:"the address' primary name; only one that forward resolution leads back to the address, else null"`
+	Resolved        bool           `json:"resolved" doc:"whether there is such a name"`
+	UnconfirmedName *string        `json:"unconfirmed_name,omitempty" doc:"the name that the address claims and that does not lead back to it: do not show it as the address'"`
+	Note            string         `json:"note" doc:"whether forward resolution confirms the name, or why there is none"`
+	CheckedAt       time.Time      `json:"checked_at" doc:"when the chain was asked, UTC"`
+}
+
+// What notes say.
+const (
+	noteNoResolver    = "The name has no resolver: it was never registered, has expired, or was not set up."
+	noteNotContract   = "The name's resolver is not a contract, so it keeps no address."
+	noteNoProfile     = "The name's resolver keeps no addresses."
+	noteNoAddress     = "The name has a resolver, but no Ethereum address is set there."
+	noteRefused       = "The name's resolver refused to answer, so the name has no address that can be used."
+	noteUnreadable    = "The name's resolver gave an answer that is no address."
+	noteConfirmed     = "Forward resolution confirms the name: it resolves to this address. Reverse records are self-declared and change at any time; verify again before relying on it."
+	noteNoRecord      = "The address declares no name."
+	noteMismatch      = "The address claims the name in unconfirmed_name, which resolves to another address. Forward resolution does not confirm it: do not trust it."
+	noteNotForward    = "The address claims the name in unconfirmed_name, which resolves to no address. Forward resolution does not confirm it: do not trust it."
+	noteNotNormal     = "The address claims a name that is not in its normal form (ENSIP-15) and may look like another one. It is not repeated here: do not trust it."
+	noteNotASCII      = "The address claims a name with characters beyond ASCII, which this service neither checks nor repeats. Read it by eth_call of reverse() on the Universal Resolver, and normalise it with a library of ENSIP-15 before trusting it."
+	noteReverseBroken = "A resolver on the way from the address to its name and back refused to answer, so forward resolution confirms no name."
+)
+
+// Resolve gives the address of a name that Normalize gave. A name without an address is an answer. An error is a *fault.Error when the
+// service, the chain or the gateway that keeps the name's records failed, and wraps that of ctx when time ran out.
+func (n *Names) Resolve(ctx context.Context, name string) (Forward, error) {
+	answer := Forward{Name: name, CheckedAt: n.checkedAt()}
+	raw, err := n.resolve(ctx, name, call(callAddr, hash(namehash(name))))
+	address, ok := encoded(raw).address(0)
+	if r := asRevert(err); r != nil && r.selector == failUnsupported {
+		// Some resolvers know addresses by their coin only (ENSIP-9).
+		raw, err = n.resolve(ctx, name, call(callAddrOfCoin, hash(namehash(name)), number(coinEther)))
+		address, ok = readAddress(raw)
+	}
+	switch r := asRevert(err); {
+	case r != nil:
+		answer.Note = whyNoAddress(r)
+	case err != nil:
+		return Forward{}, err
+	case !ok:
+		answer.Note = noteUnreadable
+	case address.IsZero():
+		answer.Note = noteNoAddress
+	default:
+		answer.Address, answer.Resolved = &address, true
+	}
+	return answer, nil
+}
+
+// readAddress reads an address of Ethereum as ENSIP-9 has it, as bytes; none is the zero address.
+func readAddress(raw encoded) (address wallet.Address, ok bool) {
+	b, ok := raw.bytes(0)
+	if !ok || (len(b) != len(address) && len(b) != 0) {
+		return address, false
+	}
+	copy(address[:], b)
+	return address, true
+}
+
+func whyNoAddress(r *revert) string {
+	switch r.selector {
+	case failNotFound:
+		return noteNoResolver
+	case failNotContract:
+		return noteNotContract
+	case failUnsupported:
+		return noteNoProfile
+	case failResolver:
+		return noteRefused
+	default:
+		return noteUnreadable
+	}
+}
+
+// Reverse gives the primary name of an address (ENSIP-3, ENSIP-19). An address without one is an answer. Errors are those of Resolve.
+func (n *Names) Reverse(ctx context.Context, address wallet.Address) (Reverse, error) {
+	answer := Reverse{Address: address, CheckedAt: n.checkedAt()}
+	claimed, err := n.claimed(ctx, address)
+	if r := asRevert(err); r != nil {
+		answer.UnconfirmedName, answer.Note = whyNoName(r, address)
+		return answer, nil
+	}
+	if err != nil {
+		return Reverse{}, err
+	}
+	if claimed == "" {
+		answer.Note = noteNoRecord
+		return answer, nil
+	}
+	if answer.Name, answer.Note = shown(claimed, noteConfirmed); answer.Name != nil {
+		answer.Resolved = true
+	}
+	return answer, nil
+}
+
+// whyNoName gives the name that an address claims in vain, if it can be shown, and says why it is none.
+func whyNoName(r *revert, address wallet.Address) (claims *string, note string) {
+	switch r.selector {
+	case failNotFound, failNotContract:
+		encodedName, ok := r.args.bytes(0)
+		claimed, fine := dnsDecode(encodedName)
+		switch {
+		case !ok || !fine:
+			return nil, noteReverseBroken
+		case claimed == reverseName(address):
+			return nil, noteNoRecord
+		}
+		return shown(claimed, noteNotForward)
+	case failMismatch:
+		claimed, ok := r.args.bytes(0)
+		other, fine := r.args.bytes(1)
+		switch {
+		case !ok || !fine:
+			return nil, noteReverseBroken
+		case len(bytes.TrimLeft(other, "\x00")) == 0:
+			return shown(string(claimed), noteNotForward)
+		}
+		return shown(string(claimed), noteMismatch)
+	case failDNSEncoding:
+		return nil, noteNotNormal
+	case failUnsupported:
+		if asked, _ := r.args.selector(0); asked == callName {
+			return nil, noteNoRecord
+		}
+	}
+	return nil, noteReverseBroken
+}
+
+// shown gives a name that an address claims with what is to be said of it, or nil and why it is not repeated.
+func shown(claimed, note string) (name *string, why string) {
+	normal, err := Normalize(claimed)
+	if told, ok := errors.AsType[*NameError](err); ok && told.BeyondASCII {
+		return nil, noteNotASCII
+	}
+	if err != nil || normal != claimed {
+		return nil, noteNotNormal
+	}
+	return &claimed, note
+}
+
+// reverseName is the name under which an address keeps its own on Ethereum (ENSIP-3).
+func reverseName(address wallet.Address) string {
+	return hex.EncodeToString(address[:]) + ".addr.reverse"
+}
+
+func (n *Names) checkedAt() time.Time { return n.now().UTC().Truncate(time.Second) }

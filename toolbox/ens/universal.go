@@ -1,0 +1,183 @@
+package ens
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// universalResolver is ENS' entrance on Ethereum, a proxy whose address stays (docs.ens.domains/resolvers/universal).
+var universalResolver = wallet.Address{
+	0xee, 0xee, 0xee, 0xee, 0x14, 0xd7, 0x18, 0xc2, 0xb4, 0x7d, 0x99, 0x23, 0xde, 0xab, 0x13, 0x35, 0xe1, 0x44, 0xee, 0xee,
+}
+
+const (
+	coinEther = 60        // SLIP-44
+	maxCall   = 512 << 10 // bytes of an answer of the chain, as JSON
+)
+
+// selector is the first four bytes of a signature's hash: of a function or an error.
+type selector [4]byte
+
+func (s selector) String() string { return "0x" + hex.EncodeToString(s[:]) }
+
+func selectorOf(signature string) (s selector) {
+	copy(s[:], crypto.Keccak256([]byte(signature)))
+	return s
+}
+
+// What is asked, of the Universal Resolver and of resolvers (ENSIP-1, ENSIP-9, ENSIP-3).
+var (
+	callResolve    = selectorOf("resolve(bytes,bytes)")
+	callReverse    = selectorOf("reverse(bytes,uint256)")
+	callAddr       = selectorOf("addr(bytes32)")
+	callAddrOfCoin = selectorOf("addr(bytes32,uint256)")
+	callName       = selectorOf("name(bytes32)")
+)
+
+// How the Universal Resolver fails (IUniversalResolver and what it is built on, in ensdomains/ens-contracts).
+var (
+	failNotFound     = selectorOf("ResolverNotFound(bytes)")
+	failNotContract  = selectorOf("ResolverNotContract(bytes,address)")
+	failUnsupported  = selectorOf("UnsupportedResolverProfile(bytes4)")
+	failResolver     = selectorOf("ResolverError(bytes)")
+	failMismatch     = selectorOf("ReverseAddressMismatch(string,bytes)")
+	failHTTP         = selectorOf("HttpError(uint16,string)")
+	failDNSEncoding  = selectorOf("DNSEncodingFailed(string)")
+	failText         = selectorOf("Error(string)") // within a batch: a gateway that gave no HTTP answer
+	failBatchAnswer  = selectorOf("InvalidBatchGatewayResponse()")
+	failLookOffchain = selectorOf("OffchainLookup(address,string[],bytes,bytes4,bytes)")
+)
+
+// revert is the failure of a call on the chain, with the error that the contract gave; the zero one gave none.
+type revert struct {
+	selector selector
+	args     encoded
+}
+
+func (r *revert) Error() string { return "the Universal Resolver reverted with " + r.selector.String() }
+
+// asRevert gives the revert that err is, or nil.
+func asRevert(err error) *revert {
+	r, _ := errors.AsType[*revert](err)
+	return r
+}
+
+// call appends arguments to a function's selector.
+func call(function selector, args ...value) []byte { return append(function[:], encode(args...)...) }
+
+// resolve puts a question to the resolver of a name and gives what it answered, ABI-encoded; nil when it cannot be read. An error is a
+// *revert, or the service's failure.
+func (n *Names) resolve(ctx context.Context, name string, question []byte) ([]byte, error) {
+	out, err := n.read(ctx, call(callResolve, blob(dnsEncode(name)), blob(question)))
+	if err != nil {
+		return nil, err
+	}
+	answer, _ := encoded(out).bytes(0)
+	return answer, nil
+}
+
+// claimed is the primary name of an address that the Universal Resolver confirmed; empty when there is none.
+func (n *Names) claimed(ctx context.Context, address wallet.Address) (string, error) {
+	out, err := n.read(ctx, call(callReverse, blob(address[:]), number(coinEther)))
+	if err != nil {
+		return "", err
+	}
+	name, ok := encoded(out).bytes(0)
+	if !ok {
+		return "", fault.New(fault.UpstreamFailed, "").Wrap(errors.New("the answer of reverse() cannot be read"))
+	}
+	return string(name), nil
+}
+
+// ethCall calls the Universal Resolver at the newest block.
+func (n *Names) ethCall(ctx context.Context, data []byte) ([]byte, error) {
+	type message struct {
+		To   wallet.Address `json:"to"`
+		Data hexutil.Bytes  `json:"data"`
+	}
+	raw, err := n.chain.Call(ctx, node.Query{
+		Chain: chain.EthMainnet, Method: "eth_call", Params: []any{message{universalResolver, data}, "latest"}, MaxAnswer: maxCall,
+	})
+	if inBand, ok := errors.AsType[*node.Error](err); ok {
+		return nil, readRevert(inBand)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out hexutil.Bytes
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, fault.New(fault.UpstreamFailed, "").Wrap(fmt.Errorf("result of eth_call: %w", err))
+	}
+	if len(out) == 0 { // a call to an address without code succeeds and gives nothing
+		return nil, fault.New(fault.UpstreamFailed, "No Universal Resolver of ENS answers at %s on eth_mainnet. Nothing was charged.", universalResolver)
+	}
+	return out, nil
+}
+
+// readRevert gives the revert that a node tells of. Another error of the node is no answer to the question, so it is the service's failure.
+func readRevert(e *node.Error) error {
+	var text string
+	if err := json.Unmarshal(e.Data, &text); err == nil {
+		text = strings.TrimPrefix(text, "Reverted ") // so some nodes begin
+		if data, err := hexutil.Decode(text); err == nil && len(data) >= len(selector{}) {
+			return &revert{selector(data[:4]), data[4:]}
+		}
+	}
+	told, err := json.Marshal(e)
+	if err != nil {
+		return fault.New(fault.UpstreamFailed, "").Wrap(e)
+	}
+	if _, err := wallet.Answer(nil, told); errors.Is(err, wallet.ErrReverted) {
+		return &revert{}
+	}
+	return fault.New(fault.UpstreamFailed, "").Wrap(e)
+}
+
+// dnsEncode writes a name in the form of DNS (ENSIP-10): each label behind its length, and an empty one at the end. The name is one that
+// Normalize gave, so a length fits its byte.
+func dnsEncode(name string) []byte {
+	var b bytes.Buffer
+	for label := range strings.SplitSeq(name, ".") {
+		b.WriteByte(byte(len(label))) //nolint:gosec // at most 254
+		b.WriteString(label)
+	}
+	b.WriteByte(0)
+	return b.Bytes()
+}
+
+// dnsDecode reads what dnsEncode and the Universal Resolver write.
+func dnsDecode(b []byte) (string, bool) {
+	var labels []string
+	for len(b) > 0 && b[0] != 0 {
+		n := int(b[0])
+		if n >= len(b) {
+			return "", false
+		}
+		labels = append(labels, string(b[1:1+n]))
+		b = b[1+n:]
+	}
+	return strings.Join(labels, "."), len(b) == 1 && len(labels) > 0
+}
+
+// namehash is the node of a name (ENSIP-1).
+func namehash(name string) (node [32]byte) {
+	for name != "" {
+		label := name[strings.LastIndexByte(name, '.')+1:]
+		name = strings.TrimSuffix(strings.TrimSuffix(name, label), ".")
+		copy(node[:], crypto.Keccak256(node[:], crypto.Keccak256([]byte(label))))
+	}
+	return node
+}
