@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/internal/egress"
 	"github.com/chainaccess/gateway/toolbox"
+	"github.com/chainaccess/gateway/toolbox/ens"
 	nodes "github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/upstream"
 )
@@ -17,6 +19,7 @@ func newToolbox(pool *upstream.Pool, o *options) capability.Toolbox {
 		Gas:          toolbox.NewGasOracle(reader, o.now),
 		Transactions: toolbox.NewTxTracker(reader, o.now),
 		Prices:       toolbox.NewPriceReader(reader, time.Hour, o.now),
+		ENS:          ens.New(reader, egress.New(egress.Options{}), o.now),
 	}
 	if o.toolbox != nil {
 		o.toolbox(&made)

@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/toolbox"
+	"github.com/chainaccess/gateway/toolbox/ens"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/workflows"
@@ -53,6 +54,7 @@ type Toolbox struct {
 	Gas          *toolbox.GasOracle
 	Transactions *toolbox.TxTracker
 	Prices       *toolbox.PriceReader
+	ENS          *ens.Names
 }
 
 // house is what all capabilities share.
@@ -112,6 +114,8 @@ type Catalogue struct {
 	GetGas      *Op[GasInput, toolbox.Gas]
 	GetTxStatus *Op[TxStatusInput, toolbox.TxStatus]
 	GetPrices   *Op[PricesInput, toolbox.Prices]
+	ResolveENS  *Op[ResolveENSInput, ens.Forward]
+	ReverseENS  *Op[ReverseENSInput, ens.Reverse]
 
 	house *house
 }
@@ -145,6 +149,8 @@ func (c *Catalogue) addToolbox(h *house) {
 	c.GetGas = h.getGas()
 	c.GetTxStatus = h.getTxStatus()
 	c.GetPrices = h.getPrices()
+	c.ResolveENS = h.resolveENS()
+	c.ReverseENS = h.reverseENS()
 }
 
 // addDoors adds the ways of keys.

@@ -61,6 +61,10 @@ type Config struct {
 	TracesSampler      string  `env:"OTEL_TRACES_SAMPLER"         envDefault:"parentbased_always_on"`
 	TracesSamplerArg   float64 `env:"OTEL_TRACES_SAMPLER_ARG"     envDefault:"1"`
 	TraceFollowClients bool    `env:"TRACE_FOLLOW_CLIENTS"        envDefault:"false"`
+
+	// TrustedGateways are hosts with ports at which off-chain gateways of names may stand though they are no public addresses. No variable sets
+	// it: gateway-dev trusts its sandbox, production nobody.
+	TrustedGateways []string
 }
 
 // Role says which variables must be there.

@@ -63,6 +63,7 @@ var layers = []rule{
 	{"admission", join(words, []string{"meter", "fences"})},
 	{"relay", join(words, outside, []string{"fences", "admission"})},
 	{"toolbox", join(words, []string{"upstream"})},
+	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
 	{"statement", join(words, []string{"store"})},
 	// Durable work.
 	{"activities", join(words, outside, []string{"fences", "outbox", "statement"})},
@@ -76,7 +77,7 @@ var layers = []rule{
 	{"dashboard", join(words, []string{"capability", "internal/assets"})},
 	{"worker", join(words, []string{"workflows", "activities", "flush"})},
 	// The programs.
-	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"api/http1", "capability", "migrations"})},
+	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"api/http1", "capability", "internal/egress", "migrations"})},
 	{"cmd/gateway", serving},
 	{"cmd/gateway-dev", join(serving, []string{"sandbox", "internal/devstack"})},
 	// Aside.

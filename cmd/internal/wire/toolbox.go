@@ -6,7 +6,9 @@ import (
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/egress"
 	"github.com/chainaccess/gateway/toolbox"
+	"github.com/chainaccess/gateway/toolbox/ens"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
@@ -18,5 +20,6 @@ func newToolbox(cfg config.Config, b *base, links chain.Links) capability.Toolbo
 		Gas:          toolbox.NewGasOracle(reader, time.Now),
 		Transactions: toolbox.NewTxTracker(reader, time.Now),
 		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
+		ENS:          ens.New(reader, egress.New(egress.Options{Trusted: cfg.TrustedGateways}), time.Now),
 	}
 }
