@@ -50,8 +50,7 @@ func (in *ReverseENSInput) chain() chain.ID { return chain.EthMainnet }
 // ensKept is how long answers of ENS are kept (interface document 1, section 8), also that there is no record.
 const ensKept = 5 * time.Minute
 
-// ensFails are the reasons with which a look-up fails: the chain, or the gateway of a name that is kept off-chain.
-var ensFails = []fault.Reason{fault.NoUpstream, fault.UpstreamFailed, fault.UpstreamTimeout}
+const ensUnits = plan.Unit
 
 func (h *house) resolveENS() *Op[ResolveENSInput, ens.Forward] {
 	return define(h, Meta{
@@ -65,14 +64,16 @@ func (h *house) resolveENS() *Op[ResolveENSInput, ens.Forward] {
 		Access:  KeyHolders,
 		Reads:   true,
 		Service: account.ENS,
-		Units:   plan.Unit,
+		Units:   ensUnits,
 		TTL:     ensKept,
-		Fails:   ensFails,
+		Fails:   chainFailures,
 	}, h.runResolveENS)
 }
 
 func (h *house) runResolveENS(ctx context.Context, _ *Call, in ResolveENSInput) (ens.Forward, error) {
-	return h.Toolbox.ENS.Resolve(ctx, in.Name)
+	answer, err := h.Toolbox.ENS.Resolve(ctx, in.Name)
+	answer.UnitWeight = ensUnits
+	return answer, err
 }
 
 func (h *house) reverseENS() *Op[ReverseENSInput, ens.Reverse] {
@@ -87,9 +88,9 @@ func (h *house) reverseENS() *Op[ReverseENSInput, ens.Reverse] {
 		Access:  KeyHolders,
 		Reads:   true,
 		Service: account.ENS,
-		Units:   plan.Unit,
+		Units:   ensUnits,
 		TTL:     ensKept,
-		Fails:   ensFails,
+		Fails:   chainFailures,
 	}, h.runReverseENS)
 }
 
@@ -98,5 +99,7 @@ func (h *house) runReverseENS(ctx context.Context, _ *Call, in ReverseENSInput) 
 	if err != nil {
 		return ens.Reverse{}, err
 	}
-	return h.Toolbox.ENS.Reverse(ctx, address)
+	answer, err := h.Toolbox.ENS.Reverse(ctx, address)
+	answer.UnitWeight = ensUnits
+	return answer, err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/wallet"
 )
@@ -47,6 +48,8 @@ type Forward struct {
 	Resolved  bool            `json:"resolved" doc:"whether the name has an Ethereum address"`
 	Note      string          `json:"note,omitempty" doc:"why there is no address"`
 	CheckedAt time.Time       `json:"checked_at" doc:"when the chain was asked, UTC"`
+	// UnitWeight is whoever's who charges: nothing here knows prices.
+	UnitWeight plan.Units `json:"unit_weight" doc:"weighted units of a call that is not answered from the cache"`
 }
 
 // Reverse is the name that an address gives itself.
@@ -57,11 +60,12 @@ type Reverse struct {
 	UnconfirmedName *string        `json:"unconfirmed_name,omitempty" doc:"the name that the address claims and that does not lead back to it: do not show it as the address'"`
 	Note            string         `json:"note" doc:"whether forward resolution confirms the name, or why there is none"`
 	CheckedAt       time.Time      `json:"checked_at" doc:"when the chain was asked, UTC"`
+	UnitWeight      plan.Units     `json:"unit_weight" doc:"weighted units of a call that is not answered from the cache"`
 }
 
 // What notes say.
 const (
-	noteNoResolver    = "The name has no resolver: it was never registered, has expired, or was not set up."
+	noteNoResolver    = "The name has no resolver: it was never registered, or not set up."
 	noteNotContract   = "The name's resolver is not a contract, so it keeps no address."
 	noteNoProfile     = "The name's resolver keeps no addresses."
 	noteNoAddress     = "The name has a resolver, but no Ethereum address is set there."

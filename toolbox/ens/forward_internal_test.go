@@ -61,7 +61,7 @@ func TestAResolvedNameHasItsAddress(t *testing.T) {
 		t.Errorf("asked %x, want %x", chain.asked[0], want)
 	}
 	if text, err := json.Marshal(got); err != nil || string(text) != `{"name":"vitalik.eth","address":"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",`+
-		`"resolved":true,"checked_at":"2026-11-22T02:04:05Z"}` {
+		`"resolved":true,"checked_at":"2026-11-22T02:04:05Z","unit_weight":0}` {
 		t.Errorf("%s, %v", text, err)
 	}
 }
