@@ -62,9 +62,9 @@ type Config struct {
 	TracesSamplerArg   float64 `env:"OTEL_TRACES_SAMPLER_ARG"     envDefault:"1"`
 	TraceFollowClients bool    `env:"TRACE_FOLLOW_CLIENTS"        envDefault:"false"`
 
-	// TrustedGateways are hosts with ports at which off-chain gateways of names may stand though they are no public addresses. No variable sets
-	// it: gateway-dev trusts its sandbox, production nobody.
-	TrustedGateways []string
+	// TrustedGateways are hosts with ports, separated by spaces, at which off-chain gateways of names may stand though they are no public
+	// addresses. No variable sets it: gateway-dev trusts its sandbox, production nobody.
+	TrustedGateways string
 }
 
 // Role says which variables must be there.

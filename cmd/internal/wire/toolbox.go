@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"time"
 
 	"github.com/chainaccess/gateway/capability"
@@ -20,6 +21,6 @@ func newToolbox(cfg config.Config, b *base, links chain.Links) capability.Toolbo
 		Gas:          toolbox.NewGasOracle(reader, time.Now),
 		Transactions: toolbox.NewTxTracker(reader, time.Now),
 		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
-		ENS:          ens.New(reader, egress.New(egress.Options{Trusted: cfg.TrustedGateways}), time.Now),
+		ENS:          ens.New(reader, egress.New(egress.Options{Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
 	}
 }
