@@ -273,6 +273,8 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"get_gas":                {"chain": "eth_mainnet"},
 		"get_tx_status":          {"chain": "eth_mainnet", "hash": "0x" + strings.Repeat("0a", 32)},
 		"get_prices":             {"symbols": "eth"},
+		"resolve_ens":            {"name": "vitalik.eth"},
+		"reverse_ens":            {"address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"},
 		"bind_key_start":         {"address": address},
 		"bind_key_complete":      {"address": address, "signature": "0x00"},
 		"adopt_key":              {"claim_code": door.Doorways["adopt"].ClaimCode},
