@@ -18,7 +18,7 @@ var TransferTopic = crypto.Keccak256Hash([]byte("Transfer(address,address,uint25
 // transferSelector calls transfer(address,uint256). The emitter ignores the selector, decoders do not.
 var transferSelector = crypto.Keccak256([]byte("transfer(address,uint256)"))[:4]
 
-const callGas = 500_000 // state that is new is dear: an answer of a price feed takes 260,000
+const callGas = 500_000
 
 // Call is a call that the sandbox's own account makes.
 type Call struct {
