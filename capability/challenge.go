@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/workflows"
@@ -50,7 +51,7 @@ func (h *house) challenged(c *workflows.Challenge, next string) Challenged {
 
 // proves refuses a signature that is not the wallet's over the message.
 func (h *house) proves(ctx context.Context, address wallet.Address, message, signature string) error {
-	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.chainOfWallets(), address, message, signature))
+	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.wallets(chain.EthMainnet), address, message, signature))
 }
 
 // addressOf reads an address that the schema let through. Nobody has the key of the zero address.
@@ -79,4 +80,12 @@ func checkSignature(text string) error {
 func (c *Call) doorAuthor() activities.DoorAuthor {
 	by := c.author("")
 	return activities.DoorAuthor{Actor: by.Actor, Origin: by.Origin}
+}
+
+// wallets is where contract wallets of a chain are asked; nil where there is no chain.
+func (h *house) wallets(on chain.ID) wallet.ChainCaller {
+	if h.Toolbox.Node == nil {
+		return nil
+	}
+	return h.Toolbox.Node.Wallets(on)
 }

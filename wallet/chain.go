@@ -1,12 +1,12 @@
 package wallet
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -30,23 +30,20 @@ var ErrReverted = errors.New("the call failed on the chain")
 // maxResult bounds what is read of an answer, in bytes.
 const maxResult = 64 << 10
 
-// Params are the parameters of eth_call as a JSON array.
-func (c CallMsg) Params() []byte {
-	var b bytes.Buffer
-	b.WriteString(`[{`)
-	if c.To != nil {
-		fmt.Fprintf(&b, `"to":"%s",`, c.To.Checksummed())
-	}
-	fmt.Fprintf(&b, `"data":"0x%x","gas":"0x%x"},"latest"]`, c.Data, c.Gas)
-	return b.Bytes()
+// callObject is the transaction of an eth_call.
+type callObject struct {
+	To   *Address `json:"to,omitempty"`
+	Data string   `json:"data"`
+	Gas  string   `json:"gas"`
 }
 
-// Answer reads the result of an eth_call, or the in-band error that came in its place, both as JSON. An error by which the chain says
-// that the call failed wraps ErrReverted; its text is not repeated.
-func Answer(result, inBand []byte) ([]byte, error) {
-	if len(inBand) > 0 {
-		return nil, readError(inBand)
-	}
+// Params are the parameters of eth_call, to be marshalled.
+func (c CallMsg) Params() []any {
+	return []any{callObject{c.To, "0x" + hex.EncodeToString(c.Data), "0x" + strconv.FormatUint(c.Gas, 16)}, "latest"}
+}
+
+// ReadResult reads the result of an eth_call, as JSON.
+func ReadResult(result []byte) ([]byte, error) {
 	if len(result) > maxResult {
 		return nil, fmt.Errorf("the result has %d bytes, at most %d are read", len(result), maxResult)
 	}
@@ -65,25 +62,23 @@ func Answer(result, inBand []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// failures are the words by which nodes say that a call ran and failed, with code 3 (go-ethereum's for a revert) or another.
+// reverted is go-ethereum's code of a revert.
+const reverted = 3
+
+// failures are the words by which nodes say that a call ran and failed, whatever the code.
 var failures = []string{"revert", "out of gas", "invalid opcode", "invalid jump", "stack underflow", "stack limit", "vm execution error"}
 
-func readError(object []byte) error {
-	var e struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}
-	if err := json.Unmarshal(object, &e); err != nil {
-		return fmt.Errorf("read the error: %w", err)
-	}
-	message := strings.ToLower(e.Message)
-	if e.Code == 3 {
-		return fmt.Errorf("%w: code 3", ErrReverted)
+// ReadError reads the error that came in place of the result of an eth_call. One by which the chain says that the call failed wraps
+// ErrReverted; its text is not repeated.
+func ReadError(code int, message string) error {
+	message = strings.ToLower(message)
+	if code == reverted {
+		return fmt.Errorf("%w: code %d", ErrReverted, code)
 	}
 	for _, words := range failures {
 		if strings.Contains(message, words) {
 			return fmt.Errorf("%w: %s", ErrReverted, words)
 		}
 	}
-	return fmt.Errorf("eth_call was refused with code %d", e.Code)
+	return fmt.Errorf("eth_call was refused with code %d", code)
 }

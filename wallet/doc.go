@@ -11,8 +11,8 @@
 //
 // and of a message that comes from outside: Parse, Expect.Check, then VerifyMessage with the text as it came.
 //
-// A ChainCaller over an upstream pool asks the read path of eth_mainnet for eth_call with CallMsg.Params, and hands result and in-band
-// error to Answer; the pool's own failure is returned as it is.
+// A ChainCaller asks for eth_call with CallMsg.Params, reads the result with ReadResult and an error in its place with ReadError, and returns
+// its own failure as it is (toolbox/node has one).
 //
 // Refusals are *Error, each kind by its name and in words for who signed; a chain that cannot be asked is ErrChainUnreachable, which
 // is nobody's wrong signature. Refuse turns both into faults.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -117,37 +118,50 @@ func TestWrappingThatCannotBeReadIsRefusedWithoutTheChain(t *testing.T) {
 	}
 }
 
-func TestAnswersOfNodesAreRead(t *testing.T) {
+func TestResultsOfCallsAreRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		result, inBand string
-		want           []byte
-		failed         bool // ErrReverted
-		wrong          bool
+		result string
+		want   []byte
+		wrong  bool
 	}{
-		"bytes":             {result: `"0x0102"`, want: []byte{1, 2}},
-		"none":              {result: `"0x"`},
-		"revert":            {inBand: `{"code":3,"message":"execution reverted","data":"0x"}`, failed: true},
-		"revert by words":   {inBand: `{"code":-32000,"message":"Execution Reverted: no"}`, failed: true},
-		"code 3":            {inBand: `{"code":3,"message":"not today"}`, failed: true},
-		"out of gas":        {inBand: `{"code":-32000,"message":"out of gas"}`, failed: true},
-		"code storage":      {inBand: `{"code":-32000,"message":"contract creation code storage out of gas"}`, failed: true},
-		"OpenEthereum":      {inBand: `{"code":-32015,"message":"VM execution error."}`, failed: true},
-		"took too long":     {inBand: `{"code":-32000,"message":"execution aborted (timeout = 5s)"}`, wrong: true},
-		"limit of the node": {inBand: `{"code":-32005,"message":"rate limit"}`, wrong: true},
-		"no such method":    {inBand: `{"code":-32601,"message":"the method eth_call does not exist"}`, wrong: true},
-		"error in no form":  {inBand: `"broken"`, wrong: true},
-		"null":              {result: `null`, wrong: true},
-		"nothing":           {wrong: true},
-		"a number":          {result: `1`, wrong: true},
-		"without 0x":        {result: `"01"`, wrong: true},
-		"half a byte":       {result: `"0x1"`, wrong: true},
-		"not hexadecimal":   {result: `"0xzz"`, wrong: true},
-		"too much":          {result: `"0x` + strings.Repeat("00", 1<<16) + `"`, wrong: true},
+		"bytes":           {result: `"0x0102"`, want: []byte{1, 2}},
+		"none":            {result: `"0x"`},
+		"null":            {result: `null`, wrong: true},
+		"nothing":         {wrong: true},
+		"a number":        {result: `1`, wrong: true},
+		"without 0x":      {result: `"01"`, wrong: true},
+		"half a byte":     {result: `"0x1"`, wrong: true},
+		"not hexadecimal": {result: `"0xzz"`, wrong: true},
+		"too much":        {result: `"0x` + strings.Repeat("00", 1<<16) + `"`, wrong: true},
 	} {
-		got, err := wallet.Answer([]byte(c.result), []byte(c.inBand))
-		if !bytes.Equal(got, c.want) || (err != nil) != (c.failed || c.wrong) || errors.Is(err, wallet.ErrReverted) != c.failed {
+		got, err := wallet.ReadResult([]byte(c.result))
+		if !bytes.Equal(got, c.want) || (err != nil) != c.wrong || errors.Is(err, wallet.ErrReverted) {
 			t.Errorf("%s: %x, %v", name, got, err)
+		}
+	}
+}
+
+func TestCallsThatFailedAreToldFromChainsThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		code    int
+		message string
+		failed  bool // ErrReverted
+	}{
+		"revert":            {3, "execution reverted", true},
+		"revert by words":   {-32000, "Execution Reverted: no", true},
+		"code 3":            {3, "not today", true},
+		"out of gas":        {-32000, "out of gas", true},
+		"code storage":      {-32000, "contract creation code storage out of gas", true},
+		"OpenEthereum":      {-32015, "VM execution error.", true},
+		"took too long":     {-32000, "execution aborted (timeout = 5s)", false},
+		"limit of the node": {-32005, "rate limit", false},
+		"no such method":    {-32601, "the method eth_call does not exist", false},
+		"no code":           {0, "", false},
+	} {
+		if err := wallet.ReadError(c.code, c.message); err == nil || errors.Is(err, wallet.ErrReverted) != c.failed {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -159,8 +173,8 @@ func TestParamsAreThoseOfEthCall(t *testing.T) {
 		`[{"data":"0x0102","gas":"0x989680"},"latest"]`:                                             {Data: []byte{1, 2}, Gas: 10_000_000},
 		`[{"to":"0x0000000000000000000000000000000000000001","data":"0x","gas":"0x5208"},"latest"]`: {To: &to, Gas: 21_000},
 	} {
-		if got := string(msg.Params()); got != want {
-			t.Errorf("got %s, want %s", got, want)
+		if got, err := json.Marshal(msg.Params()); err != nil || string(got) != want {
+			t.Errorf("got %s, %v; want %s", got, err, want)
 		}
 	}
 }

@@ -136,11 +136,7 @@ func readRevert(e *node.Error) error {
 			return &revert{selector(data[:4]), data[4:]}
 		}
 	}
-	told, err := json.Marshal(e)
-	if err != nil {
-		return fault.New(fault.UpstreamFailed, "").Wrap(e)
-	}
-	if _, err := wallet.Answer(nil, told); errors.Is(err, wallet.ErrReverted) {
+	if errors.Is(wallet.ReadError(e.Code, e.Message), wallet.ErrReverted) {
 		return &revert{}
 	}
 	return fault.New(fault.UpstreamFailed, "").Wrap(e)

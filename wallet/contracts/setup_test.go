@@ -76,18 +76,30 @@ func (n *node) Call(ctx context.Context, msg wallet.CallMsg) ([]byte, error) {
 	if n.gas != 0 {
 		msg.Gas = n.gas
 	}
-	return n.ask(ctx, "eth_call", msg.Params())
+	params, err := json.Marshal(msg.Params())
+	if err != nil {
+		return nil, err
+	}
+	return n.ask(ctx, "eth_call", params)
 }
 
 func (n *node) ask(ctx context.Context, method string, params []byte) ([]byte, error) {
 	result, inBand, err := n.post(ctx, method, params)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case inBand != nil:
+		return nil, wallet.ReadError(inBand.Code, inBand.Message)
 	}
-	return wallet.Answer(result, inBand)
+	return wallet.ReadResult(result)
 }
 
-func (n *node) post(ctx context.Context, method string, params []byte) (result, inBand json.RawMessage, err error) {
+type inBandError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (n *node) post(ctx context.Context, method string, params []byte) (result json.RawMessage, inBand *inBandError, err error) {
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.upstream.URL, bytes.NewReader(body))
 	if err != nil {
@@ -105,7 +117,7 @@ func (n *node) post(ctx context.Context, method string, params []byte) (result, 
 	}
 	var answer struct {
 		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
+		Error  *inBandError    `json:"error"`
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return nil, nil, err
@@ -146,7 +158,7 @@ func (n *node) send(t *testing.T, to *wallet.Address, data []byte) *types.Receip
 	var receipt *types.Receipt
 	testkit.Eventually(t, patience, func() bool {
 		result, inBand, err := n.post(t.Context(), "eth_getTransactionReceipt", fmt.Appendf(nil, `["%s"]`, tx.Hash()))
-		return err == nil && len(inBand) == 0 && json.Unmarshal(result, &receipt) == nil && receipt != nil
+		return err == nil && inBand == nil && json.Unmarshal(result, &receipt) == nil && receipt != nil
 	}, "the transaction is mined")
 	if receipt.Status != types.ReceiptStatusSuccessful {
 		t.Fatalf("the transaction failed: %+v", receipt)
