@@ -22,7 +22,7 @@ const (
 	mediaHTML     = "text/html"
 	mediaMarkdown = "text/markdown"
 	mediaText     = "text/plain"
-	utf8          = "; charset=utf-8"
+	inUTF8        = "; charset=utf-8"
 )
 
 // Policies of the pages. Neither lets anything in from another host, no inline script or style, no eval. The viewer shows its icons from
@@ -115,7 +115,7 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
 		Asset: files.Path, Tools: toolsOf(o.Capabilities.All()),
 	}
-	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+utf8, text).compress()}
+	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+inUTF8, text).compress()}
 	for path, of := range map[string]struct{ name, media, policy string }{
 		"/docs":     {pages.Docs, mediaHTML, fmt.Sprintf(viewerPolicy, origin(o.PublicURL))},
 		"/terms":    {pages.Terms, mediaHTML, textPolicy},
@@ -126,7 +126,7 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 		if err != nil {
 			return err
 		}
-		p := newPage(of.media+utf8, body).compress()
+		p := newPage(of.media+inUTF8, body).compress()
 		p.policy = of.policy
 		d.pages[path] = p
 	}

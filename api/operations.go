@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
@@ -65,17 +66,14 @@ func (s *server) caller(c *gin.Context) *capability.Caller {
 func arguments(c *gin.Context, op capability.Capability) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if c.Request.Method == http.MethodGet {
-		for name, values := range c.Request.URL.Query() {
-			if len(values) > 1 {
-				return nil, fault.New(fault.FieldRefused, "The query names %.40q %d times. Give it once.", name, len(values))
-			}
-			args[name] = typed(op.Input(), name, values[0])
+		if refusal := queryArguments(c, op.Input(), args); refusal != nil {
+			return nil, refusal
 		}
 	} else if refusal := bodyArguments(c, args); refusal != nil {
 		return nil, refusal
 	}
-	for _, p := range c.Params {
-		args[p.Key] = typed(op.Input(), p.Key, p.Value)
+	if refusal := pathArguments(c, op.Input(), args); refusal != nil {
+		return nil, refusal
 	}
 	return args, nil
 }
@@ -94,6 +92,9 @@ func bodyArguments(c *gin.Context, args map[string]any) *fault.Error {
 	}
 	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err == nil && kind != "application/json" && kind != "text/plain" {
 		return fault.New(fault.FieldRefused, "The body's Content-Type is %.80q; this operation takes application/json.", kind)
+	}
+	if !utf8.Valid(body) { // it would be taken for another text
+		return fault.New(fault.NotJSON, "The body is not UTF-8, in which JSON is written. Encode it so and send it again.")
 	}
 	if err := json.Unmarshal(body, &args); err != nil || args == nil {
 		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong || err == nil {

@@ -25,6 +25,7 @@ func TestWrongInputOfAnOperationIsToldAndTakesNothing(t *testing.T) {
 		"null":                            {body: `null`, status: 422, code: -32602, says: "no object"},
 		"no JSON":                         {body: `name=x`, status: 400, code: -32700, says: "not JSON"},
 		"half an object":                  {body: `{"name":`, status: 400, code: -32700, says: "not JSON"},
+		"bytes that are no text":          {body: "{\"\xff\":1}", status: 400, code: -32700, says: "not UTF-8"},
 		"a form":                          {body: `name=x`, headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 422, code: -32602, says: "application/json"},
 		"a body beyond what any needs":    {body: `{"name":"` + strings.Repeat("x", 70_000) + `"}`, status: 413, code: -32600, says: "65536"},
 		"another method of the route":     {status: 405, code: -32600, says: "Allow"},

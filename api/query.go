@@ -1,0 +1,48 @@
+package api
+
+import (
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gin-gonic/gin"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+// unreadable is told of a query that is not what a form would send.
+const unreadable = "The query cannot be read. Percent-encode its values: % is written %25 there, ; is %3B, & is %26, + is %2B."
+
+// queryArguments reads names and values. What cannot be read is refused, because left out it would make another request.
+func queryArguments(c *gin.Context, s *huma.Schema, args map[string]any) *fault.Error {
+	query, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return fault.New(fault.FieldRefused, "%s", unreadable).Wrap(err)
+	}
+	for name, values := range query {
+		if len(values) > 1 {
+			return fault.New(fault.FieldRefused, "The query names %.40q %d times. Give it once.", name, len(values))
+		}
+		if !utf8.ValidString(name) || !utf8.ValidString(values[0]) {
+			return notText(name)
+		}
+		args[name] = typed(s, name, values[0])
+	}
+	return nil
+}
+
+// pathArguments reads what stands in the path.
+func pathArguments(c *gin.Context, s *huma.Schema, args map[string]any) *fault.Error {
+	for _, p := range c.Params {
+		if !utf8.ValidString(p.Value) {
+			return notText(p.Key)
+		}
+		args[p.Key] = typed(s, p.Key, p.Value)
+	}
+	return nil
+}
+
+// notText refuses bytes that are not UTF-8: on the way through JSON they would become another text.
+func notText(name string) *fault.Error {
+	return fault.New(fault.FieldRefused, "%.40q is not UTF-8. Percent-encode the text as UTF-8.", name)
+}
