@@ -55,6 +55,13 @@ func (h *house) bind(s *huma.Schema, args map[string]any, in any) *fault.Error {
 	return nil
 }
 
+// refuseField is mistake for what a schema cannot say.
+func refuseField(field, format string, args ...any) *fault.Error {
+	problem := fmt.Sprintf(format, args...)
+	return fault.New(fault.FieldRefused, "Correct and send again. %s: %s", field, problem).
+		With("fields", []map[string]string{{"field": field, "problem": problem}})
+}
+
 // mostMistakes is how many wrong fields one refusal names.
 const mostMistakes = 5
 

@@ -20,6 +20,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/ens"
 	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/toolbox/offline"
 	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -31,7 +32,7 @@ type Options struct {
 	Meter     *meter.Meter
 	People    *people.People
 	Hasher    *account.Hasher
-	Pool      *upstream.Pool // asked for wallets that are contracts
+	Pool      *upstream.Pool // says which chains there are
 	Links     chain.Links
 	Recorder  *store.Recorder
 	Flows     *workflows.Client // durable flows
@@ -117,6 +118,14 @@ type Catalogue struct {
 	ResolveENS  *Op[ResolveENSInput, ens.Forward]
 	ReverseENS  *Op[ReverseENSInput, ens.Reverse]
 
+	// EVM utilities.
+	ChecksumAddress *Op[ChecksumInput, offline.CheckedAddress]
+	ConvertUnits    *Op[ConvertInput, offline.Conversion]
+	ComputeSelector *Op[SelectorInput, offline.Selector]
+	HashKeccak      *Op[KeccakInput, offline.Digest]
+	VerifySignature *Op[VerifySignatureInput, offline.SignatureVerdict]
+	VerifySIWE      *Op[VerifySIWEInput, offline.SignInVerdict]
+
 	house *house
 }
 
@@ -141,6 +150,7 @@ func New(o Options) *Catalogue {
 	c.addPeople(h)
 	c.addDoors(h)
 	c.addToolbox(h)
+	c.addUtils(h)
 	return c
 }
 
@@ -151,6 +161,16 @@ func (c *Catalogue) addToolbox(h *house) {
 	c.GetPrices = h.getPrices()
 	c.ResolveENS = h.resolveENS()
 	c.ReverseENS = h.reverseENS()
+}
+
+// addUtils adds the EVM utilities.
+func (c *Catalogue) addUtils(h *house) {
+	c.ChecksumAddress = h.checksumAddress()
+	c.ConvertUnits = h.convertUnits()
+	c.ComputeSelector = h.computeSelector()
+	c.HashKeccak = h.hashKeccak()
+	c.VerifySignature = h.verifySignature()
+	c.VerifySIWE = h.verifySIWE()
 }
 
 // addDoors adds the ways of keys.

@@ -104,6 +104,9 @@ func (h *house) enter(ctx context.Context, u *use) (refusal *fault.Error) {
 
 // onChain notes the chain of a use; one without upstreams is no mistake that another try mends.
 func (h *house) onChain(u *use, id chain.ID) *fault.Error {
+	if id == "" { // an optional chain that was not named
+		return nil
+	}
 	u.toll.Metered.Chain = string(id)
 	if _, ok := h.Pool.Chain(id); !ok {
 		return fault.New(fault.FieldRefused, "chain: this gateway has no upstream for %s. Use one of its other chains.", id)

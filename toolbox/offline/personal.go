@@ -103,11 +103,11 @@ func judge(ctx context.Context, chain wallet.ChainCaller, expected wallet.Addres
 		wrong = wallet.ErrSignatureMismatch
 	}
 	if chain != nil {
-		switch wrong = wallet.Verify(ctx, chain, expected, hash, signature); {
-		case wrong == nil:
+		if wrong = wallet.Verify(ctx, chain, expected, hash, signature); wrong == nil {
 			j.by = byContract
 			return j, nil
-		case errors.Is(wrong, wallet.ErrChainUnreachable):
+		}
+		if _, verdict := errors.AsType[*wallet.Error](wrong); !verdict {
 			return j, wrong
 		}
 	}
@@ -124,8 +124,8 @@ func whyNot(wrong error, recovered bool) string {
 	case !errors.Is(wrong, wallet.ErrSignatureMismatch):
 		return wrong.Error()
 	case recovered:
-		return "The signature is not the expected address' over this message: another wallet signed, or the message is not, character by character, " +
-			"the one that was signed."
+		return "The expected address did not sign this message: another wallet did, or the message is not, character by character, the one that " +
+			"was signed."
 	}
 	return "No key made this signature over this message."
 }
