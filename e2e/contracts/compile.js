@@ -14,6 +14,7 @@ export const sources = [
   { source: 'e2e/contracts/Sample.sol', contract: 'Sample' },
   { source: 'wallet/contracts/SignatureValidator.sol', contract: 'SignatureValidator' },
   { source: 'wallet/contracts/testdata/Wallets.sol' },
+  { source: 'toolbox/solidity/TokenFacts.sol', contract: 'TokenFacts' },
   ...sandbox.map((name) => ({ source: `sandbox/contracts/${name}` })),
 ];
 
