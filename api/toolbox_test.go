@@ -20,6 +20,7 @@ func newToolbox(pool *upstream.Pool, o *options) capability.Toolbox {
 		Transactions: toolbox.NewTxTracker(reader, o.now),
 		Prices:       toolbox.NewPriceReader(reader, time.Hour, o.now),
 		ENS:          ens.New(reader, egress.New(egress.Options{}), o.now),
+		Ledger:       toolbox.NewLedger(reader, o.now),
 	}
 	if o.toolbox != nil {
 		o.toolbox(&made)

@@ -56,6 +56,7 @@ type Toolbox struct {
 	Transactions *toolbox.TxTracker
 	Prices       *toolbox.PriceReader
 	ENS          *ens.Names
+	Ledger       *toolbox.Ledger
 }
 
 // house is what all capabilities share.
@@ -117,6 +118,8 @@ type Catalogue struct {
 	GetPrices   *Op[PricesInput, toolbox.Prices]
 	ResolveENS  *Op[ResolveENSInput, ens.Forward]
 	ReverseENS  *Op[ReverseENSInput, ens.Reverse]
+	GetBalances *Op[BalancesInput, toolbox.Balances]
+	GetHistory  *Op[HistoryInput, toolbox.History]
 
 	// EVM utilities.
 	ChecksumAddress *Op[ChecksumInput, offline.CheckedAddress]
@@ -161,6 +164,8 @@ func (c *Catalogue) addToolbox(h *house) {
 	c.GetPrices = h.getPrices()
 	c.ResolveENS = h.resolveENS()
 	c.ReverseENS = h.reverseENS()
+	c.GetBalances = h.getBalances()
+	c.GetHistory = h.getHistory()
 }
 
 // addUtils adds the EVM utilities.

@@ -50,8 +50,7 @@ func (s *Sandbox) transfers(t *testing.T, id chain.ID, q query) assetTransfers {
 }
 
 func code(err error) int {
-	var refused *rpcError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*rpcError](err); ok {
 		return refused.Code
 	}
 	return 0

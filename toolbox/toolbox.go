@@ -4,6 +4,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ type caller interface {
 
 var _ caller = (*node.Reader)(nil)
 
-// mostOfAnswer bounds what is read of one upstream's answer, in bytes. None of those asked for here is a tenth of it.
+// mostOfAnswer bounds what is read of one upstream's answer, in bytes, when the query does not say. None of those is a tenth of it.
 const mostOfAnswer = 256 << 10
 
 // ask reads the result of one call into out. A node's own error and a result of another form are upstream_failed: the client asked for
@@ -32,7 +33,7 @@ func ask(ctx context.Context, chains caller, id chain.ID, out any, method string
 }
 
 func askFor(ctx context.Context, chains caller, out any, q node.Query) error {
-	q.MaxAnswer = mostOfAnswer
+	q.MaxAnswer = cmp.Or(q.MaxAnswer, mostOfAnswer)
 	result, err := chains.Call(ctx, q)
 	if inBand, ok := errors.AsType[*node.Error](err); ok {
 		return unusable(q.Chain, q.Method, inBand)

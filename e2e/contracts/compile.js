@@ -15,6 +15,7 @@ export const sources = [
   { source: 'wallet/contracts/SignatureValidator.sol', contract: 'SignatureValidator' },
   { source: 'wallet/contracts/testdata/Wallets.sol' },
   { source: 'toolbox/solidity/TokenFacts.sol', contract: 'TokenFacts' },
+  { source: 'toolbox/solidity/testdata/Tokens.sol' },
   ...sandbox.map((name) => ({ source: `sandbox/contracts/${name}` })),
 ];
 

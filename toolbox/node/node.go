@@ -94,6 +94,15 @@ func (r *Reader) ChainID(id chain.ID) (uint64, bool) {
 	return on.ChainID, true
 }
 
+// Standing tells how a chain stands with a capability; one without upstreams here lacks it.
+func (r *Reader) Standing(id chain.ID, of chain.Capability) upstream.Standing {
+	on, ok := r.pool.Chain(id)
+	if !ok {
+		return upstream.Absent
+	}
+	return on.Standing(of)
+}
+
 func supplyOf(q Query) plan.Supply {
 	if q.Supply == "" {
 		return plan.Public

@@ -58,7 +58,8 @@ contract TokenFacts {
     function text(uint256 end, address token, uint256 selector, uint256 most) private view returns (uint256 next) {
         assembly ("memory-safe") {
             mstore(0, shl(224, selector))
-            let size := mul(staticcall(CALL_GAS, token, 0, 4, 0, 0), returndatasize())
+            let answered := staticcall(CALL_GAS, token, 0, 4, 0, 0)
+            let size := mul(answered, returndatasize())
             let from := 0
             let length := 0
             if eq(size, 32) {

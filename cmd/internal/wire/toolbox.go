@@ -22,5 +22,6 @@ func newToolbox(cfg config.Config, b *base, links chain.Links) capability.Toolbo
 		Transactions: toolbox.NewTxTracker(reader, time.Now),
 		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
 		ENS:          ens.New(reader, egress.New(egress.Options{Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
+		Ledger:       toolbox.NewLedger(reader, time.Now),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 	"time"
 
@@ -158,12 +159,7 @@ func (x *Indexer) add(t transfer, place *int) {
 
 // hold remembers that an address had to do with a token.
 func (x *Indexer) hold(owner, token common.Address) {
-	for _, known := range x.tokens[owner] {
-		if known == token {
-			return
-		}
-	}
-	if x.holdings < maxHoldings {
+	if !slices.Contains(x.tokens[owner], token) && x.holdings < maxHoldings {
 		x.tokens[owner] = append(x.tokens[owner], token)
 		x.holdings++
 	}

@@ -159,7 +159,7 @@ func (x *Indexer) metadata(ctx context.Context, contract common.Address) (Metada
 
 func (x *Indexer) call(ctx context.Context, to common.Address, signature string, argument []byte) ([]byte, error) {
 	var result hexutil.Bytes
-	data := append(crypto.Keccak256([]byte(signature))[:4:4], argument...)
+	data := slices.Concat(crypto.Keccak256([]byte(signature))[:4], argument)
 	err := x.cfg.Node.CallContext(ctx, &result, "eth_call", map[string]any{"to": to, "data": hexutil.Bytes(data)}, "latest")
 	if err != nil {
 		return nil, fmt.Errorf("call %s of %s: %w", signature, to, err)

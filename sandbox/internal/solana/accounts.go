@@ -77,16 +77,17 @@ func mustKey(s string) key {
 
 // The programs that have an account; only those in programs (execute.go) run.
 var (
-	systemProgram  = key{}
-	nativeLoader   = mustKey("NativeLoader1111111111111111111111111111111")
-	bpfLoader      = mustKey("BPFLoader2111111111111111111111111111111111")
-	computeProgram = mustKey("ComputeBudget111111111111111111111111111111")
-	voteProgram    = mustKey("Vote111111111111111111111111111111111111111")
-	stakeProgram   = mustKey("Stake11111111111111111111111111111111111111")
-	memoProgram    = mustKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-	memoProgramV1  = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
-	tokenProgram   = mustKey("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
-	ataProgram     = mustKey("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+	systemProgram    = key{}
+	nativeLoader     = mustKey("NativeLoader1111111111111111111111111111111")
+	bpfLoader        = mustKey("BPFLoader2111111111111111111111111111111111")
+	computeProgram   = mustKey("ComputeBudget111111111111111111111111111111")
+	voteProgram      = mustKey("Vote111111111111111111111111111111111111111")
+	stakeProgram     = mustKey("Stake11111111111111111111111111111111111111")
+	memoProgram      = mustKey("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+	memoProgramV1    = mustKey("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo")
+	tokenProgram     = mustKey("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
+	token2022Program = mustKey("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+	ataProgram       = mustKey("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 )
 
 // seed puts the first accounts into an empty ledger.
@@ -97,7 +98,7 @@ func (l *ledger) seed(funded, traffic []ed25519.PrivateKey, identity, vote key) 
 	} {
 		l.write(program, 0, account{lamports: 1, owner: nativeLoader, data: []byte(name), executable: true})
 	}
-	for _, program := range []key{memoProgram, memoProgramV1, tokenProgram, ataProgram} {
+	for _, program := range []key{memoProgram, memoProgramV1, tokenProgram, token2022Program, ataProgram} {
 		l.write(program, 0, account{lamports: rentExempt(0), owner: bpfLoader, executable: true})
 	}
 	for _, k := range traffic {

@@ -282,14 +282,14 @@ func (n *Node) tokenAccounts(p *params, matches func(token, key) bool) (any, err
 		if _, _, err := n.mintAt(wantedKey, at); err != nil {
 			return nil, err
 		}
-	} else if wantedKey != tokenProgram {
+	} else if tokenPrograms[wantedKey] == "" {
 		return nil, invalidParams("Invalid param: unrecognized Token program id")
 	}
 	found := []keyed{}
 	for _, address := range n.ledger.addresses() {
 		a, _ := n.ledger.at(address, at.slot)
 		t, ok := a.token()
-		if !ok || !matches(t, k) || filter.Mint != "" && t.mint != wantedKey {
+		if !ok || !matches(t, k) || (filter.Mint != "" && t.mint != wantedKey) || (filter.Mint == "" && a.owner != wantedKey) {
 			continue
 		}
 		v, err := n.viewAccount(address, at, o)

@@ -15,7 +15,7 @@ func TestEveryMethodAnswers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	owner := publicKey(b.rich)
-	held := associated(owner, usdcMint)
+	held := associated(owner, usdcMint, tokenProgram)
 	var slot uint64
 	b.get(&slot, "getSlot", map[string]string{"commitment": confirmed})
 	for skipped(slot) {
@@ -130,7 +130,7 @@ func TestTokenAccountsAreParsed(t *testing.T) {
 func TestAssociatedAccountIsNoPublicKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
-	if onCurve(associated(publicKey(b.rich), usdcMint)) {
+	if onCurve(associated(publicKey(b.rich), usdcMint, tokenProgram)) {
 		t.Error("the associated account is on the curve")
 	}
 	for _, k := range []key{publicKey(b.rich), publicKey(b.poor)} {

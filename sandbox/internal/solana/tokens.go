@@ -11,34 +11,47 @@ import (
 const (
 	mintSize         = 82
 	tokenAccountSize = 165
-	usdcDecimals     = 6
+	usdDecimals      = 6
 	usdcPerOwner     = 1_000_000_000 // 1,000 USDC
+	pyusdPerOwner    = 250_000_000   // 250 PYUSD
 )
 
-// usdcMint stands where the main network has USD Coin.
-var usdcMint = mustKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
+// usdcMint and pyusdMint stand where the main network has USD Coin, of the Token program, and PayPal USD, of the Token-2022 program.
+var (
+	usdcMint  = mustKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
+	pyusdMint = mustKey("2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo")
+)
 
-// seedTokens gives each owner an associated token account with 1,000 USDC.
+// seedTokens gives each owner associated token accounts: one with 1,000 USDC, one with 250 PYUSD.
 func (l *ledger) seedTokens(owners []key) {
-	mint := make([]byte, mintSize)
-	binary.LittleEndian.PutUint64(mint[36:], usdcPerOwner*uint64(len(owners)))
-	mint[44], mint[45] = usdcDecimals, 1
-	l.write(usdcMint, 0, account{lamports: rentExempt(mintSize), owner: tokenProgram, data: mint})
+	l.seedToken(usdcMint, tokenProgram, usdcPerOwner, owners)
+	l.seedToken(pyusdMint, token2022Program, pyusdPerOwner, owners)
+}
+
+func (l *ledger) seedToken(mint, program key, perOwner uint64, owners []key) {
+	state := make([]byte, mintSize)
+	binary.LittleEndian.PutUint64(state[36:], perOwner*uint64(len(owners)))
+	state[44], state[45] = usdDecimals, 1
+	l.write(mint, 0, account{lamports: rentExempt(mintSize), owner: program, data: state})
 	for _, owner := range owners {
 		data := make([]byte, tokenAccountSize)
-		copy(data, usdcMint[:])
+		copy(data, mint[:])
 		copy(data[32:], owner[:])
-		binary.LittleEndian.PutUint64(data[64:], usdcPerOwner)
+		binary.LittleEndian.PutUint64(data[64:], perOwner)
 		data[108] = 1 // initialized
-		l.write(associated(owner, usdcMint), 0, account{lamports: rentExempt(tokenAccountSize), owner: tokenProgram, data: data})
+		l.write(associated(owner, mint, program), 0, account{lamports: rentExempt(tokenAccountSize), owner: program, data: data})
 	}
 }
 
+// tokenPrograms are those that tokens belong to, with the names by which parsed accounts tell them. Accounts of the second may have
+// extensions; here none has.
+var tokenPrograms = map[key]string{tokenProgram: "spl-token", token2022Program: "spl-token-2022"}
+
 // associated is the associated token account: the first program-derived address that is no point of the curve.
-func associated(owner, mint key) key {
+func associated(owner, mint, program key) key {
 	for bump := 255; bump >= 0; bump-- {
 		h := sha256.New()
-		for _, part := range [][]byte{owner[:], tokenProgram[:], mint[:], {byte(bump)}, ataProgram[:], []byte("ProgramDerivedAddress")} {
+		for _, part := range [][]byte{owner[:], program[:], mint[:], {byte(bump)}, ataProgram[:], []byte("ProgramDerivedAddress")} {
 			h.Write(part)
 		}
 		if k := key(h.Sum(nil)); !onCurve(k) {
@@ -73,7 +86,7 @@ type token struct {
 }
 
 func (a account) token() (token, bool) {
-	if a.owner != tokenProgram || len(a.data) != tokenAccountSize {
+	if tokenPrograms[a.owner] == "" || len(a.data) != tokenAccountSize {
 		return token{}, false
 	}
 	return token{key(a.data[:32]), key(a.data[32:64]), binary.LittleEndian.Uint64(a.data[64:])}, true
@@ -81,7 +94,7 @@ func (a account) token() (token, bool) {
 
 // mint reads a mint.
 func (a account) mint() (supply uint64, decimals int, ok bool) {
-	if a.owner != tokenProgram || len(a.data) != mintSize {
+	if tokenPrograms[a.owner] == "" || len(a.data) != mintSize {
 		return 0, 0, false
 	}
 	return binary.LittleEndian.Uint64(a.data[36:]), int(a.data[44]), true
@@ -122,5 +135,5 @@ func (l *ledger) parsed(a account, slot uint64) map[string]any {
 	} else {
 		return nil
 	}
-	return map[string]any{"program": "spl-token", "parsed": map[string]any{"type": kind, "info": info}, "space": len(a.data)}
+	return map[string]any{"program": tokenPrograms[a.owner], "parsed": map[string]any{"type": kind, "info": info}, "space": len(a.data)}
 }

@@ -1,0 +1,266 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+const (
+	dataOwner   = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+	dataOther   = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+	solanaOwner = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
+	balancesOf  = "/data/eth_mainnet/balances/" + dataOwner
+	historyOf   = "/data/eth_mainnet/history/" + dataOwner
+)
+
+// dataGateway is a gateway whose upstreams have an index, as an indexing provider's.
+func dataGateway(t *testing.T, change ...func(*options)) *gateway {
+	t.Helper()
+	g := setup(t, change...)
+	usdc := "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48"
+	transfer := func(block, id, from, to string, more map[string]any) map[string]any {
+		hash := "0x" + strings.Repeat(id, 64)
+		tr := map[string]any{
+			"blockNum": block, "uniqueId": hash + ":external", "hash": hash, "from": from, "to": to, "value": 1.5, "asset": "ETH", "category": "external",
+			"erc721TokenId": nil, "erc1155Metadata": nil, "tokenId": nil,
+			"rawContract": map[string]any{"value": "0x14d1120d7b160000", "address": nil, "decimal": "0x12"},
+			"metadata":    map[string]any{"blockTimestamp": "2026-11-02T11:00:00.000Z"},
+		}
+		maps.Copy(tr, more)
+		return tr
+	}
+	owner, other := strings.ToLower(dataOwner), strings.ToLower(dataOther)
+	list := []map[string]any{
+		transfer("0xf423f", "a", owner, other, nil),
+		transfer("0xf423e", "b", other, owner, map[string]any{
+			"category": "erc20", "asset": "USDC", "uniqueId": "0x" + strings.Repeat("b", 64) + ":log:7",
+			"rawContract": map[string]any{"value": "0x1e8480", "address": usdc, "decimal": "0x6"},
+		}),
+		transfer("0xf423d", "c", owner, owner, map[string]any{
+			"category": "erc721", "asset": "BAYC", "uniqueId": "0x" + strings.Repeat("c", 64) + ":log:3", "tokenId": "0x2a", "erc721TokenId": "0x2a",
+			"rawContract": map[string]any{"value": nil, "address": "0xbc4ca0eda7647a8ab7c2061c2e118a18a936f13d", "decimal": nil},
+		}),
+	}
+	sides := func(r testkit.Request) any {
+		field, mine := "to", []any{}
+		var asked []struct{ FromAddress, ToBlock string }
+		if g.must(json.Unmarshal(r.Params, &asked)); asked[0].FromAddress != "" {
+			field = "from"
+		}
+		for _, tr := range list {
+			if tr[field] == owner && fmt.Sprint(tr["blockNum"]) <= asked[0].ToBlock {
+				mine = append(mine, tr)
+			}
+		}
+		return map[string]any{"transfers": mine}
+	}
+	for _, u := range g.ups {
+		u.On("eth_getBalance", testkit.Result("0x8ac7230489e80001"))
+		u.On("eth_blockNumber", testkit.Result("0xf4240"))
+		u.On("alchemy_getTokenBalances", testkit.Result(map[string]any{"address": owner, "tokenBalances": []any{
+			map[string]any{"contractAddress": usdc, "tokenBalance": "0x00000000000000000000000000000000000000000000000000000000001e8480"},
+			map[string]any{"contractAddress": "0x6b175474e89094c44da98b954eedeac495271d0f", "tokenBalance": "0x0"},
+		}}))
+		u.On("eth_call", testkit.Result("0x010206"+"0455534443"+"0855534420436f696e")) // TokenFacts: 6 decimals, USDC, USD Coin
+		u.On("alchemy_getAssetTransfers", testkit.ResultOf(sides))
+		u.On("getBalance", testkit.Result(map[string]any{"context": map[string]any{"slot": 1}, "value": 1_500_000_000}))
+		u.On("getTokenAccountsByOwner", testkit.ResultOf(func(r testkit.Request) any {
+			value := []any{}
+			if strings.Contains(string(r.Params), "TokenkegQ") {
+				value = append(value, map[string]any{"pubkey": solanaOwner, "account": map[string]any{"data": map[string]any{"parsed": map[string]any{"info": map[string]any{
+					"mint": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "owner": solanaOwner, "tokenAmount": map[string]any{"amount": "2500000", "decimals": 6},
+				}}}}})
+			}
+			return map[string]any{"context": map[string]any{"slot": 1}, "value": value}
+		}))
+	}
+	return g
+}
+
+// indexed lets the gateway believe that probes found every upstream of Ethereum to have an index or not, and to be usable or not.
+func (g *gateway) indexed(able, usable bool) {
+	g.t.Helper()
+	on, _ := g.pool.Chain(chain.EthMainnet)
+	now := time.Now()
+	s := upstream.Snapshot{Chain: on.ID, MeasuredAt: now, Head: testHead, HeadKnown: true}
+	for i := range g.ups {
+		name := "up-" + string(rune('0'+i))
+		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
+			Name: name, Fingerprint: on.Fingerprint(name), Usable: usable, ChainIDOK: true, Head: testHead,
+			Capabilities: map[chain.Capability]upstream.Verdict{chain.Data: {Able: able, MeasuredAt: now, AskedAt: now}},
+		})
+	}
+	on.Apply(s)
+}
+
+func TestDataAnswersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	g := dataGateway(t)
+	key := g.unlimited()
+	g.get(balancesOf, key).golden("balances")
+	g.get("/data/solana_mainnet/balances/"+solanaOwner, key).golden("balances solana")
+	g.get(historyOf, key).golden("history")
+	first := g.get(historyOf+"?limit=2", key)
+	first.golden("history first page")
+	var page struct {
+		Next string `json:"next_cursor"`
+	}
+	g.must(json.Unmarshal([]byte(first.body), &page))
+	g.get(historyOf+"?limit=2&cursor="+page.Next, key).golden("history last page")
+	g.get("/data/solana_mainnet/history/"+solanaOwner, key).golden("history solana")
+	g.get(historyOf+"?cursor=nonsense", key).golden("history cursor refused")
+	g.get("/data/eth_mainnet/balances/"+strings.Replace(dataOwner, "F", "f", 1), key).golden("balances address refused")
+	g.get(balancesOf, g.accountKey(plan.Free)).golden("data plan refused")
+	g.get(balancesOf, g.doorKey()).golden("data door key refused")
+	g.indexed(false, true)
+	g.get(balancesOf, key).golden("balances native only")
+	g.indexed(true, false)
+	g.get(historyOf, key).golden("data away")
+}
+
+func TestDataIsChargedEachTimeAndGivenBackWhenItFails(t *testing.T) {
+	t.Parallel()
+	g := dataGateway(t)
+	key := g.unlimited()
+	for range 2 {
+		for _, path := range []string{balancesOf, historyOf, "/data/solana_mainnet/balances/" + solanaOwner} {
+			if a := g.get(path, key); a.status != http.StatusOK || a.hit() {
+				t.Errorf("%s: HTTP %d, hit %t: %s", path, a.status, a.hit(), a.body)
+			}
+		}
+	}
+	if units := g.charged(key); units != 60*plan.Unit {
+		t.Errorf("six calls cost %d, want 60 units", units/plan.Unit)
+	}
+	for name, spoil := range map[string]func(){
+		"all are away":    func() { g.indexed(true, false) },
+		"none answers":    func() { g.indexed(true, true); g.fail(testkit.Status(http.StatusBadGateway)) },
+		"none has it now": func() { g.indexed(true, true); g.fail(testkit.Error(-32601, "method not found")) },
+	} {
+		spoil()
+		for _, path := range []string{balancesOf, historyOf} {
+			a := g.get(path, key)
+			a.refused(http.StatusServiceUnavailable, -32020)
+			if a.header.Get("Retry-After") == "" {
+				t.Errorf("%s: %s does not say when to come back", name, path)
+			}
+		}
+	}
+	if units := g.charged(key); units != 60*plan.Unit {
+		t.Errorf("after refusals %d units are charged, want 60", units/plan.Unit)
+	}
+	for _, line := range g.lines(key) {
+		if line.Service != string(account.Data) || line.Class != "data" || line.Method != "get_balances" && line.Method != "get_history" {
+			t.Errorf("a usage line is %+v", line)
+		}
+	}
+}
+
+// fail lets the methods of an index answer so.
+func (g *gateway) fail(reply testkit.Reply) {
+	for _, u := range g.ups {
+		u.On("alchemy_getTokenBalances", reply)
+		u.On("alchemy_getAssetTransfers", reply)
+	}
+}
+
+func TestDataNeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
+	t.Parallel()
+	g := dataGateway(t)
+	for name, key := range map[string]string{"free": g.accountKey(plan.Free), "wallet": g.walletKey(), "anonymous": g.doorKey()} {
+		data := g.get(historyOf, key).refused(http.StatusForbidden, -32010)
+		if next := data["next_door"]; (next != nil) != (name != "free") {
+			t.Errorf("%s: the next door is %v", name, next)
+		}
+	}
+	g.get(balancesOf, "").refused(http.StatusUnauthorized, -32001)
+	for _, paid := range []string{plan.Builder, plan.Pro} {
+		if a := g.get(balancesOf, g.accountKey(paid)); a.status != http.StatusOK {
+			t.Errorf("on %s: HTTP %d %s", paid, a.status, a.body)
+		}
+	}
+	off := g.unlimited()
+	g.fence(off, enabled("rpc"), false)
+	if data := g.get(balancesOf, off).refused(http.StatusForbidden, -32012); data["blocked_by"] != "key" || data["service"] != "data" {
+		t.Errorf("switched off: %v", data)
+	}
+	capped := g.unlimited()
+	g.fence(capped, account.Settings{Caps: &map[string]json.Number{"data": "19"}}, false)
+	g.get(balancesOf, capped)
+	if data := g.get(historyOf, capped).refused(http.StatusTooManyRequests, -32014); data["scope"] != "key" {
+		t.Errorf("at its cap: %v", data)
+	}
+}
+
+func TestDataRefusesBadInputBeforeItCosts(t *testing.T) {
+	t.Parallel()
+	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet, chain.SolanaMainnet} })
+	key := g.unlimited()
+	long := strings.Repeat("A", 129)
+	for path, says := range map[string]string{
+		"/data/bitcoin/balances/" + dataOwner:                                                "chain",
+		"/data/ETH_MAINNET/balances/" + dataOwner:                                            "chain",
+		"/data/polygon_pos/balances/" + dataOwner:                                            "no upstream for polygon_pos",
+		"/data/eth_mainnet/balances/0x12":                                                    "address: eth_mainnet takes 0x and 40 hexadecimal digits",
+		"/data/eth_mainnet/balances/" + dataOwner[2:]:                                        "address",
+		"/data/eth_mainnet/balances/" + dataOwner + "00":                                     "address",
+		"/data/eth_mainnet/balances/" + strings.ToUpper(dataOwner):                           "address",
+		"/data/eth_mainnet/balances/" + solanaOwner:                                          "address of Solana",
+		"/data/eth_mainnet/balances/vitalik.eth":                                             "address",
+		"/data/eth_mainnet/balances/%00%ff":                                                  "address",
+		"/data/eth_mainnet/balances/" + strings.Repeat("0", 65):                              "address",
+		"/data/solana_mainnet/balances/" + dataOwner:                                         "address of an EVM chain",
+		"/data/solana_mainnet/balances/" + strings.ToLower(solanaOwner):                      "base58",
+		"/data/solana_mainnet/history/" + solanaOwner:                                        "getSignaturesForAddress",
+		historyOf + "?limit=0":                                                               "limit",
+		historyOf + "?limit=101":                                                             "limit",
+		historyOf + "?limit=-1":                                                              "limit",
+		historyOf + "?limit=2.5":                                                             "limit",
+		historyOf + "?limit=ten":                                                             "limit",
+		historyOf + "?limit=5&limit=6":                                                       "limit",
+		historyOf + "?cursor=" + long:                                                        "cursor",
+		historyOf + "?cursor=3fa85f64-5717-4562-b3fc-2c963f66afa6":                           "cursor",
+		historyOf + "?page=2":                                                                "page",
+		balancesOf + "?cursor=AQ":                                                            "cursor",
+		"/data/base_mainnet/history/" + dataOwner + "?cursor=" + cursorOf(g, key, historyOf): "cursor",
+		"/data/eth_mainnet/history/" + dataOther + "?cursor=" + cursorOf(g, key, historyOf):  "cursor",
+	} {
+		a := g.get(path, key)
+		a.refused(http.StatusUnprocessableEntity, -32602)
+		if message := a.envelope().Error.Message; !strings.Contains(message, says) {
+			t.Errorf("%.80s: %q does not name %q", path, message, says)
+		}
+	}
+	if units := g.charged(key); units != 20*plan.Unit { // the two pages that gave cursors
+		t.Errorf("refused requests cost %d units", units/plan.Unit-20)
+	}
+}
+
+// charged is what the key's account has to pay for, by its usage lines.
+func (g *gateway) charged(key string) (units plan.Units) {
+	g.t.Helper()
+	for _, line := range g.lines(key) {
+		units += line.Units
+	}
+	return units
+}
+
+func cursorOf(g *gateway, key, path string) string {
+	g.t.Helper()
+	var page struct {
+		Next string `json:"next_cursor"`
+	}
+	g.must(json.Unmarshal([]byte(g.get(path+"?limit=1", key).body), &page))
+	return page.Next
+}

@@ -1,0 +1,59 @@
+package toolbox
+
+import (
+	"strings"
+
+	"github.com/mr-tron/base58"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// ParseAddress reads an account's address on a chain and gives its one form: with the capitals of EIP-55, or base58. Of an EVM address all
+// letters may be small or all may be capitals; a mixture must be that of EIP-55, because one that is not has a typing error in it. Anything
+// else is field_refused and says what the chain takes.
+func ParseAddress(id chain.ID, text string) (string, *fault.Error) {
+	if id == chain.SolanaMainnet {
+		return parseSolanaAddress(text)
+	}
+	a, err := wallet.ParseAddress(text)
+	if err != nil {
+		if isSolanaKey(text) {
+			return "", badAddress("this is an address of Solana; %s takes 0x and 40 hexadecimal digits", id)
+		}
+		return "", badAddress("%s takes 0x and 40 hexadecimal digits", id)
+	}
+	if digits := text[2:]; digits != strings.ToLower(digits) && digits != strings.ToUpper(digits) && a.Checksummed() != text {
+		return "", badAddress("its capitals are not those of EIP-55, so it may hold a typing error; check it, then send it in small letters")
+	}
+	return a.Checksummed(), nil
+}
+
+func parseSolanaAddress(text string) (string, *fault.Error) {
+	switch {
+	case isSolanaKey(text):
+		return text, nil
+	case strings.HasPrefix(text, "0x"):
+		return "", badAddress("this is an address of an EVM chain; %s takes 32 bytes in base58", chain.SolanaMainnet)
+	}
+	return "", badAddress("%s takes 32 bytes in base58, 32 to 44 characters, in exactly their case", chain.SolanaMainnet)
+}
+
+// solanaKeySize is the size of a public key in bytes; base58 needs at most 44 characters for it.
+const (
+	solanaKeySize   = 32
+	solanaKeyLength = 44
+)
+
+func isSolanaKey(text string) bool {
+	if len(text) > solanaKeyLength {
+		return false
+	}
+	raw, err := base58.Decode(text)
+	return err == nil && len(raw) == solanaKeySize
+}
+
+func badAddress(format string, args ...any) *fault.Error {
+	return fault.New(fault.FieldRefused, "Correct and send again. address: "+format+".", args...)
+}

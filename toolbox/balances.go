@@ -1,0 +1,122 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// Balances is what an address holds on a chain. Amounts are decimal strings.
+type Balances struct {
+	Chain      chain.ID       `json:"chain"`
+	Address    string         `json:"address" doc:"with the capitals of EIP-55, or base58"`
+	Native     NativeBalance  `json:"native" doc:"the chain's own coin"`
+	Tokens     []TokenBalance `json:"tokens" nullable:"true" doc:"ERC-20 or SPL tokens of which it holds some, in the order of their addresses; null where they are not known, which tokens_note explains"`
+	TokensNote string         `json:"tokens_note" doc:"what to know of the list of tokens"`
+	CheckedAt  time.Time      `json:"checked_at"`
+	UnitWeight plan.Units     `json:"unit_weight" doc:"weighted units of a call"`
+}
+
+// NativeBalance is an amount of a chain's coin.
+type NativeBalance struct {
+	Symbol    string `json:"symbol"`
+	Decimals  int    `json:"decimals"`
+	Balance   string `json:"balance" doc:"in the smallest unit: wei, or lamports on Solana"`
+	Formatted string `json:"formatted" doc:"in whole coins, exactly"`
+}
+
+// TokenBalance is an amount of a token. A name and a symbol are what the contract says of itself: anybody may deploy a token that is called
+// like another, only the contract's address tells them apart.
+type TokenBalance struct {
+	Contract  string  `json:"contract" doc:"address of the token's contract; on Solana of its mint"`
+	Standard  string  `json:"standard" enum:"erc20,spl-token,spl-token-2022" doc:"what the token is; on Solana by the program that it belongs to"`
+	Symbol    *string `json:"symbol" nullable:"true" doc:"what the contract calls itself, made fit to be shown, at most 32 characters; null where it says nothing readable, and on Solana"`
+	Name      *string `json:"name" nullable:"true" doc:"as symbol, at most 64 characters"`
+	Decimals  *int    `json:"decimals" nullable:"true" doc:"null where the contract does not say"`
+	Balance   string  `json:"balance" doc:"in the token's smallest unit"`
+	Formatted *string `json:"formatted" nullable:"true" doc:"in whole tokens, exactly; null where the decimals are not known, or are more than 77"`
+	Accounts  int     `json:"accounts,omitempty" doc:"Solana: how many token accounts the balance is the sum of"`
+}
+
+// coin is a chain's native coin.
+type coin struct {
+	symbol   string
+	decimals int
+}
+
+var coins = map[chain.ID]coin{
+	chain.EthMainnet: {"ETH", 18}, chain.BaseMainnet: {"ETH", 18}, chain.ArbitrumOne: {"ETH", 18}, chain.OptimismMainnet: {"ETH", 18},
+	chain.PolygonPoS: {"POL", 18}, chain.SolanaMainnet: {"SOL", 9},
+}
+
+// Ledger reads balances and transfers of addresses.
+type Ledger struct {
+	chains dataCaller
+	facts  *tokenBook
+	now    func() time.Time
+}
+
+// NewLedger makes a Ledger that asks chains.
+func NewLedger(chains dataCaller, now func() time.Time) *Ledger {
+	return &Ledger{chains, newTokenBook(chains, now), now}
+}
+
+const (
+	mostTokens = 500 // of one answer
+	cutNote    = "It holds more tokens than are listed in one answer; these are some of them."
+)
+
+var errNoIndex = errors.New("an upstream that has an index is known, and cannot be used")
+
+// Balances reads what an address, in its chain's form (ParseAddress), holds: the native coin from any upstream, tokens from those that have an
+// index of owners, all at once. Where no upstream has an index the tokens are nil, and the note says so; where one has, and cannot be used now,
+// it is no_upstream.
+func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Balances, error) {
+	answer := Balances{Chain: id, Address: address, CheckedAt: stamp(l.now())}
+	standing := l.chains.Standing(id, chain.Data)
+	if standing == upstream.Away {
+		return Balances{}, noData(id, errNoIndex)
+	}
+	native, tokens := l.evmCoin, l.erc20
+	if id == chain.SolanaMainnet {
+		native, tokens = l.lamports, l.spl
+	}
+	group, asking := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		amount, err := native(asking, id, address)
+		if err == nil {
+			c := coins[id]
+			answer.Native = NativeBalance{Symbol: c.symbol, Decimals: c.decimals, Balance: amount.String(), Formatted: decimal(amount, c.decimals)}
+		}
+		return err
+	})
+	if standing == upstream.Absent {
+		answer.TokensNote = "No upstream of this chain keeps tokens by owner here, so tokens are not known; ask a token's balanceOf through the relay."
+	} else {
+		group.Go(func() (err error) {
+			answer.Tokens, answer.TokensNote, err = tokens(asking, id, address)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Balances{}, err
+	}
+	return answer, nil
+}
+
+// evmCoin reads the balance of the native coin in wei.
+func (l *Ledger) evmCoin(ctx context.Context, id chain.ID, address string) (*big.Int, error) {
+	var balance quantity
+	if err := askAny(ctx, l.chains, &balance, node.Query{Chain: id, Method: "eth_getBalance", Params: []any{address, "latest"}}); err != nil {
+		return nil, err
+	}
+	return balance.Int, nil
+}

@@ -1,0 +1,168 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// History is a page of the transfers from and to an address.
+type History struct {
+	Chain      chain.ID   `json:"chain"`
+	Address    string     `json:"address" doc:"with the capitals of EIP-55"`
+	Transfers  []Transfer `json:"transfers" doc:"the newest first; inside a block those that logs tell of by their place, the last first, then those of the coin"`
+	NextCursor *string    `json:"next_cursor" nullable:"true" doc:"send it as cursor for the transfers before these; null when there are none"`
+	CheckedAt  time.Time  `json:"checked_at"`
+	UnitWeight plan.Units `json:"unit_weight" doc:"weighted units of a call"`
+}
+
+// Transfer is one movement of a coin or a token. Of one event of ERC-1155 that moves several tokens each is a transfer of its own.
+type Transfer struct {
+	Hash        string     `json:"hash" doc:"hash of the transaction"`
+	BlockNumber uint64     `json:"block_number"`
+	Timestamp   *time.Time `json:"timestamp" nullable:"true" doc:"of the block; null where the index does not say"`
+	From        string     `json:"from"`
+	To          *string    `json:"to" nullable:"true" doc:"null where the transaction creates a contract"`
+	Direction   string     `json:"direction" enum:"in,out,self" doc:"seen from the address; self is from it to itself"`
+	Category    string     `json:"category" enum:"external,internal,erc20,erc721,erc1155" doc:"external: a transaction's own value of the coin, which may be 0; internal: coin that a contract sent, on Ethereum and Polygon only; else the standard of the token"`
+	Asset       *string    `json:"asset" nullable:"true" doc:"symbol of the coin, or what the token calls itself, made fit to be shown; anybody may call a token so"`
+	Contract    *string    `json:"contract" nullable:"true" doc:"of the token; null for the coin"`
+	Decimals    *int       `json:"decimals" nullable:"true" doc:"null where they are not known, and for tokens that are not fungible"`
+	Value       *string    `json:"value" nullable:"true" doc:"in whole coins or tokens, exactly; null where the decimals are not known"`
+	ValueRaw    *string    `json:"value_raw" nullable:"true" doc:"in the smallest unit; 1 for a token of ERC-721"`
+	TokenID     *string    `json:"token_id" nullable:"true" doc:"a decimal string, of ERC-721 and ERC-1155; else null"`
+	ID          string     `json:"id" doc:"tells this transfer from all others of the chain"`
+}
+
+// HistoryPage says which transfers to list.
+type HistoryPage struct {
+	Chain   chain.ID
+	Address string // in its one form
+	Cursor  string // empty for the newest
+	Limit   int    // MostTransfers at most
+}
+
+// Bounds of a page, and how many transfers it has when nobody says.
+const (
+	UsualTransfers = 50
+	MostTransfers  = 100
+)
+
+var errOtherHead = errors.New("the head is no number")
+
+// History lists transfers of an address of an EVM chain. Cursors are positions in the chain and not those of an upstream: they never expire,
+// whichever upstream answers, and what comes in meanwhile moves nothing.
+func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
+	owner, err := wallet.ParseAddress(p.Address)
+	if err != nil {
+		return History{}, fmt.Errorf("history of %s: %w", p.Address, err)
+	}
+	after, refusal := parseCursor(p.Chain, p.Address, p.Cursor)
+	if refusal != nil {
+		return History{}, refusal
+	}
+	if standing := l.chains.Standing(p.Chain, chain.Data); standing == upstream.Away || standing == upstream.Absent {
+		return History{}, noData(p.Chain, errNoIndex)
+	}
+	// Both directions are read up to the same block, or one that comes meanwhile would show half.
+	until := after.block
+	if p.Cursor == "" {
+		if until, err = l.indexedHead(ctx, p.Chain); err != nil {
+			return History{}, err
+		}
+	}
+	m := merge{owner: owner, after: after, limit: p.Limit, until: until}
+	m.sides = [2]side{{field: "fromAddress", size: p.Limit + roomForBlock}, {field: "toAddress", size: p.Limit + roomForBlock}}
+	if err := l.fill(ctx, p, &m); err != nil {
+		return History{}, err
+	}
+	answer := History{Chain: p.Chain, Address: p.Address, Transfers: make([]Transfer, min(p.Limit, len(m.ready))), CheckedAt: stamp(l.now())}
+	for i := range answer.Transfers {
+		answer.Transfers[i] = m.ready[i].Transfer
+	}
+	if len(m.ready) > p.Limit {
+		next := newCursor(p.Chain, owner, m.ready[p.Limit-1].position)
+		answer.NextCursor = &next
+	}
+	return answer, nil
+}
+
+// indexedHead is the head of an upstream that has an index.
+func (l *Ledger) indexedHead(ctx context.Context, id chain.ID) (uint64, error) {
+	var head quantity
+	if err := askIndex(ctx, l.chains, &head, node.Query{Chain: id, Method: "eth_blockNumber"}); err != nil {
+		return 0, err
+	}
+	if !head.IsUint64() {
+		return 0, noData(id, errOtherHead)
+	}
+	return head.Uint64(), nil
+}
+
+// fill asks for more of the side that holds the merge up, until the page is full or both sides have ended. Both are asked at once at first.
+func (l *Ledger) fill(ctx context.Context, p HistoryPage, m *merge) error {
+	for range mostRounds {
+		group, asking := errgroup.WithContext(ctx)
+		for _, s := range m.behind() {
+			group.Go(func() error {
+				var page transferPage
+				q := node.Query{Chain: p.Chain, Method: "alchemy_getAssetTransfers", MaxAnswer: transfersAnswer, Params: []any{s.query(p.Chain, m)}}
+				err := askIndex(asking, l.chains, &page, q)
+				if err == nil {
+					if err = s.take(&page, m); err != nil {
+						err = noData(p.Chain, err)
+					}
+				}
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		if m.full() {
+			return nil
+		}
+	}
+	return noData(p.Chain, errCrowdedBlock)
+}
+
+// Bounds of what one page takes. Both sides are first asked for some more than the page has, because the block in which it ends must be known
+// whole; when that was not enough for as much as an upstream gives at once.
+const (
+	roomForBlock    = 25
+	mostAtOnce      = 1_000
+	mostRounds      = 10
+	transfersAnswer = 4 << 20
+)
+
+var errCrowdedBlock = errors.New("one block has more transfers of the address than are read for a page")
+
+// query asks for the next transfers of a side.
+func (s *side) query(id chain.ID, m *merge) map[string]any {
+	q := map[string]any{
+		s.field: m.owner.Checksummed(), "fromBlock": "0x0", "toBlock": hexutil.EncodeUint64(m.until), "category": categoriesOf(id), "order": "desc",
+		"withMetadata": true, "excludeZeroValue": false, "maxCount": hexutil.EncodeUint64(uint64(s.size)), //nolint:gosec // positive
+	}
+	if s.pageKey != "" {
+		q["pageKey"] = s.pageKey
+	}
+	return q
+}
+
+// categoriesOf are the kinds of transfers that providers list on a chain: those of contracts take traces, which they have for two chains.
+func categoriesOf(id chain.ID) []string {
+	if id == chain.EthMainnet || id == chain.PolygonPoS {
+		return []string{"external", "internal", "erc20", "erc721", "erc1155"}
+	}
+	return []string{"external", "erc20", "erc721", "erc1155"}
+}

@@ -1,0 +1,38 @@
+package toolbox
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// label makes what a contract says of itself fit to be shown: whoever deploys a token chooses its name. Nothing stays but printable
+// characters and single spaces, at most so many of them: no control characters, none that change the direction of text or have no width, and
+// nothing that is not UTF-8. nil when nothing is left.
+func label(text string, most int) *string {
+	var b strings.Builder
+	space, count := false, 0
+	for _, r := range strings.ToValidUTF8(text, "") {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) {
+			continue
+		}
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+			continue
+		}
+		if space && count+1 < most {
+			b.WriteByte(' ')
+			count++
+		} else if space || count == most {
+			break
+		}
+		space = false
+		b.WriteRune(r)
+		count++
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	shown := b.String()
+	return &shown
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: UNLICENSED
+pragma solidity 0.8.37;
+
+/// Tokens of every kind that TokenFacts may meet. Each holds a balance for one owner, and says so with an event.
+abstract contract Token {
+    event Transfer(address indexed from, address indexed to, uint256 value);
+
+    address private immutable owner;
+    uint256 private immutable amount;
+
+    constructor(address owner_, uint256 amount_) {
+        owner = owner_;
+        amount = amount_;
+        emit Transfer(address(0), owner_, amount_);
+    }
+
+    function balanceOf(address who) external view returns (uint256) {
+        return who == owner ? amount : 0;
+    }
+}
+
+contract PlainToken is Token {
+    constructor(address owner_) Token(owner_, 1_500_000) {}
+
+    function name() external pure returns (string memory) {
+        return "Plain Token";
+    }
+
+    function symbol() external pure returns (string memory) {
+        return "PLAIN";
+    }
+
+    function decimals() external pure returns (uint8) {
+        return 6;
+    }
+}
+
+/// As some tokens of the first years are.
+contract Bytes32Token is Token {
+    bytes32 public constant name = "Old Token";
+    bytes32 public constant symbol = "OLD";
+    uint256 public constant decimals = 18;
+
+    constructor(address owner_) Token(owner_, 2 ether) {}
+}
+
+contract SilentToken is Token {
+    constructor(address owner_) Token(owner_, 3) {}
+}
+
+/// Answers with these bytes whatever is asked of it besides the balance.
+contract RawToken is Token {
+    bytes private answer;
+
+    constructor(address owner_, bytes memory answer_) Token(owner_, 4) {
+        answer = answer_;
+    }
+
+    fallback(bytes calldata) external returns (bytes memory) {
+        return answer;
+    }
+}
+
+/// Burns what it is given.
+contract BurningToken is Token {
+    constructor(address owner_) Token(owner_, 5) {}
+
+    fallback() external {
+        assembly {
+            invalid()
+        }
+    }
+}
+
+/// Answers as much as its gas pays for.
+contract LongToken is Token {
+    uint256 private immutable size;
+
+    constructor(address owner_, uint256 size_) Token(owner_, 6) {
+        size = size_;
+    }
+
+    fallback() external {
+        uint256 length = size;
+        assembly {
+            mstore(0, 32)
+            mstore(32, sub(length, 64))
+            return(0, length)
+        }
+    }
+}
+
+/// Makes many plain tokens at once.
+contract Mint {
+    constructor(address owner, uint256 count) {
+        for (uint256 i = 0; i < count; i++) new PlainToken(owner);
+    }
+}
