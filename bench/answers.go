@@ -26,6 +26,8 @@ func resultOf(req rpcRequest, now time.Time) any {
 		return "0x3b9aca00"
 	case "eth_getBalance":
 		return "0x" + hex.EncodeToString(digest(first(req))[:8])
+	case "eth_feeHistory":
+		return feesUpTo(headAt(now))
 	case "eth_getBlockByNumber":
 		return blockOf(numberOf(first(req), headAt(now)), now)
 	case "eth_getBlockByHash":
@@ -166,6 +168,27 @@ func blockOf(number uint64, now time.Time) *block {
 		b.Transactions = append(b.Transactions, "0x"+hex.EncodeToString(digest(b.Hash+strconv.Itoa(i))))
 	}
 	return b
+}
+
+// feeHistory is what blocks like blockOf's say of fees: half full, a gwei of base fee, the same tips in all of them.
+type feeHistory struct {
+	OldestBlock   string     `json:"oldestBlock"`
+	BaseFees      []string   `json:"baseFeePerGas"`
+	GasUsedRatios []float64  `json:"gasUsedRatio"`
+	Rewards       [][]string `json:"reward"`
+}
+
+const feeBlocks = 20 // the history that gas is recommended from
+
+// feesUpTo is the history of the last blocks, with the base fee of the block after them.
+func feesUpTo(head uint64) feeHistory {
+	h := feeHistory{OldestBlock: quantity(head - feeBlocks + 1), BaseFees: []string{"0x3b9aca00"}}
+	for range feeBlocks {
+		h.BaseFees = append(h.BaseFees, "0x3b9aca00")
+		h.GasUsedRatios = append(h.GasUsedRatios, 0.5)
+		h.Rewards = append(h.Rewards, []string{"0x5f5e100", "0x3b9aca00", "0xb2d05e00"})
+	}
+	return h
 }
 
 const (

@@ -54,16 +54,28 @@ func cpuByProgram() map[string]time.Duration {
 	return used
 }
 
-// perCall says what each program spent on a call between two readings.
-func perCall(before, after map[string]time.Duration, calls float64) string {
+// spent is the CPU time of a call in microseconds, by the name of the program that it went to.
+type spent map[string]float64
+
+// perCall shares out between calls what the programs used between two readings.
+func perCall(before, after map[string]time.Duration, calls float64) spent {
+	s := make(spent)
+	for name, used := range after {
+		if used > before[name] && calls > 0 {
+			s[name] = float64((used - before[name]).Microseconds()) / calls
+		}
+	}
+	return s
+}
+
+// String is for people.
+func (s spent) String() string {
 	var parts []string
-	for _, name := range []string{"nginx", "gateway", "redis-server", "postgres", "bench"} {
-		if spent := after[name] - before[name]; spent > 0 && calls > 0 {
-			label := name
-			if name == "bench" {
-				label = "upstream"
-			}
-			parts = append(parts, fmt.Sprintf("%s %.0f µs", label, float64(spent.Microseconds())/calls))
+	for _, of := range [...]struct{ name, label string }{
+		{"nginx", "nginx"}, {"gateway", "gateway"}, {"redis-server", "redis-server"}, {"postgres", "postgres"}, {"bench", "upstream"}, {"wrk", "wrk"},
+	} {
+		if s[of.name] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %.0f µs", of.label, s[of.name]))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -16,6 +17,7 @@ type load struct {
 	name  string
 	about string
 	body  string // Lua expression over n, the number of the request
+	path  string // the same, of a GET's target; without one it is a POST to the relay
 	plan  string // of the accounts whose keys send it
 	ratio bar    // of the gateway's rate to nginx's
 	p99   bar    // of the gateway's p99 to nginx's
@@ -51,6 +53,14 @@ var loads = []load{
 	},
 }
 
+// request is the Lua expression of a request.
+func (l load) request() string {
+	if l.path != "" {
+		return `wrk.format("GET", ` + l.path + `, headers)`
+	}
+	return `wrk.format("POST", nil, headers, ` + l.body + `)`
+}
+
 // compared is both sides of a load.
 type compared struct {
 	load           load
@@ -70,14 +80,8 @@ func (r *rig) compare(ctx context.Context, o options, l load, report *report) er
 			side := (turn + round) % len(sides) // either begins as often
 			profiled := r.profileDuring(ctx, o, l, side == 1 && round == o.rounds)
 			f, err := r.wrk(ctx, o, l, sides[side]+rpcPath)
-			if profileErr := <-profiled; err == nil {
-				err = profileErr
-			}
-			if err != nil {
-				return err
-			}
-			if f.failed > 0 {
-				return fmt.Errorf("%d answers of %s failed", f.failed, []string{"nginx", "the gateway"}[side])
+			if err = errors.Join(err, <-profiled); err != nil {
+				return fmt.Errorf("%s: %w", []string{"nginx", "the gateway"}[side], err)
 			}
 			if round > 0 {
 				all[side] = append(all[side], f)
@@ -168,8 +172,8 @@ type figures struct {
 	rate     float64 // requests per second
 	p50, p99 time.Duration
 	calls    float64
-	failed   int    // answers other than 2xx, and socket errors
-	cpu      string // what each program spent on a call
+	failed   int // answers other than 2xx, and socket errors
+	cpu      spent
 }
 
 // String is for people.

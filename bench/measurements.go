@@ -23,6 +23,8 @@ func measurements() []measurement {
 		}})
 	}
 	return append(all,
+		measurement{utilitiesName, "requests per second of tools that need no chain, admitted and counted against a quota", measureUtilities},
+		measurement{toolboxHitName, "what a cached answer of the toolbox costs, to a cached answer of the relay", measureToolboxHit},
 		measurement{admissionsName, "admissions per second through one Redis by kind of account, their script's time, p99 at 10,000 a second", measureAdmissions},
 		measurement{idleKeysName, "memory that Redis takes for a key in a million, without and with counters", measureIdleKeys},
 		measurement{flushName, "seconds in which 100,000 usage buckets move to PostgreSQL", measureFlush},

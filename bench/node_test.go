@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -135,7 +136,7 @@ Requests/sec:   8987.12
 `
 	f, err := parseWrk(text)
 	want := figures{rate: 8987.12, p50: 870 * time.Microsecond, p99: 1020 * time.Millisecond, calls: 9001, failed: 7}
-	if err != nil || f != want {
+	if err != nil || !reflect.DeepEqual(f, want) {
 		t.Errorf("got %+v, %v, want %+v", f, err, want)
 	}
 	if _, err := parseWrk("unable to connect"); err == nil {

@@ -30,6 +30,8 @@ var columns = []column{
 	{"bytes per key", idleKeysName, bytesKey},
 	{"with counters", idleKeysName, withCountersKey},
 	{"flush, s", flushName, secondsKey},
+	{"utilities/s", utilitiesName, requestsKey},
+	{"toolbox hit, cost", toolboxHitName, costKey},
 }
 
 // header is the first line of the table.

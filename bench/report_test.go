@@ -79,6 +79,9 @@ func wholeRun() *report {
 	r.add(result{idleKeysName, withCountersKey, 334, 0, idleKeysBar})
 	r.add(result{flushName, secondsKey, 16.01, 1, flushBar})
 	r.add(result{flushName, bucketsKey, 12_591, 0, bar{}})
+	r.add(result{utilitiesName, requestsKey, 21_000.9, 0, utilitiesBar})
+	r.add(result{toolboxHitName, costKey, 1.191, 2, toolboxHitBar})
+	r.add(result{toolboxHitName, rateKey, 0.93, 2, bar{}})
 	r.kill = &timeline{
 		before: []float64{4, 5, 4, 5, 4, 5, 4, 5, 4, 5}, after: []float64{math.NaN(), 80, 40, 5, 4, 5, 4, 5, 4, 5},
 		usual: 5, failed: []time.Duration{30 * time.Millisecond}, reads: 12_345, back: 400 * time.Millisecond,
@@ -147,7 +150,7 @@ func TestRecordAddsALineToTheTableOfTheCheckout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := "| 2026-11-20 | " + machine() + " | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 | 45000 | 17.0 | 1.42 | 249 | 334 | 16.1 |\n"
+	line := "| 2026-11-20 | " + machine() + " | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 | 45000 | 17.0 | 1.42 | 249 | 334 | 16.1 | 21000 | 1.20 |\n"
 	if want := string(committed) + line + line; string(got) != want {
 		t.Errorf("the table is now\n%s\nwant\n%s", got, want)
 	}

@@ -86,7 +86,8 @@ var words = map[string]string{
 	"p99_back_ms": "p99 is back after, in ms", "value": "allocations",
 	perSecondKey: "admissions per second", scriptKey: "µs of Redis for each", openLoopP50Key: "p50 from when due, in ms",
 	openLoopP99Key: "p99 from when due, in ms", bytesKey: "bytes of Redis for a key", withCountersKey: "the same with counters",
-	secondsKey: "seconds for all buckets", bucketsKey: "buckets per second",
+	secondsKey: "seconds for all buckets", bucketsKey: "buckets per second", requestsKey: "requests per second",
+	costKey: "CPU time to a cached answer of the relay", rateKey: "rate to cached answers of the relay",
 }
 
 // table lists the comparisons that no chart shows.
@@ -100,7 +101,7 @@ func (c *canvas) table(results []result) {
 	if len(rest) == 0 {
 		return
 	}
-	c.heading("Admissions, memory, failures, allocations", "against the bars of the project")
+	c.heading("Admissions, toolbox, memory, failures, allocations", "against the bars of the project")
 	for _, r := range rest {
 		c.line(margin, c.y, pictureWidth-margin, c.y, "grid")
 		c.text(margin, c.y+18, "strong", "start", r.name)

@@ -22,7 +22,7 @@ local headers = { ["Content-Type"] = "application/json" }
 function request()
   n = n + 1
   if #keys > 0 then headers["Authorization"] = keys[n %% #keys + 1] end
-  return wrk.format("POST", nil, headers, %s)
+  return %s
 end
 `
 
@@ -34,7 +34,7 @@ func (r *rig) wrk(ctx context.Context, o options, l load, url string) (figures, 
 		quoted[i] = strconv.Quote("Bearer " + k)
 	}
 	file := filepath.Join(r.dir, "load.lua")
-	if err := os.WriteFile(file, fmt.Appendf(nil, script, strings.Join(quoted, ","), l.body), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, script, strings.Join(quoted, ","), l.request()), 0o600); err != nil {
 		return figures{}, err
 	}
 	cmd := exec.CommandContext(ctx, "wrk", "-t2", "-c", strconv.Itoa(o.connections), //nolint:gosec // numbers and paths of ours
@@ -47,7 +47,10 @@ func (r *rig) wrk(ctx context.Context, o options, l load, url string) (figures, 
 	f, err := parseWrk(string(text))
 	f.cpu = perCall(before, cpuByProgram(), f.calls)
 	if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); f.calls > 0 {
-		f.cpu += fmt.Sprintf(", wrk %.0f µs", float64(used.Microseconds())/f.calls)
+		f.cpu["wrk"] = float64(used.Microseconds()) / f.calls
+	}
+	if err == nil && f.failed > 0 {
+		err = fmt.Errorf("%d answers failed", f.failed)
 	}
 	return f, err
 }

@@ -16,11 +16,11 @@ import (
 type rawClient struct {
 	conn   net.Conn
 	buffer []byte
+	wants  []byte // part of every answer
 }
 
 var (
 	okStatus      = []byte("HTTP/1.1 200 OK\r\n")
-	wantedResult  = []byte(`"0xfeed"`)
 	contentLength = []byte("content-length: ")
 	endOfHead     = []byte("\r\n\r\n")
 )
@@ -33,7 +33,7 @@ func (c *rawClient) call(request []byte) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.HasPrefix(answer, okStatus) || !bytes.Contains(answer, wantedResult) {
+	if !bytes.HasPrefix(answer, okStatus) || !bytes.Contains(answer, c.wants) {
 		return fmt.Errorf("a call was answered %s", answer)
 	}
 	return nil

@@ -30,6 +30,7 @@ import (
 const (
 	maxAllocations    = 60 + lostToRaceDetector
 	maxHitAllocations = 30 + lostToRaceDetector
+	maxUtility        = 300 + lostToRaceDetector
 )
 
 // BenchmarkRelayedCall sends reads through the whole API role, as production wires it, on real PostgreSQL and Redis. Client and upstream
@@ -52,6 +53,15 @@ func BenchmarkCacheHit(b *testing.B) {
 	r.send(b, b.N)
 }
 
+// BenchmarkUtility is the same for a tool that needs no chain.
+func BenchmarkUtility(b *testing.B) {
+	r := startRelayed(b, utility)
+	r.send(b, relayedKeys)
+	b.ReportAllocs()
+	b.ResetTimer()
+	r.send(b, b.N)
+}
+
 // Nothing else may run in this process while it is counted.
 func TestRelayedCallKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, relayedRead, maxAllocations)
@@ -62,7 +72,11 @@ func TestCacheHitKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // 
 	keepToAllocations(t, storedRead, maxHitAllocations)
 }
 
-func keepToAllocations(t *testing.T, read string, most float64) {
+func TestUtilityKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+	keepToAllocations(t, utility, maxUtility)
+}
+
+func keepToAllocations(t *testing.T, read request, most float64) {
 	t.Helper()
 	const calls = 5000
 	r := startRelayed(t, read)
@@ -82,10 +96,17 @@ const (
 	relayedKeys        = 128 // each of an account of its own, so that no rate window fills
 	relayedConnections = 16
 
-	// The reads that are sent: one that every call relays, and one that the first call stores.
-	relayedRead = `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`
-	storedRead  = `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` + storedHash + `"]}`
-	storedHash  = "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"
+	storedHash = "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"
+)
+
+// request is what is sent again and again, and what its answers hold.
+type request struct{ line, body, wants string }
+
+// Reads that are sent: one that every call relays, and one that the first call stores. And a tool.
+var (
+	relayedRead = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`, `"0xfeed"`}
+	storedRead  = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` + storedHash + `"]}`, `"0xfeed"`}
+	utility     = request{"GET /toolbox/utils/keccak?text=hello", "", "0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8"}
 )
 
 // relayed is an API role with clients that allocate nothing.
@@ -94,7 +115,7 @@ type relayed struct {
 	clients  []*rawClient
 }
 
-func startRelayed(t testing.TB, read string) *relayed {
+func startRelayed(t testing.TB, read request) *relayed {
 	t.Helper()
 	node := startRawUpstream(t)
 	cfg := config.Config{
@@ -123,8 +144,11 @@ func startRelayed(t testing.TB, read string) *relayed {
 	})
 	address := listener.Addr().String()
 	for _, key := range makeKeys(t, cfg) {
-		r.requests = append(r.requests, fmt.Appendf(nil, "POST /rpc/%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n"+
-			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", chain.EthMainnet, address, key, len(read), read))
+		text := fmt.Appendf(nil, "%s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\n", read.line, address, key)
+		if read.body != "" {
+			text = fmt.Appendf(text, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(read.body))
+		}
+		r.requests = append(r.requests, append(text, "\r\n"+read.body...))
 	}
 	testkit.Eventually(t, patience, func() bool { return isReady(t, "http://"+address+"/readyz") }, "the API is ready")
 	for range relayedConnections {
@@ -132,7 +156,7 @@ func startRelayed(t testing.TB, read string) *relayed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.clients = append(r.clients, &rawClient{conn: conn, buffer: make([]byte, 8<<10)})
+		r.clients = append(r.clients, &rawClient{conn: conn, buffer: make([]byte, 8<<10), wants: []byte(read.wants)})
 	}
 	return r
 }
