@@ -36,23 +36,29 @@ func ginPath(path string) string {
 
 // operation is the handler of a capability: it brings caller and arguments, and renders what comes back.
 func (s *server) operation(op capability.Capability) gin.HandlerFunc {
+	status := op.Meta().Route.Status
 	return func(c *gin.Context) {
-		c.Header("Cache-Control", "no-store")
+		h := c.Writer.Header()
+		h["Cache-Control"] = noStoreValue
 		answer, refusal := op.Serve(c.Request.Context(), s.caller(c), func() (map[string]any, *fault.Error) { return arguments(c, op) })
 		if refusal != nil {
 			s.refuse(c, refusal)
 			return
 		}
 		if answer.Hit {
-			c.Writer.Header()["X-Service-Cache"] = hitValue
+			h["X-Service-Cache"] = hitValue
 		}
-		if answer.JSON != nil {
-			c.Data(op.Meta().Route.Status, jsonType, answer.JSON)
+		if answer.JSON == nil {
+			c.JSON(status, answer.Output)
 			return
 		}
-		c.JSON(op.Meta().Route.Status, answer.Output)
+		h["Content-Type"] = jsonTypeValue
+		c.Writer.WriteHeader(status)
+		_, _ = c.Writer.Write(answer.JSON) // a client that went away is told nothing
 	}
 }
+
+var noStoreValue = []string{"no-store"}
 
 // caller is what the request says of who sends it.
 func (s *server) caller(c *gin.Context) *capability.Caller {

@@ -35,24 +35,39 @@ func (h *house) schema(t reflect.Type) *huma.Schema {
 	return s
 }
 
-// bind checks arguments against the schema of an input and fills it.
-func (h *house) bind(s *huma.Schema, args map[string]any, in any) *fault.Error {
-	// Null stands for a field that is left out: clients write it so.
-	args = maps.Clone(args)
-	maps.DeleteFunc(args, func(_ string, v any) bool { return v == nil })
+// bind checks arguments against the schema of an input and makes one of them.
+func (o *Op[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
+	h, in := o.house, new(In)
+	args = given(args)
 	var result huma.ValidateResult
-	huma.Validate(h.registry, s, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, args, &result)
+	huma.Validate(h.registry, o.in, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, args, &result)
 	if len(result.Errors) > 0 {
-		return h.mistake(s, args, result.Errors)
+		return in, h.mistake(o.in, args, result.Errors)
 	}
+	if o.fill.fill(in, args) {
+		return in, nil
+	}
+	in = new(In)
 	text, err := json.Marshal(args)
 	if err == nil {
 		err = json.Unmarshal(text, in)
 	}
 	if err != nil { // the schema follows from the type, so what it lets through fits
-		return fault.New(fault.FieldRefused, "The input cannot be read. Compare it with the description of this operation at /docs.").Wrap(err)
+		return in, fault.New(fault.FieldRefused, "The input cannot be read. Compare it with the description of this operation at /docs.").Wrap(err)
 	}
-	return nil
+	return in, nil
+}
+
+// given are the arguments without those that are null, which stands for a field that is left out: clients write it so.
+func given(args map[string]any) map[string]any {
+	for _, v := range args {
+		if v == nil {
+			args = maps.Clone(args)
+			maps.DeleteFunc(args, func(_ string, v any) bool { return v == nil })
+			return args
+		}
+	}
+	return args
 }
 
 // refuseField is mistake for what a schema cannot say.

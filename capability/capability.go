@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/telemetry"
 )
 
 // Access says who may use a capability.
@@ -90,12 +91,14 @@ type Args func() (map[string]any, *fault.Error)
 
 // Op is a capability with its types.
 type Op[In, Out any] struct {
-	meta  Meta
-	house *house
-	in    *huma.Schema
-	out   *huma.Schema
-	toll  admission.Call // of a metered one, before its caller is known
-	run   func(context.Context, *Call, In) (Out, error)
+	meta   Meta
+	house  *house
+	in     *huma.Schema
+	out    *huma.Schema
+	fill   filler
+	counts *telemetry.Operation
+	toll   admission.Call // of a metered one, before its caller is known
+	run    func(context.Context, *Call, In) (Out, error)
 }
 
 // deadline bounds what a use of a capability may take.
@@ -113,6 +116,7 @@ func define[In, Out any](h *house, meta Meta, run func(context.Context, *Call, I
 			Metered: meter.Call{Units: meta.Units, Service: string(meta.Service), Method: meta.Name, Class: classOf(meta.Service)},
 		}
 	}
+	op.fill, op.counts = fillerOf(reflect.TypeFor[In]()), h.Metrics.Of(meta.Name)
 	op.in, op.out = h.schema(reflect.TypeFor[In]()), h.schema(reflect.TypeFor[Out]())
 	h.named[meta.Name] = true
 	h.all = append(h.all, op)
@@ -167,7 +171,7 @@ func (o *Op[In, Out]) serve(ctx context.Context, caller *Caller, args Args) (out
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	call := &Call{Caller: caller, house: o.house, started: o.house.Now()}
-	defer func() { o.house.record(call, &o.meta, refusal) }()
+	defer func() { o.house.record(call, &o.meta, o.counts, refusal) }()
 	if refusal = o.house.identify(ctx, call, &o.meta); refusal != nil {
 		return out, refusal
 	}
@@ -175,6 +179,6 @@ func (o *Op[In, Out]) serve(ctx context.Context, caller *Caller, args Args) (out
 	if refusal != nil {
 		return out, call.withDoor(refusal)
 	}
-	out, err := o.run(ctx, call, in)
+	out, err := o.run(ctx, call, *in)
 	return out, call.withDoor(fault.From(err))
 }

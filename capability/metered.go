@@ -43,16 +43,14 @@ var VisitorLimit = account.RateWindow{Limit: 30, Per: time.Minute}
 // reads no PostgreSQL when it is warm.
 func (o *Op[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Args) (answer Answer, refusal *fault.Error) {
 	h := o.house
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
 	u := &use{Call: &Call{Caller: caller, house: h, started: h.Now(), kept: o.meta.TTL}, toll: o.toll}
 	u.toll.RequestID = caller.RequestID
-	defer func() { h.recordUse(u, &o.meta, refusal, len(answer.JSON)) }()
+	defer func() { h.recordUse(u, &o.meta, o.counts, refusal, len(answer.JSON)) }()
 	if refusal = h.enter(ctx, u); refusal != nil {
 		return answer, refusal
 	}
 	in, refusal := o.input(args)
-	if named, ok := any(&in).(chained); ok && refusal == nil {
+	if named, ok := any(in).(chained); ok && refusal == nil {
 		refusal = h.onChain(u, named.chain())
 	}
 	if refusal != nil {
@@ -79,12 +77,13 @@ func (o *Op[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Arg
 }
 
 // input binds the arguments of a call and checks them.
-func (o *Op[In, Out]) input(args Args) (in In, refusal *fault.Error) {
+func (o *Op[In, Out]) input(args Args) (*In, *fault.Error) {
 	given, refusal := args()
-	if refusal == nil {
-		refusal = o.house.bind(o.in, given, &in)
+	if refusal != nil {
+		return nil, refusal
 	}
-	if c, ok := any(&in).(checker); ok && refusal == nil {
+	in, refusal := o.bind(given)
+	if c, ok := any(in).(checker); ok && refusal == nil {
 		refusal = c.check()
 	}
 	return in, refusal
@@ -152,24 +151,21 @@ type landed struct {
 }
 
 // make runs the capability. Identical uses under way whose answer may be kept share one run; each is admitted, charged and given back on its own.
-func (o *Op[In, Out]) make(ctx context.Context, u *use, in In, key cache.Key) ([]byte, *fault.Error) {
+func (o *Op[In, Out]) make(ctx context.Context, u *use, in *In, key cache.Key) ([]byte, *fault.Error) {
 	if o.meta.TTL <= 0 {
 		l := o.runOnce(ctx, u, in)
 		return l.body, l.refusal
 	}
 	f, leads := o.house.flights.Join(key)
 	if !leads {
-		until, _ := ctx.Deadline()
-		if l, ok := f.Wait(ctx, until.Sub(o.house.Now())); ok {
+		if l, ok := f.Wait(ctx, deadline); ok {
 			return l.body, l.refusal
 		}
 		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(ctx.Err())
 	}
 	shared, end := f.Lead(ctx)
 	defer end()
-	limited, cancel := context.WithTimeout(shared, deadline)
-	defer cancel()
-	l := o.runOnce(limited, u, in)
+	l := o.runOnce(shared, u, in)
 	if l.refusal == nil && u.kept > 0 {
 		l.body = o.house.Answers.Put(key, l.body, u.kept)
 	}
@@ -178,14 +174,16 @@ func (o *Op[In, Out]) make(ctx context.Context, u *use, in In, key cache.Key) ([
 }
 
 // runOnce runs it and gives the answer as JSON. A panic is the service's own failure, which is given back like any.
-func (o *Op[In, Out]) runOnce(ctx context.Context, u *use, in In) (l landed) {
+func (o *Op[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l landed) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
 			o.house.Logger.Error("panic", "request_id", u.RequestID, "capability", o.meta.Name, "cause", cause, "stack", string(debug.Stack()))
 			l = landed{refusal: fault.New(fault.InternalFault, "")}
 		}
 	}()
-	out, err := o.run(ctx, u.Call, in)
+	out, err := o.run(ctx, u.Call, *in)
 	if err == nil {
 		l.body, err = json.Marshal(out)
 	}
@@ -209,7 +207,7 @@ func (h *house) lookUp(ctx context.Context, key cache.Key) ([]byte, bool) {
 }
 
 // cacheKey names the answer to an input. A chain whose id or past the operator or a reorganisation changed is another chain.
-func (o *Op[In, Out]) cacheKey(in In, u *use) cache.Key {
+func (o *Op[In, Out]) cacheKey(in *In, u *use) cache.Key {
 	text, err := json.Marshal(in)
 	if err != nil { // the schema follows from the type, so what it lets through can be written again
 		panic(fmt.Sprintf("input of %s: %v", o.meta.Name, err))

@@ -32,14 +32,14 @@ const (
 )
 
 // record notes a call for support and statistics, without arguments, results or keys.
-func (h *house) record(c *Call, m *Meta, refusal *fault.Error) {
+func (h *house) record(c *Call, m *Meta, counts *telemetry.Operation, refusal *fault.Error) {
 	took := h.Now().Sub(c.started)
 	outcome := meter.OutcomeOK
 	status := m.Route.Status
 	if refusal != nil {
 		outcome, status = refusal.Reason.String(), refusal.HTTP()
 	}
-	h.Metrics.Done(m.Name, outcomeOf(refusal), 0, took)
+	counts.Done(outcomeOf(refusal), 0, took)
 	if c.Account.ID.IsZero() {
 		return
 	}
@@ -50,7 +50,7 @@ func (h *house) record(c *Call, m *Meta, refusal *fault.Error) {
 }
 
 // recordUse is record for a metered use, answered with so many bytes.
-func (h *house) recordUse(u *use, m *Meta, refusal *fault.Error, written int) {
+func (h *house) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal *fault.Error, written int) {
 	took := h.Now().Sub(u.started)
 	outcome, told, status := outcomeOf(refusal), meter.OutcomeOK, m.Route.Status
 	switch {
@@ -66,7 +66,7 @@ func (h *house) recordUse(u *use, m *Meta, refusal *fault.Error, written int) {
 	if !call.Charged {
 		units = 0
 	}
-	h.Metrics.Done(m.Name, outcome, units, took)
+	counts.Done(outcome, units, took)
 	if refusal != nil && refusal.Cause != nil && !u.clientGone {
 		h.Logger.Warn("use failed", "request_id", u.RequestID, "capability", m.Name, "chain", call.Metered.Chain, "outcome", told, "cause", refusal.Cause)
 	}

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,12 +33,33 @@ func newOperations(r prometheus.Registerer) *Operations {
 	return o
 }
 
-// Done counts a use of the capability called name, which is of the catalogue, and what it cost.
-func (o *Operations) Done(name string, outcome Outcome, units plan.Units, took time.Duration) {
+// Operation counts the uses of one capability; its series are resolved once, at the first use that they are of. A nil one counts nothing.
+type Operation struct {
+	done  [outcomes]func() prometheus.Counter
+	costs func() (units prometheus.Counter, duration prometheus.Observer)
+}
+
+// Of gives what counts for the capability called name, which is of the catalogue.
+func (o *Operations) Of(name string) *Operation {
+	if o == nil {
+		return nil
+	}
+	of := &Operation{costs: sync.OnceValues(func() (prometheus.Counter, prometheus.Observer) {
+		return o.units.WithLabelValues(name), o.duration.WithLabelValues(name)
+	})}
+	for outcome, word := range outcomeNames {
+		of.done[outcome] = sync.OnceValue(func() prometheus.Counter { return o.done.WithLabelValues(name, word) })
+	}
+	return of
+}
+
+// Done counts a use and what it cost.
+func (o *Operation) Done(outcome Outcome, units plan.Units, took time.Duration) {
 	if o == nil {
 		return
 	}
-	o.done.WithLabelValues(name, outcome.String()).Inc()
-	o.units.WithLabelValues(name).Add(float64(units) / float64(plan.Unit))
-	o.duration.WithLabelValues(name).Observe(took.Seconds())
+	o.done[outcome]().Inc()
+	charged, duration := o.costs()
+	charged.Add(float64(units) / float64(plan.Unit))
+	duration.Observe(took.Seconds())
 }

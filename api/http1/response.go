@@ -17,6 +17,7 @@ type response struct {
 	written int64  // of the body, by the handler
 	sent    bool   // the head has left, or stands in out
 	chunked bool
+	counted bool // the length is that of what was written, and not in the header yet
 	timed   bool // the handler set a write deadline of its own
 	err     error
 }
@@ -165,8 +166,7 @@ func (w *response) SetWriteDeadline(at time.Time) error {
 func (w *response) finish() error {
 	w.WriteHeader(http.StatusOK)
 	if !w.sent && w.length < 0 && bodyAllowed(w.status) {
-		w.length = w.written
-		w.header["Content-Length"] = []string{strconv.FormatInt(w.written, 10)}
+		w.length, w.counted = w.written, true
 	}
 	w.writeHead()
 	if w.chunked {
@@ -199,8 +199,11 @@ func (w *response) appendHead(b []byte) []byte {
 		}
 	}
 	b = append(append(b, "Date: "...), w.conn.server.date()...)
-	if w.chunked {
+	switch {
+	case w.chunked:
 		b = append(b, "\r\nTransfer-Encoding: chunked"...)
+	case w.counted:
+		b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), w.length, 10)
 	}
 	if !w.conn.following {
 		b = append(b, "\r\nConnection: close"...)

@@ -30,7 +30,8 @@ import (
 const (
 	maxAllocations    = 60 + lostToRaceDetector
 	maxHitAllocations = 30 + lostToRaceDetector
-	maxUtility        = 300 + lostToRaceDetector
+	maxToolboxHit     = 45 + lostToRaceDetector
+	maxUtility        = 45 + lostToRaceDetector
 )
 
 // BenchmarkRelayedCall sends reads through the whole API role, as production wires it, on real PostgreSQL and Redis. Client and upstream
@@ -47,6 +48,15 @@ func BenchmarkRelayedCall(b *testing.B) {
 // BenchmarkCacheHit is the same for a read that is answered from the cache, admitted like every other.
 func BenchmarkCacheHit(b *testing.B) {
 	r := startRelayed(b, storedRead)
+	r.send(b, relayedKeys)
+	b.ReportAllocs()
+	b.ResetTimer()
+	r.send(b, b.N)
+}
+
+// BenchmarkToolboxHit is the same for an answer of the toolbox that is kept.
+func BenchmarkToolboxHit(b *testing.B) {
+	r := startRelayed(b, gasRecommended)
 	r.send(b, relayedKeys)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -70,6 +80,10 @@ func TestRelayedCallKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest 
 // A hit spares the upstream's part; the look-up itself allocates nothing.
 func TestCacheHitKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, storedRead, maxHitAllocations)
+}
+
+func TestToolboxHitKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+	keepToAllocations(t, gasRecommended, maxToolboxHit)
 }
 
 func TestUtilityKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
@@ -104,9 +118,10 @@ type request struct{ line, body, wants string }
 
 // Reads that are sent: one that every call relays, and one that the first call stores. And a tool.
 var (
-	relayedRead = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`, `"0xfeed"`}
-	storedRead  = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` + storedHash + `"]}`, `"0xfeed"`}
-	utility     = request{"GET /toolbox/utils/keccak?text=hello", "", "0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8"}
+	relayedRead    = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`, `"0xfeed"`}
+	storedRead     = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` + storedHash + `"]}`, `"0xfeed"`}
+	gasRecommended = request{"GET /toolbox/gas/eth_mainnet", "", `"base_fee_per_gas":"1000000000"`}
+	utility        = request{"GET /toolbox/utils/keccak?text=hello", "", "0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8"}
 )
 
 // relayed is an API role with clients that allocate nothing.
