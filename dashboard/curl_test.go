@@ -168,6 +168,9 @@ func TestCommandsAreReadable(t *testing.T) {
 			"  -H \"Authorization: Bearer $API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"data\":\"0xa9059cbb\"}'",
 	}
 	want["get_balances"] = strings.Replace(want["decode"], "toolbox/decode/eth_mainnet", "data/eth_mainnet/balances", 1)
+	if text := jsonText("<b> & \"c\""); text != `"<b> & \"c\""` {
+		t.Errorf("a text for a terminal is written as %s", text)
+	}
 	if !maps.Equal(got, want) {
 		t.Errorf("the commands are\n%v, want\n%v", got, want)
 	}
