@@ -2,7 +2,6 @@ package abi
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -16,8 +15,8 @@ type Contract struct {
 	Receive, Fallback, Payable bool
 }
 
-// maxEntries bounds the entries of an ABI. The largest contracts that are deployed have some hundreds.
-const maxEntries = 10_000
+// MaxEntries bounds the entries of an ABI. The largest contracts that are deployed have some hundreds.
+const MaxEntries = 10_000
 
 // entry is an entry of an ABI in JSON, or an argument or a component of one.
 type entry struct {
@@ -29,33 +28,33 @@ type entry struct {
 	Payable         bool    `json:"payable"` // before Solidity 0.5
 }
 
-var errNoABI = errors.New("the ABI is no list of entries")
-
-// ParseContract reads an ABI in JSON. It fails when the text is no list of entries; an entry that it cannot read is left out.
-func ParseContract(text []byte) (*Contract, error) {
-	var entries []entry
-	if err := json.Unmarshal(text, &entries); err != nil || entries == nil {
-		return nil, errNoABI
-	}
-	if len(entries) > maxEntries {
-		return nil, fmt.Errorf("the ABI has %d entries, more than %d", len(entries), maxEntries)
+// ParseContract reads the entries of an ABI in JSON. An entry that it cannot read is left out.
+func ParseContract(entries []json.RawMessage) (*Contract, error) {
+	if len(entries) > MaxEntries {
+		return nil, fmt.Errorf("the ABI has %d entries, more than %d", len(entries), MaxEntries)
 	}
 	c := &Contract{}
-	for i := range entries {
-		e := &entries[i]
-		switch e.Type {
-		case "function", "": // the specification lets the type of functions out
-			if f, err := e.function(); err == nil {
-				c.Functions = append(c.Functions, f)
-			}
-		case "receive":
-			c.Receive = true
-		case "fallback":
-			c.Fallback = true
-			c.Payable = c.Payable || e.Payable || e.StateMutability == "payable"
+	for _, text := range entries {
+		var e entry
+		if json.Unmarshal(text, &e) == nil {
+			c.add(&e)
 		}
 	}
 	return c, nil
+}
+
+func (c *Contract) add(e *entry) {
+	switch e.Type {
+	case "function", "": // the specification lets the type of functions out
+		if f, err := e.function(); err == nil {
+			c.Functions = append(c.Functions, f)
+		}
+	case "receive":
+		c.Receive = true
+	case "fallback":
+		c.Fallback = true
+		c.Payable = c.Payable || e.Payable || e.StateMutability == "payable"
+	}
 }
 
 // Selected gives the functions of a selector, in the order of the ABI.

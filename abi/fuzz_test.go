@@ -3,6 +3,7 @@ package abi_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
@@ -115,7 +116,11 @@ func FuzzParseContract(f *testing.F) {
 	f.Add([]byte(`[{"type":"fallback","payable":true},{"type":"receive"},{"name":"g"}]`))
 	f.Add([]byte(`[{"type":"function","name":"f","inputs":[{"type":"tuple[[]]","components":[{"type":"uint8[65537]"}]}]}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := abi.ParseContract(text)
+		var entries []json.RawMessage
+		if json.Unmarshal(text, &entries) != nil {
+			return
+		}
+		c, err := abi.ParseContract(entries)
 		if err != nil {
 			return
 		}

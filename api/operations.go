@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 )
 
-// maxArguments bounds the body of an operation, which holds names, addresses and signatures.
+// maxArguments bounds the body of an operation that does not say another bound: it holds names, addresses and signatures.
 const maxArguments = 64 << 10
 
 // routeOperations gives each capability that has a route its handler.
@@ -75,7 +76,7 @@ func arguments(c *gin.Context, op capability.Capability) (map[string]any, *fault
 		if refusal := queryArguments(c, op.Input(), args); refusal != nil {
 			return nil, refusal
 		}
-	} else if refusal := bodyArguments(c, args); refusal != nil {
+	} else if refusal := bodyArguments(c, cmp.Or(op.Meta().MaxBody, maxArguments), args); refusal != nil {
 		return nil, refusal
 	}
 	if refusal := pathArguments(c, op.Input(), args); refusal != nil {
@@ -85,11 +86,11 @@ func arguments(c *gin.Context, op capability.Capability) (map[string]any, *fault
 }
 
 // bodyArguments reads a JSON object. An operation without fields takes no body, an empty object too.
-func bodyArguments(c *gin.Context, args map[string]any) *fault.Error {
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxArguments))
+func bodyArguments(c *gin.Context, most int64, args map[string]any) *fault.Error {
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which no operation needs. Send the fields that it takes.", maxArguments)
+			return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which this operation does not need. Send the fields that it takes.", most)
 		}
 		return fault.New(fault.NotJSON, "The body could not be read. Send it again.").Wrap(err)
 	}

@@ -57,6 +57,8 @@ type Meta struct {
 	Service account.Service
 	Units   plan.Units
 	TTL     time.Duration
+	// MaxBody bounds the body that an HTTP request of it may have, in bytes; 0 for 64 KiB.
+	MaxBody int64
 	// Fails are the reasons with which it refuses beside those that its access and its input bring along.
 	Fails []fault.Reason
 }

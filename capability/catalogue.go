@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/toolbox"
+	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/ens"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/toolbox/offline"
@@ -57,6 +58,7 @@ type Toolbox struct {
 	Prices       *toolbox.PriceReader
 	ENS          *ens.Names
 	Ledger       *toolbox.Ledger
+	Contracts    *contracts.Service
 }
 
 // house is what all capabilities share.
@@ -113,13 +115,15 @@ type Catalogue struct {
 	ListAgents         *Op[Nothing, AgentList]
 
 	// Toolbox and data: answers instead of raw calls.
-	GetGas      *Op[GasInput, toolbox.Gas]
-	GetTxStatus *Op[TxStatusInput, toolbox.TxStatus]
-	GetPrices   *Op[PricesInput, toolbox.Prices]
-	ResolveENS  *Op[ResolveENSInput, ens.Forward]
-	ReverseENS  *Op[ReverseENSInput, ens.Reverse]
-	GetBalances *Op[BalancesInput, toolbox.Balances]
-	GetHistory  *Op[HistoryInput, toolbox.History]
+	GetGas         *Op[GasInput, toolbox.Gas]
+	GetTxStatus    *Op[TxStatusInput, toolbox.TxStatus]
+	GetPrices      *Op[PricesInput, toolbox.Prices]
+	ResolveENS     *Op[ResolveENSInput, ens.Forward]
+	ReverseENS     *Op[ReverseENSInput, ens.Reverse]
+	GetBalances    *Op[BalancesInput, toolbox.Balances]
+	GetHistory     *Op[HistoryInput, toolbox.History]
+	GetABI         *Op[ABIInput, contracts.ABI]
+	DecodeCalldata *Op[DecodeInput, contracts.Decoded]
 
 	// EVM utilities.
 	ChecksumAddress *Op[ChecksumInput, offline.CheckedAddress]
@@ -166,6 +170,8 @@ func (c *Catalogue) addToolbox(h *house) {
 	c.ReverseENS = h.reverseENS()
 	c.GetBalances = h.getBalances()
 	c.GetHistory = h.getHistory()
+	c.GetABI = h.getABI()
+	c.DecodeCalldata = h.decodeCalldata()
 }
 
 // addUtils adds the EVM utilities.

@@ -282,6 +282,8 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"get_prices":             {"symbols": "eth"},
 		"resolve_ens":            {"name": "vitalik.eth"},
 		"reverse_ens":            {"address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"},
+		"get_abi":                {"chain": "eth_mainnet", "address": address},
+		"decode_calldata":        {"chain": "eth_mainnet", "address": address, "data": "0xa9059cbb"},
 		"bind_key_start":         {"address": address},
 		"bind_key_complete":      {"address": address, "signature": "0x00"},
 		"adopt_key":              {"claim_code": door.Doorways["adopt"].ClaimCode},

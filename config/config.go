@@ -39,6 +39,8 @@ type Config struct {
 	PublicURL         string        `env:"PUBLIC_URL"         envDefault:"http://localhost:8080"`
 	TrustedProxies    int           `env:"TRUSTED_PROXIES"    envDefault:"0"`
 	Contact           string        `env:"CONTACT"            envDefault:"support@chainaccess.example"`
+	SourcifyURL       string        `env:"SOURCIFY_URL"       envDefault:"https://sourcify.dev"`
+	SignaturesURL     string        `env:"SIGNATURES_URL"     envDefault:"https://api.4byte.sourcify.dev"`
 	SMTPURL           string        `env:"SMTP_URL"`
 	MailFrom          string        `env:"MAIL_FROM"`
 	MaxBodyBytes      int64         `env:"MAX_BODY_BYTES"     envDefault:"1048576"`
@@ -93,7 +95,9 @@ func fromMap(role Role, environment map[string]string) (Config, error) {
 	if err != nil {
 		return Config{}, nameVariables(err)
 	}
-	c.PublicURL = strings.TrimRight(c.PublicURL, "/") // paths are appended to it
+	for _, base := range []*string{&c.PublicURL, &c.SourcifyURL, &c.SignaturesURL} {
+		*base = strings.TrimRight(*base, "/") // paths are appended to it
+	}
 	if err := c.validate(role); err != nil {
 		return Config{}, err
 	}
@@ -207,6 +211,8 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.PriceHeartbeat >= time.Minute && c.PriceHeartbeat <= 48*time.Hour, "PRICE_HEARTBEAT", "must be between 1m and 48h")
 	f.check(c.DrainDelay >= 0 && c.DrainDelay <= time.Minute, "DRAIN_DELAY", "must be between 0s and 1m")
 	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
+	f.check(validBase(c.SourcifyURL), "SOURCIFY_URL", "must be an http:// or https:// address without a query")
+	f.check(validBase(c.SignaturesURL), "SIGNATURES_URL", "must be an http:// or https:// address without a query")
 }
 
 // checkCache checks the address of the cache's Redis: one server, and not one of the meter's.

@@ -68,6 +68,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 	want := Config{
 		DatabaseURL: c.DatabaseURL, RedisURL: c.RedisURL, TemporalAddress: c.TemporalAddress, KeyPepper: c.KeyPepper,
 		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
+		SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
 		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		BatchMemoryBytes: 256 << 20, MaxConnections: 16384,
 		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, PriceHeartbeat: time.Hour, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
@@ -81,7 +82,8 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 func TestValuesAreTakenOver(t *testing.T) {
 	t.Parallel()
 	c, err := fromMap(Serve, environment(map[string]string{
-		"PUBLIC_URL": "https://rpc.example.org/", "TRUSTED_PROXIES": "2", "MAX_BODY_BYTES": "2048", "CALL_TIMEOUT": "5s", "PRICE_HEARTBEAT": "24h",
+		"PUBLIC_URL": "https://rpc.example.org/", "SOURCIFY_URL": "http://sourcify.internal:5555/", "SIGNATURES_URL": "https://names.example/4byte//",
+		"TRUSTED_PROXIES": "2", "MAX_BODY_BYTES": "2048", "CALL_TIMEOUT": "5s", "PRICE_HEARTBEAT": "24h",
 		"LOG_LEVEL": "debug", "LOG_FORMAT": "text", "REDIS_URL": "rediss://redis.internal:6380/1", "LISTEN_ADDRESS": "[::1]:0",
 	}))
 	if err != nil {
@@ -89,6 +91,9 @@ func TestValuesAreTakenOver(t *testing.T) {
 	}
 	if c.PublicURL != "https://rpc.example.org" {
 		t.Errorf("public URL is %q, want it without the slash that paths begin with", c.PublicURL)
+	}
+	if c.SourcifyURL != "http://sourcify.internal:5555" || c.SignaturesURL != "https://names.example/4byte" {
+		t.Errorf("Sourcify is at %q, signatures at %q, want them without slashes at their ends", c.SourcifyURL, c.SignaturesURL)
 	}
 	if c.TrustedProxies != 2 || c.MaxBodyBytes != 2048 || c.CallTimeout != 5*time.Second || c.PriceHeartbeat != 24*time.Hour || c.LogLevel != slog.LevelDebug ||
 		c.LogFormat != "text" || c.RedisURL != "rediss://redis.internal:6380/1" || c.ListenAddress != "[::1]:0" {
@@ -164,6 +169,10 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "DRAIN_DELAY", "3", "a duration"},
 		{Serve, "DRAIN_TIMEOUT", "0s", "between 1s and 10m"},
 		{Serve, "DRAIN_TIMEOUT", "-1s", "between 1s and 10m"},
+		{Serve, "SOURCIFY_URL", "sourcify.canary", "http:// or https://"},
+		{Serve, "SOURCIFY_URL", "https://sourcify.canary/?chain=1", "without a query"},
+		{Serve, "SOURCIFY_URL", "https://canary@sourcify.example", "http:// or https://"},
+		{Serve, "SIGNATURES_URL", "ftp://canary.example", "http:// or https://"},
 		{Worker, "PROBE_INTERVAL", "499ms", "between 500ms and 1m"},
 		{Worker, "PROBE_INTERVAL", "61s", "between 500ms and 1m"},
 		{Worker, "KEY_PEPPER", "canary-that-is-too-short", "32 characters"},
@@ -264,7 +273,7 @@ func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	t.Parallel()
 	for role, changes := range map[Role]map[string]string{
 		Serve:     {"PROBE_INTERVAL": "1h", "SMTP_URL": "nonsense"},
-		Worker:    {"LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1"},
+		Worker:    {"LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1", "SOURCIFY_URL": "nonsense"},
 		Ops:       {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 		OpsRecord: {"UPSTREAMS_FILE": "", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 

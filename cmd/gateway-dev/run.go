@@ -88,7 +88,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if box != nil {
 		defer func() { err = errors.Join(err, box.Close()) }()
 	}
-	cfg := configuration(stack, listener.Addr().String())
+	cfg := configuration(stack, listener.Addr().String(), box)
 	// The chains behind the names may be others than last time, or have begun anew.
 	if err := errors.Join(wire.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
 		return err
@@ -142,8 +142,9 @@ func addSandbox(ctx context.Context, providers *config.Upstreams, data string, l
 	return box, nil
 }
 
-func configuration(stack *devstack.Stack, address string) config.Config {
-	return config.Config{
+// configuration is that of both roles. Contracts are looked up at the sandbox's Sourcify when there is a sandbox.
+func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) config.Config {
+	cfg := config.Config{
 		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress, TemporalNamespace: "default",
 		KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0", PublicURL: "http://" + address,
 		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
@@ -151,7 +152,12 @@ func configuration(stack *devstack.Stack, address string) config.Config {
 		ProbeInterval:  2 * time.Second, DrainTimeout: 10 * time.Second,
 		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
+		PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
 	}
+	if box != nil {
+		cfg.SourcifyURL, cfg.SignaturesURL = box.Sourcify().URL, box.Sourcify().URL
+	}
+	return cfg
 }
 
 // serve runs both roles until ctx ends or one of them or a server fails, and calls ready once everything answers.

@@ -64,6 +64,7 @@ var layers = []rule{
 	{"relay", join(words, outside, []string{"fences", "admission"})},
 	{"toolbox", join(words, []string{"upstream"})},
 	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
+	{"toolbox/contracts", join(words, []string{"cache", "toolbox/node"})},
 	{"statement", join(words, []string{"store"})},
 	// Durable work.
 	{"activities", join(words, outside, []string{"fences", "outbox", "statement"})},

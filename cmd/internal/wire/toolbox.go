@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/internal/egress"
 	"github.com/chainaccess/gateway/toolbox"
+	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/ens"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
 // newToolbox makes what metered capabilities answer from.
-func newToolbox(cfg config.Config, b *base, links chain.Links) capability.Toolbox { //nolint:gocritic // read once at the start
-	reader := node.New(b.pool, links)
+func newToolbox(cfg config.Config, b *base, o *capability.Options) capability.Toolbox { //nolint:gocritic // read once at the start
+	reader := node.New(b.pool, o.Links)
 	return capability.Toolbox{
 		Node:         reader,
 		Gas:          toolbox.NewGasOracle(reader, time.Now),
@@ -23,5 +23,8 @@ func newToolbox(cfg config.Config, b *base, links chain.Links) capability.Toolbo
 		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
 		ENS:          ens.New(reader, egress.New(egress.Options{Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
 		Ledger:       toolbox.NewLedger(reader, time.Now),
+		Contracts: contracts.New(contracts.Options{
+			Node: reader, SourcifyURL: cfg.SourcifyURL, SignaturesURL: cfg.SignaturesURL, Answers: o.Answers, Now: time.Now,
+		}),
 	}
 }

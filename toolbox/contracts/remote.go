@@ -1,0 +1,118 @@
+package contracts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/fault"
+)
+
+// Bounds of what a public service is asked, and of what it may answer.
+const (
+	remoteTimeout = 4 * time.Second // of one request, with its answer
+	dialTimeout   = 2 * time.Second
+	maxAtOnce     = 16      // requests under way
+	maxBody       = 4 << 20 // bytes of an answer, uncompressed; the largest ABIs have some hundred kilobytes
+	waitDefault   = 5 * time.Second
+	waitAtMost    = 5 * time.Minute
+)
+
+// remote is a public service that is asked over HTTP. One that says that it was asked too often is left alone for as long as it says.
+type remote struct {
+	name  string // as the beginning of a sentence
+	base  string
+	http  *http.Client
+	room  chan struct{} // a place for each request under way
+	now   func() time.Time
+	quiet atomic.Int64 // unix nanoseconds, until when not to ask
+}
+
+func newRemote(name, base string, now func() time.Time) *remote {
+	return &remote{
+		name: name, base: base, now: now, room: make(chan struct{}, maxAtOnce),
+		http: &http.Client{
+			Timeout: remoteTimeout,
+			Transport: &http.Transport{
+				DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+				TLSHandshakeTimeout:    dialTimeout,
+				ForceAttemptHTTP2:      true,
+				MaxIdleConnsPerHost:    maxAtOnce,
+				IdleConnTimeout:        90 * time.Second,
+				MaxResponseHeaderBytes: 64 << 10,
+			},
+			// A redirect could lead anywhere, this network's inside too.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// get asks for a path and gives the body of an answer with status 200 or 404. All else is a *fault.Error with a time to wait.
+func (r *remote) get(ctx context.Context, path string) (status int, body []byte, err error) {
+	if wait := time.Duration(r.quiet.Load() - r.now().UnixNano()); wait > 0 {
+		return 0, nil, r.failed(wait, errAskedTooOften)
+	}
+	select {
+	case r.room <- struct{}{}:
+		defer func() { <-r.room }()
+	case <-ctx.Done():
+		return 0, nil, r.failed(waitDefault, ctx.Err())
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+path, http.NoBody)
+	if err != nil {
+		return 0, nil, fmt.Errorf("ask %s: %w", r.base, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "chain-access-gateway")
+	resp, err := r.http.Do(req)
+	if err != nil {
+		return 0, nil, r.failed(waitDefault, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing more is read
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusNotFound:
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		wait := retryAfter(resp.Header)
+		r.quiet.Store(r.now().Add(wait).UnixNano())
+		return 0, nil, r.failed(wait, fmt.Errorf("status %d", resp.StatusCode))
+	default:
+		return 0, nil, r.failed(waitDefault, fmt.Errorf("status %d", resp.StatusCode))
+	}
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		err = errTooLarge
+	}
+	if err != nil {
+		return 0, nil, r.failed(waitDefault, err)
+	}
+	return resp.StatusCode, body, nil
+}
+
+var (
+	errAskedTooOften = errors.New("it was asked too often a while ago")
+	errTooLarge      = fmt.Errorf("the answer is larger than %d bytes", maxBody)
+	errGarbage       = errors.New("the answer is not what was asked for")
+)
+
+// failed is what a client is told when the service gave no answer. It never means that there is nothing to tell.
+func (r *remote) failed(wait time.Duration, cause error) *fault.Error {
+	wait = max(wait.Round(time.Second), time.Second)
+	refusal := fault.New(fault.NoUpstream, "%s gave no answer. Nothing was charged; ask again in %s.", r.name, wait)
+	refusal.RetryAfter = wait
+	return refusal.Wrap(cause)
+}
+
+// retryAfter reads how long to leave a service alone, in seconds.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds <= 0 {
+		return waitDefault
+	}
+	return min(time.Duration(min(seconds, 1<<20))*time.Second, waitAtMost)
+}

@@ -1,0 +1,82 @@
+package contracts
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/chainaccess/gateway/abi"
+	"github.com/chainaccess/gateway/cache"
+)
+
+// maxSignatures bounds how many signatures of a selector are tried. Most have one; those that spammers aim at have dozens.
+const maxSignatures = 64
+
+// signature is an entry of the database of signatures.
+type signature struct {
+	Name     string `json:"name"`
+	Filtered bool   `json:"filtered"` // known for junk
+	Verified bool   `json:"hasVerifiedContract"`
+}
+
+// named gives the functions that the database knows for a selector, those of verified contracts first. A name whose selector is another, or
+// that is not in canonical form, is none of them.
+func (s *Service) named(ctx context.Context, selector [4]byte) ([]*abi.Function, error) {
+	known, err := s.signaturesOf(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(known, func(a, b signature) int {
+		switch {
+		case a.Verified == b.Verified:
+			return 0
+		case a.Verified:
+			return -1
+		}
+		return 1
+	})
+	var list []*abi.Function
+	for _, k := range known[:min(len(known), maxSignatures)] {
+		f, err := abi.ParseSignature(k.Name)
+		if err == nil && !k.Filtered && f.Selector() == selector && f.Signature() == k.Name {
+			list = append(list, f)
+		}
+	}
+	return list, nil
+}
+
+func (s *Service) signaturesOf(ctx context.Context, selector [4]byte) ([]signature, error) {
+	key := cache.NewKey([]byte("signatures"), selector[:])
+	var known []signature
+	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere && json.Unmarshal(text, &known) == nil {
+		return known, nil
+	}
+	hash := abi.Hex(selector[:])
+	status, body, err := s.signatures.get(ctx, "/signature-database/v1/lookup?function="+hash+"&filter=true")
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		OK     bool `json:"ok"`
+		Result *struct {
+			Function map[string][]signature `json:"function"` // null for a selector that is not known
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(body, &said); err != nil || status != http.StatusOK || !said.OK || said.Result == nil {
+		return nil, s.signatures.failed(waitDefault, errGarbage).Wrap(err)
+	}
+	known, asked := said.Result.Function[hash]
+	if !asked {
+		return nil, s.signatures.failed(waitDefault, errGarbage)
+	}
+	text, err := json.Marshal(known)
+	if err == nil {
+		kept := Settled
+		if len(known) == 0 {
+			kept = Unsettled
+		}
+		s.answers.Put(key, text, kept)
+	}
+	return known, err
+}
