@@ -1,0 +1,154 @@
+package ens_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/toolbox/ens"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// patience is far beyond what a test takes on a slow machine.
+const patience = time.Minute
+
+// chained is the sandbox's Ethereum with its gateway of off-chain names, and resolvers of names over them.
+type chained struct {
+	t   *testing.T
+	box *sandbox.Sandbox
+	*ens.Names
+	guarded *ens.Names // trusts no gateway, as in production
+}
+
+func openSandbox(t *testing.T) *chained {
+	t.Helper()
+	box, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{chain.EthMainnet}, BlockTime: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	var on config.ChainUpstreams
+	for _, u := range box.Upstreams() {
+		on.Upstreams = append(on.Upstreams, config.Upstream{Name: u.Name, URL: u.URL, Supply: "public"})
+	}
+	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): on}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	proven(pool, on.Upstreams)
+	reader := node.New(pool, chain.Links{})
+	trusted := egress.Options{Trusted: []string{strings.TrimPrefix(box.CCIPGateway().URL, "http://")}, Timeout: patience}
+	return &chained{t, box, ens.New(reader, egress.New(trusted), time.Now), ens.New(reader, egress.New(egress.Options{Timeout: patience}), time.Now)}
+}
+
+// proven says of every upstream that it was seen to be of its chain, as probes do.
+func proven(pool *upstream.Pool, upstreams []config.Upstream) {
+	on, _ := pool.Chain(chain.EthMainnet)
+	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: 1, HeadKnown: true}
+	for _, u := range upstreams {
+		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
+			Fingerprint: on.Fingerprint(u.Name), Name: u.Name, Usable: true, ChainIDOK: true, Head: 1, LatencyMicros: 1000,
+		})
+	}
+	on.Apply(s)
+}
+
+// account is the address of one of the sandbox's accounts.
+func (c *chained) account(i int) common.Address { return c.box.Accounts()[i].Address }
+
+func TestNamesOfTheSandboxResolve(t *testing.T) {
+	t.Parallel()
+	c := openSandbox(t)
+	for name, want := range map[string]common.Address{
+		sandbox.ENSRoot: c.account(0), sandbox.ENSAlice: c.account(1), sandbox.ENSBob: c.account(2),
+		"anything." + sandbox.ENSWildcard: sandbox.ENSWildcardAddress("anything"), "a.b." + sandbox.ENSWildcard: sandbox.ENSWildcardAddress("a"),
+		sandbox.ENSCarol: c.account(3), sandbox.ENSDave: c.account(4), sandbox.ENSErin: c.account(5),
+	} {
+		got, err := c.Resolve(t.Context(), name)
+		if err != nil || !got.Resolved || got.Address == nil || common.Address(*got.Address) != want || got.Name != name || got.Note != "" {
+			t.Errorf("%s: %+v, %v; want %s", name, got, err, want)
+		}
+	}
+	for name, words := range map[string]string{
+		sandbox.ENSNobody: "has no resolver", "below." + sandbox.ENSAlice: "has no resolver", "com": "has no resolver", sandbox.ENSEmpty: "no Ethereum address is set",
+		sandbox.ENSReverting: "refused to answer", sandbox.ENSSilent: "keeps no addresses", sandbox.ENSNoCode: "not a contract",
+		"nobody." + sandbox.ENSOffchain: "no Ethereum address is set", "nobody." + sandbox.ENSDirect: "no Ethereum address is set",
+	} {
+		got, err := c.Resolve(t.Context(), name)
+		if err != nil || got.Resolved || got.Address != nil || !strings.Contains(got.Note, words) {
+			t.Errorf("%s: %+v, %v; want %q", name, got, err, words)
+		}
+	}
+}
+
+func TestPrimaryNamesOfTheSandboxAreShownWhenTheyLeadBack(t *testing.T) {
+	t.Parallel()
+	c := openSandbox(t)
+	for i, want := range map[int]string{0: sandbox.ENSRoot, 1: sandbox.ENSAlice, 2: sandbox.ENSBob, 5: sandbox.ENSErin} {
+		got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
+		if err != nil || !got.Resolved || got.Name == nil || *got.Name != want || got.UnconfirmedName != nil || !strings.Contains(got.Note, "confirms the name") {
+			t.Errorf("account %d: %+v, %v; want %s", i, got, err, want)
+		}
+	}
+	for i, want := range map[int]struct{ claims, words string }{
+		3: {sandbox.ENSAlice, "resolves to another address"}, 4: {sandbox.ENSNobody, "resolves to no address"}, 6: {"", "declares no name"},
+		7: {"grace." + sandbox.ENSReverting, "resolves to no address"}, 8: {"", "declares no name"},
+	} {
+		got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
+		claims := ""
+		if got.UnconfirmedName != nil {
+			claims = *got.UnconfirmedName
+		}
+		if err != nil || got.Resolved || got.Name != nil || claims != want.claims || !strings.Contains(got.Note, want.words) {
+			t.Errorf("account %d: %+v (claims %s), %v; want %+v", i, got, claims, err, want)
+		}
+	}
+}
+
+// What the gateway of a name does wrong is nobody's answer, and no address of production's inside is ever a gateway.
+func TestGatewaysOfTheSandboxThatFailAreNoAnswer(t *testing.T) {
+	t.Parallel()
+	c := openSandbox(t)
+	refused := func(what string, names *ens.Names, name, words string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		got, err := names.Resolve(ctx, name)
+		if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.UpstreamFailed || !strings.Contains(refusal.Message, words) {
+			t.Errorf("%s: %+v, %v; want %q", what, got, err, words)
+		}
+	}
+	refused("404", c.Names, sandbox.ENSMissing, "HTTP 404")
+	refused("404, asked directly", c.Names, strings.Replace(sandbox.ENSMissing, sandbox.ENSOffchain, sandbox.ENSDirect, 1), "HTTP 404")
+	refused("a forged signature", c.Names, sandbox.ENSForged, "gave no answer")
+	refused("an old signature", c.Names, sandbox.ENSExpired, "gave no answer")
+	refused("a forged signature, asked directly", c.Names, strings.Replace(sandbox.ENSForged, sandbox.ENSOffchain, sandbox.ENSDirect, 1), "gave no answer")
+	before := c.box.CCIPGateway().Requests()
+	refused("a gateway inside", c.guarded, sandbox.ENSCarol, "gave no answer")
+	refused("a gateway inside, asked directly", c.guarded, sandbox.ENSDave, "gave no answer")
+	if after := c.box.CCIPGateway().Requests(); after != before {
+		t.Errorf("the gateway inside was asked %d times", after-before)
+	}
+	if err := c.box.CCIPGateway().Stop(); err != nil {
+		t.Fatal(err)
+	}
+	refused("a gateway that is down", c.Names, sandbox.ENSCarol, "gave no answer")
+	if err := c.box.CCIPGateway().Start(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Resolve(t.Context(), sandbox.ENSCarol); err != nil || !got.Resolved {
+		t.Errorf("once it is back: %+v, %v", got, err)
+	}
+}
