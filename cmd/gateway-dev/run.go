@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,20 +143,22 @@ func addSandbox(ctx context.Context, providers *config.Upstreams, data string, l
 	return box, nil
 }
 
-// configuration is that of both roles. Contracts are looked up at the sandbox's Sourcify when there is a sandbox.
+// configuration is that of both roles. Contracts and names off the chain are asked of the sandbox's own servers when there is a sandbox.
 func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) config.Config {
 	cfg := config.Config{
 		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress, TemporalNamespace: "default",
 		KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0", PublicURL: "http://" + address,
 		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
-		PriceHeartbeat: time.Hour,
-		ProbeInterval:  2 * time.Second, DrainTimeout: 10 * time.Second,
+		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
 		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
 		PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
 	}
 	if box != nil {
 		cfg.SourcifyURL, cfg.SignaturesURL = box.Sourcify().URL, box.Sourcify().URL
+		if gateway := box.CCIPGateway(); gateway != nil {
+			cfg.TrustedGateways = strings.TrimPrefix(gateway.URL, "http://")
+		}
 	}
 	return cfg
 }
