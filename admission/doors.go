@@ -17,10 +17,11 @@ const (
 	relayRoute  = "POST /rpc/{chain}"
 )
 
-// WithNextDoor tells the holder of a door key what to do next, and where. The service's own failures are no doors.
+// WithNextDoor tells the holder of a door key what to do next, and where. The service's own failures are no doors; what was not refused at
+// all stays nil.
 func WithNextDoor(c *Call, f *fault.Error) *fault.Error {
 	s := c.Subject
-	if s == nil || (s.Door != account.DoorPublic && s.Door != account.DoorWallet) || f.HTTP() >= http.StatusInternalServerError {
+	if f == nil || s == nil || (s.Door != account.DoorPublic && s.Door != account.DoorWallet) || f.HTTP() >= http.StatusInternalServerError {
 		return f
 	}
 	return f.With("next_door", nextDoor(c, f))
