@@ -4,23 +4,11 @@
 //                        {"kind":"…","message":"…","signature":"0x…","time":"…","valid":true}     for one that is signed
 import { Signature, Wallet, getBytes, hexlify, keccak256, toUtf8Bytes } from 'ethers';
 import { SiweMessage } from 'siwe';
+import { random, write } from './random.js';
 
 console.error = () => {}; // siwe tells there which signatures it cannot read
 
-// mulberry32
-let state = Number(process.argv[2] ?? 1) >>> 0;
-function random() {
-  state = (state + 0x6d2b79f5) >>> 0;
-  let t = state;
-  t = Math.imul(t ^ (t >>> 15), t | 1);
-  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-  return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-}
-const below = (n) => Math.floor(random() * n);
-const pick = (list) => list[below(list.length)];
-const maybe = (share, make) => (random() < share ? make() : undefined);
-const some = (n, make) => Array.from({ length: n }, make);
-const letters = (alphabet, n) => some(n, () => pick([...alphabet])).join('');
+const { share, below, pick, maybe, some, letters } = random(Number(process.argv[2] ?? 1));
 
 const ALPHANUMERIC = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 const STATEMENT = `${ALPHANUMERIC} -._~:/?#[]@!$&'()*+,;=`;
@@ -104,7 +92,7 @@ const edits = [
   },
 ];
 function edited(text) {
-  if (random() < 0.3) {
+  if (share() < 0.3) {
     const lines = text.split('\n');
     pick([
       () => lines.splice(below(lines.length), 1),
@@ -123,7 +111,6 @@ function edited(text) {
   return characters.join('');
 }
 
-const write = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 function read(kind, message) {
   let parsed = null;
   try {
@@ -172,9 +159,9 @@ for (let i = 0; i < 700; i++) {
   const f = { ...fields(), issuedAt: new Date(now - below(1e6)).toISOString(), expirationTime: maybe(0.5, around), notBefore: maybe(0.4, around) };
   if (f.requestId === '') delete f.requestId; // siwe does not write it again, and so verifies another text
   const owner = wallets.find((w) => w.address === f.address);
-  const signer = random() < 0.1 ? pick(wallets) : owner;
+  const signer = share() < 0.1 ? pick(wallets) : owner;
   const message = render(f);
-  const kind = random() < 0.4 ? kinds[0] : kinds[i % kinds.length];
+  const kind = share() < 0.4 ? kinds[0] : kinds[i % kinds.length];
   const signature = forms[kind](Signature.from(await signer.signMessage(message)));
   const verdict = await new SiweMessage(message).verify({ signature, time: new Date(now).toISOString() }, { suppressExceptions: true });
   write({ kind, message, signature, time: new Date(now).toISOString(), valid: verdict.success });

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/toolbox/offline"
 	"github.com/chainaccess/gateway/wallet"
 )
 
@@ -187,6 +188,28 @@ func compareVerdict(t *testing.T, c *siweLine, met map[string]int) {
 		met[otherV]++
 	default:
 		t.Errorf("%s: we say %v, npm siwe %v of %s over %q at %s", c.Kind, err, c.Valid, c.Signature, c.Message, c.Time)
+	}
+	compareUtility(t, c, m, err == nil)
+}
+
+// compareUtility holds the utility verify-siwe to the verdict, which it tells in members.
+func compareUtility(t *testing.T, c *siweLine, m *wallet.Message, valid bool) {
+	t.Helper()
+	signed, refusal := offline.NewSignIn(c.Message, c.Signature)
+	if refusal != nil {
+		if c.Valid || strings.HasPrefix(c.Signature, "0x") {
+			t.Errorf("%s: the utility refuses %s over %q: %v", c.Kind, c.Signature, c.Message, refusal)
+		}
+		return
+	}
+	v, err := signed.Verify(t.Context(), nil, c.Time)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inTime := !v.Expired && !v.NotYetValid
+	bySigner := v.RecoveredAddress != nil && *v.RecoveredAddress == m.Address.Checksummed()
+	if v.Valid != valid || v.Valid != (inTime && bySigner) || inTime != (m.Current(c.Time) == nil) || v.Fields.Nonce != m.Nonce || v.Fields.ChainID != m.ChainID {
+		t.Errorf("%s: the utility says %+v of %s over %q at %s", c.Kind, v, c.Signature, c.Message, c.Time)
 	}
 }
 

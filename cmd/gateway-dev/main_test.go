@@ -25,6 +25,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
+	"github.com/chainaccess/gateway/sandbox"
 )
 
 // programVariable makes this test binary be the program.
@@ -333,6 +334,27 @@ func (g *gateway) wantMailbox(t *testing.T) {
 	}
 }
 
+// wantNames wants names of the sandbox resolved, on the chain and by the gateway behind it.
+func (g *gateway) wantNames(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{sandbox.ENSAlice, sandbox.ENSCarol} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.base+"/toolbox/ens/resolve/"+name, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+g.key)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), `"resolved":true`) {
+			t.Errorf("%s: %d, %v, %s", name, resp.StatusCode, err, text)
+		}
+	}
+}
+
 func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -359,6 +381,7 @@ func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 	}
 	first.wantUsage(t, 15*time.Second)
 	first.wantMailbox(t)
+	first.wantNames(t)
 	first.stop(t, os.Interrupt)
 
 	second := begin(t, dir)

@@ -20,7 +20,7 @@ func (p *parser) failf(format string, args ...any) {
 	}
 }
 
-// peek gives the next character that is no white space, 0 at the end and after a problem.
+// peek gives the next character that is no white space. At the end and after a problem it is 0, which no signature holds.
 func (p *parser) peek() byte {
 	for p.problem == "" && p.at < len(p.text) {
 		switch c := p.text[p.at]; c {
@@ -81,8 +81,10 @@ func isName(word string) bool { return word != "" && !isDigit(word[0]) }
 func (p *parser) signature() {
 	name := p.word()
 	switch name {
-	case "function", "event", "error":
-		if p.peek() != '(' { // else it is what the signature names
+	case "function", "event":
+		p.kind, name = name, p.word()
+	case "error":
+		if p.peek() != '(' { // else it is a name, which Solidity allows
 			p.kind, name = name, p.word()
 		}
 	case "constructor":
@@ -95,7 +97,7 @@ func (p *parser) signature() {
 	p.out = append(p.out, name...)
 	p.parameters(0)
 	p.ending()
-	if c := p.peek(); c != 0 {
+	if p.peek(); p.at < len(p.text) {
 		p.failf("At character %d the signature is over, and %s follows.", p.at+1, shown(p.text[p.at:]))
 	}
 }
@@ -135,7 +137,7 @@ func (p *parser) parameter(depth int) {
 		p.skip("payable")
 	}
 	p.arrays()
-	p.label()
+	p.label(depth)
 }
 
 // elementary writes the canonical form of a type that is no tuple.
@@ -163,9 +165,9 @@ func (p *parser) arrays() {
 }
 
 // label reads what may stand between a type and the comma: indexed or a data location, and a name.
-func (p *parser) label() {
-	if p.skip("indexed") && (p.kind == "function" || p.kind == "error") {
-		p.failf("Only parameters of events are indexed.")
+func (p *parser) label(depth int) {
+	if p.skip("indexed") && (p.kind == "function" || p.kind == "error" || depth > 0) {
+		p.failf("Only parameters of events are indexed, and no member of theirs.")
 	}
 	if !p.skip("memory") && !p.skip("calldata") {
 		p.skip("storage")
