@@ -63,7 +63,7 @@ func showAnswer(answer []byte, schema *huma.Schema) (shown, error) {
 	s := show(readValue(d), "answer", 0, &left)
 	for i := range s.Pairs {
 		if p := schema.Properties[s.Pairs[i].Name]; p != nil {
-			s.Pairs[i].About = sentence(p.Description)
+			s.Pairs[i].About = explained(p, p.Description)
 		}
 	}
 	return s, nil

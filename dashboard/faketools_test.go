@@ -57,7 +57,7 @@ type (
 	}
 	searchInput struct {
 		Value  string   `json:"value" minLength:"1" maxLength:"80" doc:"a decimal number" example:"1.5"`
-		From   string   `json:"from" enum:"wei,gwei,eth" example:"eth"`
+		From   string   `json:"from" enum:"wei,gwei,eth" example:"eth" doc:"eth is the largest. Others are smaller"`
 		Text   string   `json:"text" maxLength:"100" doc:"any text"`
 		Limit  int      `json:"limit,omitempty" minimum:"1" maximum:"10" default:"5" doc:"how many"`
 		Exact  bool     `json:"exact,omitempty" doc:"nothing else"`

@@ -88,6 +88,11 @@ func TestFormsFollowTheirSchemas(t *testing.T) {
 			}
 		}
 	}
+	for id, rule := range map[string]string{"search-from-rule": "eth is the largest.", "search-text-rule": "Any text."} {
+		if got := text(byID(t, page, id)); got != rule {
+			t.Errorf("#%s says %q, want %q", id, got, rule)
+		}
+	}
 	if _, required := attribute(byID(t, page, "search-text"), "required"); required {
 		t.Error("a text that may be empty is required")
 	}

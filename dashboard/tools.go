@@ -145,8 +145,8 @@ func newTool(op capability.Capability) (*tool, error) {
 	return t, nil
 }
 
-// longLine is the length from which on a text is typed into an area.
-const longLine = 300
+// longLine is the length from which on a text is typed into an area, and too long for an address.
+const longLine = 4096
 
 // newInput makes the input of a property.
 func newInput(name string, at place, of *huma.Schema) (input, error) {
@@ -158,7 +158,7 @@ func newInput(name string, at place, of *huma.Schema) (input, error) {
 		return input{}, errors.New("the page's forms use this name themselves")
 	}
 	in := input{
-		name: name, label: sentenceCase(name), rule: sentence(firstSentence(s.Description)), place: at, schema: s,
+		name: name, label: sentenceCase(name), rule: explained(s, firstSentence(s.Description)), place: at, schema: s,
 		required: at == inPath || slices.Contains(of.Required, name),
 	}
 	if in.kind = kindOf(s, at); in.kind == "" {
@@ -232,6 +232,15 @@ func enumOptions(s *huma.Schema, required bool) []option {
 	return all
 }
 
+// explained is what the interface says of a value, as a sentence. One that begins with a word of the interface leaves it as it is.
+func explained(s *huma.Schema, text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	if slices.ContainsFunc(s.Enum, func(one any) bool { return fmt.Sprint(one) == strings.TrimSuffix(word, ":") }) {
+		return strings.TrimSuffix(text, ".") + "."
+	}
+	return sentence(text)
+}
+
 // firstSentence is what a description begins with.
 func firstSentence(text string) string {
 	if first, _, more := strings.Cut(text, ". "); more {
@@ -250,7 +259,7 @@ func sentenceCase(name string) string {
 func keptFor(d time.Duration) string {
 	switch {
 	case d <= 0:
-		return "never kept"
+		return "not kept"
 	case d%time.Hour == 0:
 		return "kept for " + number(int64(d/time.Hour)) + " h"
 	case d%time.Minute == 0:
