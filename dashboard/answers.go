@@ -177,9 +177,11 @@ func showTable(all []any, label string, depth int, left *int) (s shown, ok bool)
 	return s, true
 }
 
-// columnsOf are the names of all members of objects.
+// columnsOf are the names of all members of objects, those with lists and objects last; nil when something is no object, or when there are too
+// many.
 func columnsOf(all []any) []string {
 	var columns []string
+	wide := map[string]bool{}
 	for _, one := range all {
 		o, is := one.(object)
 		if !is {
@@ -192,8 +194,21 @@ func columnsOf(all []any) []string {
 			if len(columns) > mostColumns {
 				return nil
 			}
+			switch m.value.(type) {
+			case object, []any:
+				wide[m.name] = true
+			}
 		}
 	}
+	slices.SortStableFunc(columns, func(a, b string) int {
+		switch {
+		case wide[a] == wide[b]:
+			return 0
+		case wide[a]:
+			return 1
+		}
+		return -1
+	})
 	return columns
 }
 

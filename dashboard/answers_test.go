@@ -39,12 +39,12 @@ func TestAnswersKeepTheirOrderAndTheirDigits(t *testing.T) {
 
 func TestListsOfObjectsAreTables(t *testing.T) {
 	t.Parallel()
-	s := showText(t, `{"transfers":[{"from":"a","value":"1"},{"value":"2","to":["x",{"y":1}]}],"names":["a","b"],"fees":{"slow":{"tip":"1"},"fast":{"tip":"2","max":"3"}}}`)
+	s := showText(t, `{"transfers":[{"from":"a","value":"1","list":[1]},{"to":null,"value":"2","list":["x",{"y":1}]}],"names":["a","b"],"fees":{"slow":{"tip":"1"},"fast":{"tip":"2","max":"3"}}}`)
 	transfers, names, fees := s.Pairs[0].Value, s.Pairs[1].Value, s.Pairs[2].Value
-	if !reflect.DeepEqual(transfers.Columns, []string{"from", "value", "to"}) || transfers.Label != "transfers" {
+	if !reflect.DeepEqual(transfers.Columns, []string{"from", "value", "to", "list"}) || transfers.Label != "transfers" {
 		t.Errorf("columns %v of %q", transfers.Columns, transfers.Label)
 	}
-	if got := transfers.Rows[1]; got[0].Text != "" || got[1].Text != "2" || got[2].Text != `["x",{"y":1}]` {
+	if got := transfers.Rows[1]; got[0].Text != "" || got[1].Text != "2" || !got[2].Nothing || got[3].Text != `["x",{"y":1}]` {
 		t.Errorf("the second row is %+v", got)
 	}
 	if len(names.Items) != 2 || names.Items[1].Text != "b" {
