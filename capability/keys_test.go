@@ -283,6 +283,8 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"resolve_ens":            {"name": "vitalik.eth"},
 		"reverse_ens":            {"address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"},
 		"get_abi":                {"chain": "eth_mainnet", "address": address},
+		"get_balances":           {"chain": "eth_mainnet", "address": address},
+		"get_history":            {"chain": "eth_mainnet", "address": address, "limit": 1.0, "cursor": ""},
 		"decode_calldata":        {"chain": "eth_mainnet", "address": address, "data": "0xa9059cbb"},
 		"bind_key_start":         {"address": address},
 		"bind_key_complete":      {"address": address, "signature": "0x00"},
