@@ -152,7 +152,7 @@ func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
 		"/toolbox/tx/eth_mainnet/" + someTx[2:]:                   "0x is missing",
 		"/toolbox/tx/eth_mainnet/" + someTx[:42]:                  "address",
 		"/toolbox/tx/eth_mainnet/" + someSig:                      "signature of Solana",
-		"/toolbox/tx/eth_mainnet/%ff%fe":                          "64 hexadecimal digits",
+		"/toolbox/tx/eth_mainnet/%ff%fe":                          "not UTF-8",
 		"/toolbox/tx/eth_mainnet/" + someTx[:65] + "%E2%80%8B":    "64 hexadecimal digits",
 		"/toolbox/tx/solana_mainnet/" + someTx:                    "EVM chain",
 		"/toolbox/tx/solana_mainnet/" + strings.ToLower(someSig):  "base58",

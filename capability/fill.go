@@ -48,7 +48,7 @@ func setterOf(t reflect.Type) func(reflect.Value, any) bool {
 	if p := reflect.PointerTo(t); p.Implements(jsonReader) || p.Implements(textReader) {
 		return nil
 	}
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // other kinds are left to JSON
 	case reflect.String:
 		return setText
 	case reflect.Bool:

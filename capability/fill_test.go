@@ -22,8 +22,6 @@ type flat struct {
 	Chains []chain.ID `json:"chains"`
 	Maybe  *int64     `json:"maybe"`
 	Left   string     `json:"-"`
-
-	made int
 }
 
 // What is filled must be what JSON would have made of it; all else is left to JSON.

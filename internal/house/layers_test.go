@@ -62,7 +62,7 @@ var layers = []rule{
 	{"people", join(words, []string{"store", "meter", "notify", "outbox"})},
 	{"admission", join(words, []string{"meter", "fences"})},
 	{"relay", join(words, outside, []string{"fences", "admission"})},
-	{"toolbox", join(words, []string{"upstream"})},
+	{"toolbox", join(words, []string{"upstream", "cache", "abi", "internal/egress"})},
 	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
 	{"toolbox/contracts", join(words, []string{"cache", "toolbox/node"})},
 	{"statement", join(words, []string{"store"})},

@@ -2,6 +2,7 @@ package ens
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/chainaccess/gateway/wallet"
 )
@@ -74,9 +75,9 @@ func (e encoded) list(i int) (n int, items encoded, ok bool) {
 	return n, place[wordSize:], true
 }
 
-// address reads an address.
-func (e encoded) address(i int) (a wallet.Address, ok bool) {
-	w, ok := e.word(i)
+// address reads the first word as an address.
+func (e encoded) address() (a wallet.Address, ok bool) {
+	w, ok := e.word(0)
 	if !ok {
 		return a, false
 	}
@@ -128,8 +129,7 @@ func hash(h [32]byte) value { return value{words: h[:]} }
 // blob is a value of type bytes or string.
 func blob(b []byte) value {
 	padding := (wordSize - len(b)%wordSize) % wordSize
-	words := append(number(len(b)).words, b...)
-	return value{append(words, make([]byte, padding)...), true}
+	return value{slices.Concat(number(len(b)).words, b, make([]byte, padding)), true}
 }
 
 func list(items ...value) value {

@@ -92,7 +92,7 @@ func (s *session) verdict(r *revert) error {
 // readLookup reads OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData).
 func readLookup(e encoded) (l lookup, ok bool) {
 	var fine [5]bool
-	l.sender, fine[0] = e.address(0)
+	l.sender, fine[0] = e.address()
 	l.urls, fine[1] = readURLs(e, 1)
 	l.data, fine[2] = e.bytes(2)
 	l.callback, fine[3] = e.selector(3)
@@ -166,7 +166,7 @@ func readRequest(items encoded, i int) (l lookup, ok bool) {
 		return l, false
 	}
 	var fine [3]bool
-	l.sender, fine[0] = e.address(0)
+	l.sender, fine[0] = e.address()
 	l.urls, fine[1] = readURLs(e, 1)
 	l.data, fine[2] = e.bytes(2)
 	return l, fine == [3]bool{true, true, true}

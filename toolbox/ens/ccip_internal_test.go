@@ -23,15 +23,17 @@ import (
 // callback is what the chain is called with once a gateway answered.
 func callback(t *testing.T, answer []byte) []byte {
 	t.Helper()
-	return append([]byte{0xca, 0x11, 0xba, 0xcc}, pack(t, "bytes bytes", answer, []byte("extra"))...)
+	return append([]byte{0xca, 0x11, 0xba, 0xcc}, pack(t, "bytes,bytes", answer, []byte("extra"))...)
 }
 
 func TestALookupIsAskedOfItsGateway(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, asks, body string }{
 		"by GET": {"https://gateway.example/{sender}/{data}.json", "https://gateway.example/0xeeeeeeee14d718c2b47d9923deab1335e144eeee/0xda7a.json", ""},
-		"by POST": {"https://gateway.example/{sender}", "https://gateway.example/0xeeeeeeee14d718c2b47d9923deab1335e144eeee",
-			`{"data":"0xda7a","sender":"0xeeeeeeee14d718c2b47d9923deab1335e144eeee"}`},
+		"by POST": {
+			"https://gateway.example/{sender}", "https://gateway.example/0xeeeeeeee14d718c2b47d9923deab1335e144eeee",
+			`{"data":"0xda7a","sender":"0xeeeeeeee14d718c2b47d9923deab1335e144eeee"}`,
+		},
 	} {
 		g := answering("0xa115e4")
 		n, chain := names(t, g, reverts(offchain(t, universal, []string{c.url}, []byte{0xda, 0x7a})), gives(resolved(t, pack(t, "address", holder))))
@@ -106,7 +108,7 @@ func TestAnswersOfGatewaysAreJSONWithHexadecimalData(t *testing.T) {
 		if _, err := n.Resolve(t.Context(), "a.eth"); fine != (err == nil) {
 			t.Errorf("%.40s: %v", body, err)
 		} else if !fine {
-			failed(t, err, fault.UpstreamFailed)
+			_ = failed(t, err, fault.UpstreamFailed)
 		}
 	}
 }
@@ -116,10 +118,10 @@ func TestALookupOfAnotherContractIsNotFollowed(t *testing.T) {
 	g := answering("0x")
 	n, _ := names(t, g, reverts(offchain(t, holder, []string{"https://a/{data}"}, nil)))
 	_, err := n.Resolve(t.Context(), "a.eth")
-	failed(t, err, fault.UpstreamFailed)
+	_ = failed(t, err, fault.UpstreamFailed)
 	n, _ = names(t, g, reverts(offchain(t, universal, []string{"https://a/{data}"}, nil)[:100]))
 	_, err = n.Resolve(t.Context(), "a.eth")
-	failed(t, err, fault.UpstreamFailed)
+	_ = failed(t, err, fault.UpstreamFailed)
 	if len(g.asked) > 0 {
 		t.Errorf("asked %s", g.urls())
 	}
@@ -136,7 +138,7 @@ func TestLookupsOneAfterTheOtherAreBounded(t *testing.T) {
 	g := answering("0x")
 	n, _ = names(t, g, again, again, again, again, again)
 	_, err := n.Resolve(t.Context(), "a.eth")
-	if failed(t, err, fault.UpstreamFailed); len(g.asked) != maxHops {
+	if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) != maxHops {
 		t.Errorf("%d lookups were asked, want %d", len(g.asked), maxHops)
 	}
 }
@@ -189,7 +191,7 @@ func TestABatchThatIsNoneIsNotFollowed(t *testing.T) {
 		g := answering("0x")
 		n, _ := names(t, g, reverts(lookup))
 		_, err := n.Resolve(t.Context(), "a.eth")
-		if failed(t, err, fault.UpstreamFailed); len(g.asked) > 0 {
+		if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) > 0 {
 			t.Errorf("%s: asked %s", name, g.urls())
 		}
 	}
@@ -206,7 +208,7 @@ func TestRequestsOfAResolutionAreBounded(t *testing.T) {
 	n, _ := names(t, g, reverts(batchOf(t, localBatch, lists...)), reverts(batchOf(t, localBatch, lists...)),
 		reverts(packed(t, "HttpError(uint16,string)", "uint16 string", uint16(502), "")))
 	_, err := n.Resolve(t.Context(), "a.eth")
-	if failed(t, err, fault.UpstreamFailed); len(g.asked) != maxRequests {
+	if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) != maxRequests {
 		t.Errorf("%d requests, want %d", len(g.asked), maxRequests)
 	}
 }
@@ -216,7 +218,7 @@ func TestAURLIsBoundedBeforeItIsFilled(t *testing.T) {
 	g := answering("0x")
 	n, _ := names(t, g, reverts(offchain(t, universal, []string{"https://a/" + strings.Repeat("{data}", 2000)}, make([]byte, 50_000))))
 	_, err := n.Resolve(t.Context(), "a.eth")
-	if failed(t, err, fault.UpstreamFailed); len(g.asked) > 0 {
+	if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) > 0 {
 		t.Errorf("asked a URL of %d bytes", len(g.asked[0].URL))
 	}
 }

@@ -85,7 +85,7 @@ const (
 func (n *Names) Resolve(ctx context.Context, name string) (Forward, error) {
 	answer := Forward{Name: name, CheckedAt: n.checkedAt()}
 	raw, err := n.resolve(ctx, name, call(callAddr, hash(namehash(name))))
-	address, ok := encoded(raw).address(0)
+	address, ok := encoded(raw).address()
 	if r := asRevert(err); r != nil && r.selector == failUnsupported {
 		// Some resolvers know addresses by their coin only (ENSIP-9).
 		raw, err = n.resolve(ctx, name, call(callAddrOfCoin, hash(namehash(name)), number(coinEther)))

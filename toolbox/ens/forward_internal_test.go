@@ -57,7 +57,7 @@ func TestAResolvedNameHasItsAddress(t *testing.T) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	question := packed(t, "addr(bytes32)", "bytes32", common.HexToHash("0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"))
-	if want := packed(t, "resolve(bytes,bytes)", "bytes bytes", []byte("\x07vitalik\x03eth\x00"), question); !bytes.Equal(chain.asked[0], want) {
+	if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", []byte("\x07vitalik\x03eth\x00"), question); !bytes.Equal(chain.asked[0], want) {
 		t.Errorf("asked %x, want %x", chain.asked[0], want)
 	}
 	if text, err := json.Marshal(got); err != nil || string(text) != `{"name":"vitalik.eth","address":"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",`+
@@ -114,7 +114,7 @@ func TestAResolverMayKnowAddressesByCoinOnly(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		question := packed(t, "addr(bytes32,uint256)", "bytes32 uint256", namehash("a.eth"), big.NewInt(60))
-		if want := packed(t, "resolve(bytes,bytes)", "bytes bytes", dnsEncode("a.eth"), question); !bytes.Equal(chain.asked[1], want) {
+		if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", dnsEncode("a.eth"), question); !bytes.Equal(chain.asked[1], want) {
 			t.Errorf("%s: asked %x, want %x", name, chain.asked[1], want)
 		}
 	}

@@ -88,7 +88,7 @@ func TestTheServicesFailureIsNoNameEither(t *testing.T) {
 	} {
 		n, _ := names(t, nil, s)
 		got, err := n.Reverse(t.Context(), *address(common.Address{1}))
-		if failed(t, err, fault.UpstreamFailed); !reflect.DeepEqual(got, Reverse{}) {
+		if _ = failed(t, err, fault.UpstreamFailed); !reflect.DeepEqual(got, Reverse{}) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

@@ -141,7 +141,7 @@ func resolved(t *testing.T, answer []byte) []byte {
 // reversed is what reverse() of the Universal Resolver returns.
 func reversed(t *testing.T, name string) []byte {
 	t.Helper()
-	return pack(t, "string address address", name, common.Address{9}, common.Address{8})
+	return pack(t, "string,address,address", name, common.Address{9}, common.Address{8})
 }
 
 // offchain is a lookup of the Universal Resolver.

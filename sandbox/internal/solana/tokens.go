@@ -45,7 +45,7 @@ func (l *ledger) seedToken(mint, program key, perOwner uint64, owners []key) {
 
 // tokenPrograms are those that tokens belong to, with the names by which parsed accounts tell them. Accounts of the second may have
 // extensions; here none has.
-var tokenPrograms = map[key]string{tokenProgram: "spl-token", token2022Program: "spl-token-2022"}
+var tokenPrograms = map[key]string{tokenProgram: "spl-token", token2022Program: "spl-token-2022"} //nolint:gosec // names of programs, no credentials
 
 // associated is the associated token account: the first program-derived address that is no point of the curve.
 func associated(owner, mint, program key) key {
