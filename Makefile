@@ -32,7 +32,7 @@ test-only: ## Run every test with the race detector (PKG=./meter/... for some)
 	@scripts/bootstrap test
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
-	@$(BIN)/with-servers -- go test -race $(ARGS) $(PKG)
+	@$(BIN)/with-servers -- go test -race -timeout 20m $(ARGS) $(PKG)
 
 .PHONY: test-faults
 test-faults: ## Kill processes and servers under load, some minutes; the books must balance (SEED=… repeats a run)
