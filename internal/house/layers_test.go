@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 
 // Groups of packages that rules speak of.
 var (
-	words   = []string{"fault", "chain", "plan", "account", "wallet", "abi", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
+	words   = []string{"fault", "chain", "plan", "account", "wallet", "x402", "abi", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
 	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
@@ -41,6 +41,7 @@ var layers = []rule{
 	{"plan", []string{"fault"}},
 	{"account", []string{"fault", "plan"}},
 	{"wallet", []string{"fault"}},
+	{"x402", []string{"fault", "plan", "wallet"}},
 	{"abi", nil},
 	{"jsonrpc", []string{"fault"}},
 	{"redisconn", nil},
