@@ -59,6 +59,8 @@ type Meta struct {
 	TTL     time.Duration
 	// MaxBody bounds the body that an HTTP request of it may have, in bytes; 0 for 64 KiB.
 	MaxBody int64
+	// Computes says that it waits for nothing while it runs, so that it needs no deadline.
+	Computes bool
 	// Fails are the reasons with which it refuses beside those that its access and its input bring along.
 	Fails []fault.Reason
 }

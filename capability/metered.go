@@ -175,8 +175,11 @@ func (o *Op[In, Out]) make(ctx context.Context, u *use, in *In, key cache.Key) (
 
 // runOnce runs it and gives the answer as JSON. A panic is the service's own failure, which is given back like any.
 func (o *Op[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l landed) {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
+	if !o.meta.Computes {
+		limited, cancel := context.WithTimeout(ctx, deadline)
+		defer cancel()
+		ctx = limited
+	}
 	defer func() {
 		if cause := recover(); cause != nil {
 			o.house.Logger.Error("panic", "request_id", u.RequestID, "capability", o.meta.Name, "cause", cause, "stack", string(debug.Stack()))

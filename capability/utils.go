@@ -15,6 +15,7 @@ import (
 func util(m Meta) Meta { //nolint:gocritic // read once at the start
 	m.Access, m.Reads, m.Service, m.Units = KeyHolders, true, account.Utils, plan.Unit
 	m.Route.Status = http.StatusOK
+	m.Computes = len(m.Fails) == 0 // one that may ask a chain says how that fails
 	m.Description += " It costs 1 unit, each time: nothing is kept. What is refused costs nothing."
 	return m
 }

@@ -12,6 +12,7 @@ type response struct {
 	conn    *conn
 	header  http.Header
 	out     []byte // head and body that are not sent yet
+	spare   []byte // where a head and what was held back come together
 	status  int    // zero until the header is written
 	length  int64  // what Content-Length says; -1 when the handler set none
 	written int64  // of the body, by the handler
@@ -43,7 +44,7 @@ func (w *response) reset() {
 	if cap(w.out) > keepOut {
 		w.out = nil
 	}
-	*w = response{conn: w.conn, header: w.header, out: w.out[:0], length: -1}
+	*w = response{conn: w.conn, header: w.header, out: w.out[:0], spare: w.spare, length: -1}
 }
 
 // Header is as http.ResponseWriter says.
@@ -103,14 +104,13 @@ func (w *response) writeHead() {
 		return
 	}
 	head := w.out[held:]
-	whole := make([]byte, 0, len(w.out)+32)
-	whole = append(whole, head...)
+	whole := append(w.spare[:0], head...)
 	if w.chunked {
 		whole = append(appendChunk(whole, w.out[:held]), '\r', '\n')
 	} else {
 		whole = append(whole, w.out[:held]...)
 	}
-	w.out = whole
+	w.out, w.spare = whole, w.out
 }
 
 // send sends what is gathered, then p: in one piece when that copies little.
