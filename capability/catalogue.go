@@ -24,6 +24,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/workflows"
+	"github.com/chainaccess/gateway/x402"
 )
 
 // Options are what capabilities work with. They own none of it.
@@ -40,6 +41,7 @@ type Options struct {
 	PublicURL string            // without a slash at its end
 	Now       func() time.Time
 	Random    io.Reader // crypto/rand.Reader
+	Terms     x402.Terms
 	Logger    *slog.Logger
 	Metrics   *telemetry.Operations // nil: nothing is counted
 	// What metered capabilities take besides.

@@ -50,10 +50,21 @@ type Config struct {
 	CallTimeout       time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
 	ProbeInterval     time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
 	PriceHeartbeat    time.Duration `env:"PRICE_HEARTBEAT"    envDefault:"1h"`
+	ServiceTitle      string        `env:"SERVICE_TITLE"      envDefault:"Chain Access Gateway"`
+	CountryHeader     string        `env:"COUNTRY_HEADER"`
+	GeoIPDatabase     string        `env:"GEOIP_DATABASE"`
 	DrainDelay        time.Duration `env:"DRAIN_DELAY"        envDefault:"3s"`
 	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
 	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
 	LogFormat         string        `env:"LOG_FORMAT"         envDefault:"json"`
+
+	// Paying per call.
+	X402PayTo            string        `env:"X402_PAY_TO"`
+	X402Asset            string        `env:"X402_ASSET"             envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`
+	X402MinConfirmations uint64        `env:"X402_MIN_CONFIRMATIONS" envDefault:"2"`
+	X402CorroborateAbove int64         `env:"X402_CORROBORATE_ABOVE" envDefault:"1000000"` // atomic units of the asset
+	X402FinalityDelay    time.Duration `env:"X402_FINALITY_DELAY"    envDefault:"20m"`
+	X402FacilitatorURL   string        `env:"X402_FACILITATOR_URL"`
 
 	OTLPEndpoint       string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
 	OTLPTracesEndpoint string  `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"`
@@ -95,7 +106,7 @@ func fromMap(role Role, environment map[string]string) (Config, error) {
 	if err != nil {
 		return Config{}, nameVariables(err)
 	}
-	for _, base := range []*string{&c.PublicURL, &c.SourcifyURL, &c.SignaturesURL} {
+	for _, base := range []*string{&c.PublicURL, &c.SourcifyURL, &c.SignaturesURL, &c.X402FacilitatorURL} {
 		*base = strings.TrimRight(*base, "/") // paths are appended to it
 	}
 	if err := c.validate(role); err != nil {
@@ -194,6 +205,7 @@ func (c *Config) checkShared(f *faults) {
 	f.check(!validBase(c.PublicURL) || guarded(c.PublicURL), "PUBLIC_URL", "must begin with https:// unless its host is this machine: session cookies and keys pass there")
 	f.check(bareAddress(c.Contact), "CONTACT", "must be an e-mail address: mails name it for questions")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
+	c.checkPayments(f)
 	c.checkTraces(f)
 }
 
@@ -213,6 +225,8 @@ func (c *Config) checkServe(f *faults) {
 	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
 	f.check(validBase(c.SourcifyURL), "SOURCIFY_URL", "must be an http:// or https:// address without a query")
 	f.check(validBase(c.SignaturesURL), "SIGNATURES_URL", "must be an http:// or https:// address without a query")
+	c.checkFacilitator(f)
+	c.checkCountry(f)
 }
 
 // checkCache checks the address of the cache's Redis: one server, and not one of the meter's.

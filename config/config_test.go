@@ -72,6 +72,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		BatchMemoryBytes: 256 << 20, MaxConnections: 16384,
 		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, PriceHeartbeat: time.Hour, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
+		ServiceTitle: "Chain Access Gateway", X402Asset: USDCOnBase, X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 20 * time.Minute,
 		LogFormat: "json", OTLPProtocol: "http/protobuf", ServiceName: "chain-access-gateway", TracesSampler: "parentbased_always_on", TracesSamplerArg: 1,
 	}
 	if c != want {
@@ -154,6 +155,28 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "PRICE_HEARTBEAT", "59s", "between 1m and 48h"},
 		{Serve, "PRICE_HEARTBEAT", "49h", "between 1m and 48h"},
 		{Serve, "CALL_TIMEOUT", "301s", "between 1s and 5m"},
+		{Serve, "SERVICE_TITLE", "canary\ngateway", "one line"},
+		{Worker, "SERVICE_TITLE", " canary", "without spaces at its ends"},
+		{Serve, "SERVICE_TITLE", strings.Repeat("canary", 11), "1 to 60"},
+		{Serve, "SERVICE_TITLE", "\xffcanary", "one line"},
+		{Serve, "X402_PAY_TO", "canary", "0x and 40"},
+		{Serve, "X402_PAY_TO", "0x70997970c51812dc3A010C7d01b50e0d17dc79C8", "checksum"},
+		{Worker, "X402_PAY_TO", "0x70997970C51812DC3A010C7D01B50E0D17DC79C8", "checksum"},
+		{Worker, "X402_PAY_TO", "0x0000000000000000000000000000000000000000", "zero address"},
+		{Serve, "X402_PAY_TO", strings.ToLower(USDCOnBase), "another address than X402_ASSET"},
+		{Serve, "X402_ASSET", "USDC-canary", "0x and 40"},
+		{Worker, "X402_ASSET", "0x0000000000000000000000000000000000000000", "zero address"},
+		{Serve, "X402_MIN_CONFIRMATIONS", "1001", "between 0 and 1000"},
+		{Serve, "X402_MIN_CONFIRMATIONS", "-1", "a whole number"},
+		{Serve, "X402_CORROBORATE_ABOVE", "-1", "between 0 and 1000000000000"},
+		{Worker, "X402_CORROBORATE_ABOVE", "1000000000001", "between 0 and 1000000000000"},
+		{Worker, "X402_CORROBORATE_ABOVE", "1.5", "a whole number"},
+		{Worker, "X402_FINALITY_DELAY", "999ms", "between 1s and 24h"},
+		{Worker, "X402_FINALITY_DELAY", "25h", "between 1s and 24h"},
+		{Serve, "X402_FACILITATOR_URL", "https://facilitator.example", "X402_PAY_TO is not set"},
+		{Serve, "COUNTRY_HEADER", "CF-IPCountry", "TRUSTED_PROXIES is 0"},
+		{Serve, "COUNTRY_HEADER", "canary country", "name of a header"},
+		{Serve, "COUNTRY_HEADER", "x-forwarded-for", "name of a header"},
 		{Serve, "OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4317", "http://"},
 		{Worker, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "grpc://canary", "http://"},
 		{Serve, "OTEL_EXPORTER_OTLP_HEADERS", "Authorization", "name=value"},
@@ -201,6 +224,36 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		}
 		if strings.Contains(sentence, "canary") {
 			t.Errorf("%s=%s: %q shows a value", tc.variable, tc.value, sentence)
+		}
+	}
+}
+
+func TestAddressesOfPaymentsAreTakenInLowerCaseOrWithTheirChecksum(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"} {
+		e := environment(map[string]string{
+			"X402_PAY_TO": address, "X402_FACILITATOR_URL": "https://facilitator.example/x402/", "TRUSTED_PROXIES": "1", "COUNTRY_HEADER": "CF-IPCountry",
+			"X402_MIN_CONFIRMATIONS": "0", "X402_CORROBORATE_ABOVE": "0",
+		})
+		c, err := fromMap(Serve, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.SellsPerCall() || c.X402PayTo != address || c.X402FacilitatorURL != "https://facilitator.example/x402" {
+			t.Errorf("%s: sells %t to %s by %s", address, c.SellsPerCall(), c.X402PayTo, c.X402FacilitatorURL)
+		}
+	}
+}
+
+func TestFacilitatorIsNotReachedWithoutEncryption(t *testing.T) {
+	t.Parallel()
+	for address, ok := range map[string]bool{
+		"https://facilitator.example": true, "http://127.0.0.1:4021": true, "http://localhost:4021/x402": true,
+		"http://facilitator.example": false, "https://user@facilitator.example": false, "facilitator.example": false,
+	} {
+		_, err := fromMap(Serve, environment(map[string]string{"X402_FACILITATOR_URL": address, "X402_PAY_TO": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"}))
+		if (err == nil) != ok || (err != nil && !strings.HasPrefix(err.Error(), "X402_FACILITATOR_URL must ")) {
+			t.Errorf("%s: %v", address, err)
 		}
 	}
 }
@@ -273,7 +326,7 @@ func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	t.Parallel()
 	for role, changes := range map[Role]map[string]string{
 		Serve:     {"PROBE_INTERVAL": "1h", "SMTP_URL": "nonsense"},
-		Worker:    {"LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1", "SOURCIFY_URL": "nonsense"},
+		Worker:    {"LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1", "SOURCIFY_URL": "nonsense", "COUNTRY_HEADER": "non sense", "X402_FACILITATOR_URL": "nonsense"},
 		Ops:       {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 		OpsRecord: {"UPSTREAMS_FILE": "", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 

@@ -19,6 +19,7 @@ const (
 	trafficIndex = 1_000 // not one of the funded accounts, whose nonces belong to the user
 	gatewayIndex = 1_001 // signs the off-chain answers of ENS
 	minterIndex  = 1_002 // mints USDC
+	sellerIndex  = 1_003 // is paid per call, and has nothing at the start
 )
 
 // EVMAccount holds 10,000 native coins on every EVM chain at the start. Its key comes from the mnemonic that all development
@@ -82,6 +83,11 @@ func (s *Sandbox) Accounts() []EVMAccount { return slices.Clone(s.accounts.evm) 
 // nonces belong to the user too.
 func (s *Sandbox) Minter() EVMAccount {
 	return EVMAccount{Address: crypto.PubkeyToAddress(s.keys.minter.PublicKey), Key: s.keys.minter}
+}
+
+// Seller is whom a development gateway has paid per call. It has nothing at the start.
+func (s *Sandbox) Seller() EVMAccount {
+	return EVMAccount{Address: crypto.PubkeyToAddress(s.keys.seller.PublicKey), Key: s.keys.seller}
 }
 
 // SolanaAccounts lists the funded accounts of the Solana node.

@@ -20,14 +20,14 @@ import (
 
 // keys sign for the sandbox itself.
 type keys struct {
-	traffic, gateway, minter *ecdsa.PrivateKey
+	traffic, gateway, minter, seller *ecdsa.PrivateKey
 }
 
 func serviceKeys() (k keys, err error) {
 	for _, each := range []struct {
 		key   **ecdsa.PrivateKey
 		index uint32
-	}{{&k.traffic, trafficIndex}, {&k.gateway, gatewayIndex}, {&k.minter, minterIndex}} {
+	}{{&k.traffic, trafficIndex}, {&k.gateway, gatewayIndex}, {&k.minter, minterIndex}, {&k.seller, sellerIndex}} {
 		if *each.key, err = devkey.EVM(each.index); err != nil {
 			return k, fmt.Errorf("sandbox accounts: %w", err)
 		}

@@ -207,6 +207,9 @@ func (s *Sandbox) handler(id chain.ID, letter string) http.Handler {
 	return nil
 }
 
+// Runs says whether a chain is one of those that the sandbox runs.
+func (s *Sandbox) Runs(id chain.ID) bool { return s.handler(id, "") != nil }
+
 // Upstreams lists two endpoints per chain, in the order of the chains.
 func (s *Sandbox) Upstreams() []*Upstream { return slices.Clone(s.upstreams) }
 

@@ -152,12 +152,17 @@ func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) 
 		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
 		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
+		// The chain is paid on from its first start; blocks are final within seconds there.
+		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 30 * time.Second,
 		PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
 	}
 	if box != nil {
 		cfg.SourcifyURL, cfg.SignaturesURL = box.Sourcify().URL, box.Sourcify().URL
 		if gateway := box.CCIPGateway(); gateway != nil {
 			cfg.TrustedGateways = strings.TrimPrefix(gateway.URL, "http://")
+		}
+		if box.Runs(chain.BaseMainnet) { // on a chain of somebody else's, nobody here could take what was paid
+			cfg.X402PayTo = box.Seller().Address.Hex()
 		}
 	}
 	return cfg

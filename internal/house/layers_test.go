@@ -45,7 +45,7 @@ var layers = []rule{
 	{"abi", nil},
 	{"jsonrpc", []string{"fault"}},
 	{"redisconn", nil},
-	{"config", []string{"redisconn"}},
+	{"config", []string{"wallet", "redisconn"}},
 	{"telemetry", []string{"fault", "chain", "plan"}},
 	// The outside; these never import each other.
 	{"store", join(words, []string{"migrations"})},

@@ -22,6 +22,9 @@ func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) 
 	}
 	o.Store, o.Meter, o.Pool, o.People, o.Metrics = b.store, b.meter, b.pool, persons, b.metrics.Operations
 	o.PublicURL, o.Now, o.Random = cfg.PublicURL, time.Now, rand.Reader
+	if o.Terms, err = newTerms(cfg, b.pool); err != nil {
+		return nil, nil, err
+	}
 	o.Refunds, o.Toolbox = b.metrics.Calls, newToolbox(cfg, b, &o)
 	operations := capability.New(o)
 	pages, err := newPages(cfg, operations, routes, o.Logger)

@@ -1,0 +1,45 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+var errNothingToRead = errors.New("X402_PAY_TO is set, but the upstreams file names no base_mainnet, so payments could not be read: " +
+	"name its upstreams there, or leave the variable out")
+
+// newTerms are the seller's terms, of the configuration and of the chain's id in the upstreams file; the same in every process that has both.
+// Without an address to pay to they are closed.
+func newTerms(cfg config.Config, pool *upstream.Pool) (x402.Terms, error) { //nolint:gocritic // read once at the start
+	t := x402.Terms{
+		Service: cfg.ServiceTitle, Confirmations: cfg.X402MinConfirmations, CorroborateAbove: plan.Atomic(cfg.X402CorroborateAbove),
+	}
+	paidOn, listed := pool.Chain(chain.BaseMainnet)
+	switch {
+	case listed:
+		t.Chain = paidOn.ChainID
+	case cfg.SellsPerCall():
+		return x402.Terms{}, errNothingToRead
+	}
+	for _, each := range []struct {
+		variable, text string
+		to             *wallet.Address
+	}{{"X402_ASSET", cfg.X402Asset, &t.Asset}, {"X402_PAY_TO", cfg.X402PayTo, &t.PayTo}} {
+		if each.text == "" {
+			continue
+		}
+		read, err := wallet.ParseAddress(each.text)
+		if err != nil {
+			return x402.Terms{}, fmt.Errorf("%s: %w", each.variable, err)
+		}
+		*each.to = read
+	}
+	return t, nil
+}

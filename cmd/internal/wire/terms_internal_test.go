@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+func poolOf(t *testing.T, name string, id uint64) *upstream.Pool {
+	t.Helper()
+	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		name: {ChainID: id, Upstreams: []config.Upstream{{Name: "a", URL: "http://127.0.0.1:1", Supply: "public"}}},
+	}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func TestTermsAreThoseOfTheConfigurationOnTheConfiguredChain(t *testing.T) {
+	t.Parallel()
+	cfg := config.Config{
+		ServiceTitle: "Some Gateway", X402PayTo: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", X402Asset: config.USDCOnBase,
+		X402MinConfirmations: 3, X402CorroborateAbove: 7,
+	}
+	payTo, _ := wallet.ParseAddress("0x70997970c51812dc3a010c7d01b50e0d17dc79c8")
+	asset, _ := wallet.ParseAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913")
+	want := x402.Terms{Chain: 84532, Asset: asset, PayTo: payTo, Service: "Some Gateway", Confirmations: 3, CorroborateAbove: 7}
+	got, err := newTerms(cfg, poolOf(t, "base_mainnet", 84532))
+	if err != nil || got != want || !got.Open() {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if got, err = newTerms(cfg, poolOf(t, "base_mainnet", 0)); err != nil || got.Chain != 8453 {
+		t.Errorf("without an id of its own the chain is %d, %v", got.Chain, err)
+	}
+	if _, err = newTerms(cfg, poolOf(t, "eth_mainnet", 0)); !errors.Is(err, errNothingToRead) {
+		t.Errorf("paid on a chain that has no upstreams: %v", err)
+	}
+	cfg.X402PayTo = ""
+	if got, err = newTerms(cfg, poolOf(t, "eth_mainnet", 0)); err != nil || got.Open() {
+		t.Errorf("nobody to pay to: %+v, %v", got, err)
+	}
+}
