@@ -25,6 +25,8 @@ const (
 	DoorWallet  Door = "wallet_bound"
 	DoorAdopted Door = "owner_adopted"
 	DoorAccount Door = "account"
+	// DoorCredential is that of pay-per-call credentials.
+	DoorCredential Door = "credential"
 )
 
 // RateWindow admits Limit requests in a sliding window of length Per.
@@ -76,6 +78,8 @@ type KeyFences struct {
 	// MonthlyCap is what the key may use of each period of its account; 0 for no cap.
 	MonthlyCap plan.Units
 	Services   ServiceFences
+	// Expires is from when on a pay-per-call credential is refused; zero for every other key.
+	Expires time.Time
 }
 
 // Identity is what a key's digest stands for. It holds nothing that changes without a new load, save the account: an
@@ -87,4 +91,6 @@ type Identity struct {
 	Door    Door
 	Plan    string
 	Supply  plan.Supply
+	// Tier is what a pay-per-call credential was redeemed for; empty for every other key, whose calls say it themselves.
+	Tier plan.Tier
 }

@@ -55,6 +55,9 @@ func (t Terms) Rate() RateWindow {
 // Allowance is what a period includes, whether its end refuses or only slows: the figure by which its use is told to the owner. Unlimited
 // for none, and for plans that count by the day.
 func (t Terms) Allowance() plan.Units {
+	if t.Plan.Kind == plan.PerCall { // a settlement's units are a pack
+		return Unlimited
+	}
 	if ceiling := t.Plan.SoftCeiling(); t.Custom == nil && ceiling != Unlimited {
 		return ceiling
 	}

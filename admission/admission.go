@@ -63,6 +63,9 @@ func (d *Desk) Admit(ctx context.Context, c *Call) *fault.Error {
 		return refusal(c, a)
 	}
 	c.Receipt, c.Charged, c.Supply = a.Receipt, c.Metered.Mode == meter.Charge, a.Supply
+	if subject.Tier != "" { // a credential's units are a pack of the tier that they were bought for
+		c.Supply = subject.Supply
+	}
 	return nil
 }
 

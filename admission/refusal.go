@@ -3,9 +3,11 @@ package admission
 import (
 	"net/http"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/x402"
 )
 
 // refusal puts the meter's verdict into words.
@@ -13,6 +15,11 @@ func refusal(c *Call, a meter.Admission) *fault.Error {
 	reason, ok := fault.Named(a.Refused)
 	if !ok {
 		reason = fault.InternalFault
+	}
+	if c.Subject.Door == account.DoorCredential {
+		if unpaid := unpaid(reason); unpaid != nil {
+			return unpaid
+		}
 	}
 	f := fault.New(reason, "")
 	if f.HTTP() == http.StatusTooManyRequests {
@@ -35,6 +42,20 @@ func refusal(c *Call, a meter.Admission) *fault.Error {
 		f = f.With("also", others(a.Also))
 	}
 	return f
+}
+
+// unpaid is a refusal of a pay-per-call credential; nil when the reason is the same for every kind of key.
+func unpaid(reason fault.Reason) *fault.Error {
+	switch reason {
+	case fault.KeyInvalid:
+		return x402.Unpaid(x402.Unknown)
+	case fault.PlanQuota:
+		return x402.Unpaid(x402.Spent)
+	case fault.PaymentRequired:
+		return x402.Unpaid(x402.Expired)
+	default:
+		return nil
+	}
 }
 
 // others lists the fences that would have refused as well.

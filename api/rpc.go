@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/jsonrpc"
+	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/relay"
 )
@@ -23,7 +24,7 @@ func (s *server) rpc(c *gin.Context) {
 	id := requestID(c)
 	e := &relay.Envelope{RequestID: id, Tier: plan.Balanced}
 	var refusal *fault.Error
-	e.Subject, refusal = s.Fences.Identify(c.Request.Context(), bearer(c.Request), clientNetwork(c.Request, s.TrustedProxies))
+	e.Subject, refusal = s.identify(c.Request)
 	if refusal != nil {
 		s.refuseRPC(c, refusal)
 		return
@@ -43,6 +44,19 @@ func (s *server) rpc(c *gin.Context) {
 	}
 }
 
+// identify says who calls: the holder of the key, or else of the pay-per-call credential.
+func (s *server) identify(r *http.Request) (*meter.Subject, *fault.Error) {
+	network := clientNetwork(r, s.TrustedProxies)
+	key := bearer(r)
+	if payment := r.Header.Get(paymentHeader); key == "" && payment != "" {
+		return s.Fences.IdentifyCredential(r.Context(), payment, network)
+	}
+	return s.Fences.Identify(r.Context(), key, network)
+}
+
+// paymentHeader carries a pay-per-call credential (interface document 2, section 5).
+const paymentHeader = "X-Payment"
+
 // requestOf reads what the relay needs from the path, the headers and the body. A refusal of its own is still to be counted; the body
 // is given with it when it could be read.
 func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (body []byte, own *fault.Error) {
@@ -52,9 +66,16 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (b
 		return body, s.unknownChain(c.Param("chain"))
 	}
 	e.Chain = on
-	tier, ok := plan.ParseTier(c.Request.Header.Get("X-Route-Tier"))
+	asked := c.Request.Header.Get("X-Route-Tier")
+	tier, ok := plan.ParseTier(asked)
 	if !ok {
 		return body, fault.New(fault.ParameterRefused, "X-Route-Tier takes cheap, balanced or fast.")
+	}
+	if bound := e.Subject.Tier; bound != "" {
+		if asked != "" && tier != bound {
+			return body, fault.New(fault.ParameterRefused, "This credential was redeemed for the tier %s. Leave X-Route-Tier out, or pay for the tier %s.", bound, tier)
+		}
+		tier = bound
 	}
 	e.Tier = tier
 	return body, unread

@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/x402"
 )
 
 // Record is what fences read from and write to PostgreSQL.
@@ -33,6 +34,9 @@ type Record interface {
 	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
 	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error)
 	ClaimAgent(ctx context.Context, c store.Claim, by store.Author, within func(store.Account) (plan.Units, error)) (store.Claimed, error)
+	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
+	RotateCredential(ctx context.Context, id x402.ID, c store.Credential, at time.Time, by store.Author) (store.Settlement, account.KeyID, error)
+	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time, by store.Author) (store.Settlement, error)
 	ListPushesOfKey(ctx context.Context, id account.KeyID) ([]store.Push, error)
 	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]store.Push, error)
 	DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error

@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/x402"
 )
 
 // How identities are remembered. A known one is read again after a minute, so that what it says of door and plan is not old for long (what
@@ -73,7 +74,23 @@ func (f *Fences) Identify(ctx context.Context, key string, network netip.Prefix)
 	if !ok {
 		return nil, fault.New(fault.KeyInvalid, "")
 	}
-	digest := parsed.Digest(f.ids.hasher)
+	return f.identify(ctx, parsed.Digest(f.ids.hasher), network)
+}
+
+// IdentifyCredential is Identify for pay-per-call credentials. What Identify calls an invalid key is an unknown credential.
+func (f *Fences) IdentifyCredential(ctx context.Context, credential string, network netip.Prefix) (*meter.Subject, *fault.Error) {
+	parsed, ok := account.ParseCredential(credential)
+	if !ok {
+		return nil, x402.Unpaid(x402.Unknown)
+	}
+	s, refusal := f.identify(ctx, parsed.Digest(f.ids.hasher), network)
+	if refusal != nil && refusal.Reason == fault.KeyInvalid {
+		return nil, x402.Unpaid(x402.Unknown)
+	}
+	return s, refusal
+}
+
+func (f *Fences) identify(ctx context.Context, digest account.Digest, network netip.Prefix) (*meter.Subject, *fault.Error) {
 	now := f.now()
 	remembered, ok := f.ids.known.Get(digest)
 	if ok && now.UnixNano() < remembered.stale.Load() {

@@ -25,7 +25,7 @@
 --                                                        Counters are of that period and instant; both empty for projections
 --       3                                                the key moved to another account: load the identity, repeat
 -- A missing or moved call has changed nothing. A refused one has written its usage line; it counts in the window too, unless the key,
--- the account or the window itself refused.
+-- the account, the credential's end or the window itself refused.
 --
 -- Counters, each a sum over usage lines; one that no fence of the projections in force asks for is not kept (push.lua):
 --       {u}:ap:<account>:<period>   u  units drawn from the plan (plan)      c:<service>  units of a capped service (service)
@@ -64,13 +64,13 @@ if now_ms >= period_end then
 end
 
 -- Most projections have none of the fences below and say so, by being plain: to look for each that is not there takes a sixth of its time.
--- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service
+-- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service, ms from when on a pay-per-call credential is refused
 local cfg_more, key_more = nil, nil
 if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
   cfg_more = call('HMGET', KEYS[1], 'sc', 'sl', 'sw', 'da', 'off', service, 'pk')
   ceiling = tonumber(cfg_more[1])
 end
-if key[3] == '3' then key_more = call('HMGET', KEYS[2], 'cap', 'off', service) end
+if key[3] == '3' then key_more = call('HMGET', KEYS[2], 'cap', 'off', service, 'xp') end
 
 -- refused is the verdict: reason, limit, remaining, ms until it opens again, scope; also are the other fences that would refuse.
 local refused, missing, fences = nil, '', nil
@@ -83,6 +83,8 @@ if key[1] ~= 'active' then
   refused = { 'key_invalid', 0, 0, 0, '' }
 elseif cfg[1] ~= 'active' then
   refused = { 'account_suspended', 0, 0, 0, '' }
+elseif key_more and key_more[4] and now_ms >= tonumber(key_more[4]) then
+  refused = { 'payment_required', 0, 0, 0, '' }
 else
   -- The fences, in the order in which they speak (docs/decisions.md, section 3): each that refuses is an entry.
   fences = {}

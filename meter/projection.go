@@ -81,6 +81,9 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 		p.further("cap", int64(f.MonthlyCap))
 		p.asks("u")
 	}
+	if !f.Expires.IsZero() {
+		p.further("xp", f.Expires.UnixMilli())
+	}
 	p.services(f.Services)
 	counters := []string{dayName(f.Account, f.Key, now)}
 	for _, period := range periods {

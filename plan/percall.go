@@ -34,6 +34,31 @@ var perCallTiers = []PerCallTier{
 // PerCallTiers lists the menu's tiers from the cheapest to the dearest.
 func PerCallTiers() []PerCallTier { return slices.Clone(perCallTiers) }
 
+// perCallRate is twice what the largest settlement needs to be used up evenly within its window, rounded to tens.
+var perCallRate = RateWindow{110, time.Second}
+
+// perCallPlans are what settlements have while their window lasts: nothing but what was paid for, at the supply of their tier.
+var perCallPlans = func() []Plan {
+	all := make([]Plan, len(perCallTiers))
+	for i, t := range perCallTiers {
+		all[i] = Plan{
+			Key: string(PerCall) + "_" + string(t.Tier), Title: "Pay per call, " + string(t.Tier), Kind: PerCall, Period: Monthly, Rate: perCallRate,
+			Supply: t.Supply, Tier: t.Tier,
+		}
+	}
+	return all
+}()
+
+// ForTier is the plan of settlements of a tier.
+func ForTier(tier Tier) (Plan, bool) {
+	for _, p := range perCallPlans {
+		if p.Tier == tier {
+			return p, true
+		}
+	}
+	return Plan{}, false
+}
+
 // FindPerCallTier finds the menu's entry of a tier.
 func FindPerCallTier(tier Tier) (PerCallTier, bool) {
 	for _, t := range perCallTiers {

@@ -80,6 +80,8 @@ type Plan struct {
 	Data bool
 	// Live is whether the plan is on sale, or given, on the price ladder.
 	Live bool
+	// Tier is the tier of the pay-per-call menu that this is the plan of; empty for every other.
+	Tier Tier
 }
 
 // plans from the smallest to the largest.
@@ -126,9 +128,14 @@ var plans = []Plan{
 // All lists the plans from the smallest to the largest.
 func All() []Plan { return slices.Clone(plans) }
 
-// Lookup finds a plan by its key.
+// Lookup finds a plan by its key, those of settlements too, which All does not list.
 func Lookup(key string) (Plan, bool) {
 	for _, p := range plans {
+		if p.Key == key {
+			return p, true
+		}
+	}
+	for _, p := range perCallPlans {
 		if p.Key == key {
 			return p, true
 		}

@@ -190,6 +190,9 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 		return refusal
 	}
 	c.Metered.Class, c.Metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
+	if c.Subject.Tier != "" { // the price of the tier carries its multiplier
+		c.Metered.Units = plan.Cost(weight.Units, plan.Balanced)
+	}
 	return nil
 }
 

@@ -16,11 +16,13 @@ import (
 // AccountKind says who stands behind an account.
 type AccountKind string
 
-// A door account has one anonymous key, a wallet account a verified wallet, an owner account users who sign in.
+// A door account has one anonymous key, a wallet account a verified wallet, an owner account users who sign in, and a settlement account
+// what was paid by the call in one transaction.
 const (
-	KindDoor   AccountKind = "door"
-	KindWallet AccountKind = "wallet"
-	KindOwner  AccountKind = "owner"
+	KindDoor       AccountKind = "door"
+	KindWallet     AccountKind = "wallet"
+	KindOwner      AccountKind = "owner"
+	KindSettlement AccountKind = "settlement"
 )
 
 // NewAccount is what an account begins with. Plan is the key of a plan.

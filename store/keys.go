@@ -47,6 +47,7 @@ type Key struct {
 	CreatedAt  time.Time
 	RevokedAt  time.Time
 	LastUsedAt time.Time
+	Expires    time.Time // of a pay-per-call credential; zero for every other key
 }
 
 // CreateKey records a key of an account that exists, active, at version 1. ErrKeyExists when id or digest are taken,
@@ -72,7 +73,7 @@ func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identi
 	}
 	id := account.Identity{
 		Key: account.KeyID{UUID: row.KeyID}, Account: account.ID{UUID: row.AccountID},
-		Door: account.Door(row.Door), Plan: row.Plan, Supply: held.Supply,
+		Door: account.Door(row.Door), Plan: row.Plan, Supply: held.Supply, Tier: held.Tier,
 	}
 	if row.AgentID != nil {
 		id.Agent = account.AgentID{UUID: *row.AgentID}
@@ -204,7 +205,7 @@ func keyOf(row db.Key) (Key, error) {
 	k := Key{
 		ID: account.KeyID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Prefix: row.Prefix, Name: row.Name,
 		Door: account.Door(row.Door), Status: account.Status(row.Status), Daily: account.Unlimited, Version: row.Version,
-		CreatedAt: row.CreatedAt.UTC(), RevokedAt: instant(row.RevokedAt),
+		CreatedAt: row.CreatedAt.UTC(), RevokedAt: instant(row.RevokedAt), Expires: instant(row.ExpiresAt),
 	}
 	if row.DailyUnits != nil {
 		k.Daily = plan.Units(*row.DailyUnits)
@@ -225,6 +226,6 @@ func keyOf(row db.Key) (Key, error) {
 func (k *Key) Fences() account.KeyFences {
 	return account.KeyFences{
 		Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily, MonthlyCap: k.MonthlyCap,
-		Services: k.Services,
+		Services: k.Services, Expires: k.Expires,
 	}
 }

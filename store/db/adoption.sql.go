@@ -15,7 +15,7 @@ const adoptKey = `-- name: AdoptKey :one
 UPDATE keys
 SET account_id = $1, door = 'owner_adopted', daily_units = NULL, monthly_cap = NULL, claim_digest = NULL, version = version + 1
 WHERE id = $2
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 `
 
 type AdoptKeyParams struct {
@@ -44,6 +44,7 @@ func (q *Queries) AdoptKey(ctx context.Context, arg AdoptKeyParams) (Key, error)
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
@@ -89,7 +90,7 @@ func (q *Queries) GetAdoptionByClaim(ctx context.Context, claimDigest []byte) (A
 }
 
 const getKeyByClaim = `-- name: GetKeyByClaim :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE claim_digest = $1::bytea
 `
@@ -115,6 +116,7 @@ func (q *Queries) GetKeyByClaim(ctx context.Context, digest []byte) (Key, error)
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }

@@ -123,7 +123,7 @@ func (q *Queries) GetKeyBefore(ctx context.Context, arg GetKeyBeforeParams) (uui
 }
 
 const listAgentKeys = `-- name: ListAgentKeys :many
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE account_id = $1 AND agent_id IS NOT NULL AND status = 'active'
 `
@@ -156,6 +156,7 @@ func (q *Queries) ListAgentKeys(ctx context.Context, accountID uuid.UUID) ([]Key
 			&i.ServiceCaps,
 			&i.ClaimDigest,
 			&i.AgentID,
+			&i.ExpiresAt,
 		); err != nil {
 			return nil, err
 		}
@@ -203,7 +204,7 @@ func (q *Queries) ListAgents(ctx context.Context, accountID uuid.UUID) ([]Agent,
 }
 
 const lockKeyOfAgent = `-- name: LockKeyOfAgent :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE agent_id = $1::uuid AND status = 'active'
 FOR UPDATE
@@ -230,6 +231,7 @@ func (q *Queries) LockKeyOfAgent(ctx context.Context, agent uuid.UUID) (Key, err
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }

@@ -54,7 +54,7 @@ func (q *Queries) GetIdentity(ctx context.Context, digest []byte) (GetIdentityRo
 }
 
 const getKey = `-- name: GetKey :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE id = $1
 `
@@ -80,12 +80,13 @@ func (q *Queries) GetKey(ctx context.Context, id uuid.UUID) (Key, error) {
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
 
 const getKeyOf = `-- name: GetKeyOf :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE id = $1 AND account_id = $2
 `
@@ -116,6 +117,7 @@ func (q *Queries) GetKeyOf(ctx context.Context, arg GetKeyOfParams) (Key, error)
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
@@ -123,7 +125,7 @@ func (q *Queries) GetKeyOf(ctx context.Context, arg GetKeyOfParams) (Key, error)
 const insertKey = `-- name: InsertKey :one
 INSERT INTO keys (id, account_id, digest, prefix, name, door, daily_units, monthly_cap, claim_digest, agent_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 `
 
 type InsertKeyParams struct {
@@ -171,12 +173,13 @@ func (q *Queries) InsertKey(ctx context.Context, arg InsertKeyParams) (Key, erro
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
 
 const listKeys = `-- name: ListKeys :many
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE account_id = $1
 ORDER BY created_at, id
@@ -209,6 +212,7 @@ func (q *Queries) ListKeys(ctx context.Context, accountID uuid.UUID) ([]Key, err
 			&i.ServiceCaps,
 			&i.ClaimDigest,
 			&i.AgentID,
+			&i.ExpiresAt,
 		); err != nil {
 			return nil, err
 		}
@@ -221,7 +225,7 @@ func (q *Queries) ListKeys(ctx context.Context, accountID uuid.UUID) ([]Key, err
 }
 
 const listKeysByPrefix = `-- name: ListKeysByPrefix :many
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE prefix = $1
 ORDER BY created_at, id
@@ -260,6 +264,7 @@ func (q *Queries) ListKeysByPrefix(ctx context.Context, arg ListKeysByPrefixPara
 			&i.ServiceCaps,
 			&i.ClaimDigest,
 			&i.AgentID,
+			&i.ExpiresAt,
 		); err != nil {
 			return nil, err
 		}
@@ -311,7 +316,7 @@ func (q *Queries) ListLastUses(ctx context.Context, accountID uuid.UUID) ([]List
 }
 
 const lockKey = `-- name: LockKey :one
-SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys
 WHERE id = $1 AND account_id = coalesce($2, account_id)
 FOR UPDATE
@@ -344,6 +349,7 @@ func (q *Queries) LockKey(ctx context.Context, arg LockKeyParams) (Key, error) {
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }
@@ -353,7 +359,7 @@ UPDATE keys
 SET status = $1, revoked_at = CASE WHEN $1 = 'revoked' THEN coalesce(revoked_at, now()) END,
     monthly_cap = $2, services_off = $3, service_caps = $4, version = version + 1
 WHERE id = $5
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 `
 
 type UpdateKeyFencesParams struct {
@@ -391,6 +397,7 @@ func (q *Queries) UpdateKeyFences(ctx context.Context, arg UpdateKeyFencesParams
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }

@@ -127,6 +127,8 @@ type Key struct {
 	ClaimDigest []byte
 	// the agent whose key this is; such a key sees its own usage only and manages nothing
 	AgentID *uuid.UUID
+	// from when on a pay-per-call credential is refused; null for every other key
+	ExpiresAt *time.Time
 }
 
 type Mail struct {
@@ -159,6 +161,45 @@ type Pack struct {
 	Origin    string
 	GrantedAt time.Time
 	ExpiresAt time.Time
+}
+
+type Settlement struct {
+	ChainID int64
+	TxHash  []byte
+	Payer   []byte
+	Stage   string
+	// why it is stuck or refused, in a word
+	Reason   string
+	Finality *string
+	// atomic units of the asset, as net and vat; units are thousandths
+	Paid        *int64
+	BlockNumber *int64
+	BlockHash   []byte
+	BlockTime   *time.Time
+	Tier        *string
+	// ISO 3166-1 code that the tax went by; empty when the payer was not located
+	Country    *string
+	Net        *int64
+	Vat        *int64
+	Units      *int64
+	Capped     bool
+	AccountID  *uuid.UUID
+	KeyID      *uuid.UUID
+	SeenAt     time.Time
+	UpdatedAt  time.Time
+	RedeemedAt *time.Time
+	WindowEnds *time.Time
+}
+
+// the history of a settlement in words, for receipts and for support; it holds no secret
+type SettlementEvent struct {
+	ID      int64
+	ChainID int64
+	TxHash  []byte
+	Payer   []byte
+	At      time.Time
+	Stage   string
+	Words   string
 }
 
 type UsageHour struct {

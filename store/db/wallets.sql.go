@@ -26,7 +26,7 @@ const bindKey = `-- name: BindKey :one
 UPDATE keys
 SET account_id = $1, door = 'wallet_bound', daily_units = NULL, version = version + 1
 WHERE id = $2
-RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id
+RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 `
 
 type BindKeyParams struct {
@@ -56,6 +56,7 @@ func (q *Queries) BindKey(ctx context.Context, arg BindKeyParams) (Key, error) {
 		&i.ServiceCaps,
 		&i.ClaimDigest,
 		&i.AgentID,
+		&i.ExpiresAt,
 	)
 	return i, err
 }

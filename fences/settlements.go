@@ -1,0 +1,55 @@
+package fences
+
+import (
+	"context"
+
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// GrantSettlement grants the units of a settlement, once for ever, from the meter's time on. Granted before, it gives what was granted: the
+// caller's credential works only when Settlement.Key names it. Nothing is pushed: the credential's first call loads its fences.
+func (f *Fences) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) { //nolint:gocritic // a copy does no harm
+	at, err := f.meter.Now(ctx) // credentials expire by Redis' clock
+	if err != nil {
+		at = f.now()
+	}
+	g.At = at
+	granted, err := f.store.GrantSettlement(ctx, g)
+	return granted, refusalOr(err)
+}
+
+// RotateCredential gives the payer of a redeemed settlement another credential for what is left. When it answers without an error, the one
+// before is refused everywhere; fault.NotYetInForce when that is saved and the meter could not be told. store.ErrNotFound when there is no such
+// settlement, fault.SettlementRedeemed and fault.SettlementOver when it cannot be used any more.
+func (f *Fences) RotateCredential(ctx context.Context, id x402.ID, c store.Credential, by store.Author) (store.Settlement, error) {
+	at, err := f.meter.Now(ctx)
+	if err != nil {
+		at = f.now()
+	}
+	rotated, before, err := f.store.RotateCredential(ctx, id, c, at, by)
+	if err != nil {
+		return store.Settlement{}, refusalOr(err)
+	}
+	if before.IsZero() { // rotated before, or the same credential
+		return rotated, f.Enforce(ctx, rotated.Key)
+	}
+	return rotated, f.Enforce(ctx, before, rotated.Key)
+}
+
+// ConcludeSettlement records whether a redeemed settlement is part of its chain for good. When one that is gone is answered without an error,
+// its credential is refused everywhere.
+func (f *Fences) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error) {
+	at, err := f.meter.Now(ctx)
+	if err != nil {
+		at = f.now()
+	}
+	concluded, err := f.store.ConcludeSettlement(ctx, id, fin, seen, words, at, by)
+	if err != nil {
+		return store.Settlement{}, err
+	}
+	if concluded.Stage != x402.StageReorganised {
+		return concluded, nil
+	}
+	return concluded, f.Enforce(ctx, concluded.Key)
+}

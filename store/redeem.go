@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// Grant is what a payer gets for a settlement. The credential's plaintext is not in it.
+type Grant struct {
+	x402.ID
+	Deal  x402.Deal
+	Found x402.Finding // zero when a facilitator settled it and the chain is read later
+	Credential
+	At     time.Time // when the window begins
+	Origin string    // who redeemed: api, facilitator
+}
+
+// Credential is a key that was minted for a settlement.
+type Credential struct {
+	Key    account.KeyID
+	Digest account.Digest
+	Prefix string
+}
+
+// GrantSettlement grants the units of a settlement, once for ever: an account of its own, a pack that ends with the window, and the credential.
+// Granting again gives what was granted, and changes nothing: whose credential it is shows Settlement.Key.
+func (s *Store) GrantSettlement(ctx context.Context, g Grant) (Settlement, error) { //nolint:gocritic // a copy does no harm
+	var granted Settlement
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		before, err := lockSettlement(ctx, q, g.ID)
+		if err != nil {
+			return err
+		}
+		if before.Redeemed() {
+			granted = before
+			return nil
+		}
+		granted, err = grantSettlement(ctx, q, &g)
+		return err
+	})
+	if err != nil {
+		return Settlement{}, fmt.Errorf("grant settlement %s: %w", g.ID, err)
+	}
+	return granted, nil
+}
+
+func grantSettlement(ctx context.Context, q *db.Queries, g *Grant) (Settlement, error) {
+	held, ok := plan.ForTier(g.Deal.Tier)
+	if !ok {
+		return Settlement{}, fmt.Errorf("no tier %q is on the menu", g.Deal.Tier)
+	}
+	at := g.At.UTC().Truncate(cycleStep)
+	ends := at.Add(plan.SettlementWindow)
+	own, err := q.InsertAccount(ctx, insertAccount(NewAccount{ID: account.NewID(), Kind: KindSettlement, Plan: held.Key}))
+	if err != nil {
+		return Settlement{}, err
+	}
+	_, err = q.InsertPack(ctx, db.InsertPackParams{
+		ID: account.NewPackID().UUID, AccountID: own.ID, Kind: settlementPack, Units: int64(g.Deal.Units), Origin: g.ID.Origin(), GrantedAt: at, ExpiresAt: ends,
+	})
+	if err != nil {
+		return Settlement{}, fmt.Errorf("its pack: %w", err)
+	}
+	key, err := q.InsertCredential(ctx, db.InsertCredentialParams{ID: g.Key.UUID, AccountID: own.ID, Digest: g.Digest[:], Prefix: g.Prefix, ExpiresAt: ends})
+	if err != nil {
+		return Settlement{}, err
+	}
+	k := settlementKey(g.ID)
+	number, seen := int64(g.Found.Block), time.Unix(g.Found.Time, 0) //nolint:gosec // blocks are few
+	row, err := q.RedeemSettlement(ctx, db.RedeemSettlementParams{
+		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Paid: int64(g.Deal.Paid), BlockNumber: number, BlockHash: g.Found.BlockHash[:], BlockTime: seen,
+		Tier: string(g.Deal.Tier), Country: g.Deal.Country, Net: int64(g.Deal.Net), Vat: int64(g.Deal.VAT), Units: int64(g.Deal.Units), Capped: g.Deal.Capped,
+		AccountID: own.ID, KeyID: key.ID, RedeemedAt: at, WindowEnds: ends,
+	})
+	if err != nil {
+		return Settlement{}, err
+	}
+	words := fmt.Sprintf("Redeemed for %s units of the tier %s, until %s.", g.Deal.Units, g.Deal.Tier, ends.Format(time.RFC3339))
+	if err := addEvent(ctx, q, g.ID, x402.StageRedeemed, words); err != nil {
+		return Settlement{}, err
+	}
+	return settlementOf(row), nil
+}
+
+// RotateCredential gives a redeemed settlement another credential, and ends the one before. ErrNotFound when there is no such settlement, the
+// error of mayRotate when its units cannot be used any more. Rotating again with the same key changes nothing.
+func (s *Store) RotateCredential(ctx context.Context, id x402.ID, c Credential, at time.Time, by Author) (rotated Settlement, before account.KeyID, err error) {
+	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))
+		if err != nil {
+			return found(err)
+		}
+		rotated = settlementOf(row)
+		if err := mayRotate(&rotated, at); err != nil || rotated.Key == c.Key {
+			return err
+		}
+		before = rotated.Key
+		if err := revoke(ctx, q, before, by); err != nil {
+			return err
+		}
+		_, err = q.InsertCredential(ctx, db.InsertCredentialParams{
+			ID: c.Key.UUID, AccountID: rotated.Account.UUID, Digest: c.Digest[:], Prefix: c.Prefix, ExpiresAt: rotated.WindowEnds,
+		})
+		if err != nil {
+			return err
+		}
+		k := settlementKey(id)
+		row, err = q.SetCredential(ctx, db.SetCredentialParams{ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, KeyID: c.Key.UUID})
+		if err != nil {
+			return err
+		}
+		rotated = settlementOf(row)
+		return addEvent(ctx, q, id, rotated.Stage, "Redeemed again by the payer: another credential for what is left, and the one before ended.")
+	})
+	if err != nil {
+		return Settlement{}, account.KeyID{}, fmt.Errorf("rotate the credential of settlement %s: %w", id, err)
+	}
+	return rotated, before, nil
+}
+
+func mayRotate(s *Settlement, at time.Time) error {
+	switch {
+	case !s.Redeemed():
+		return errNotRedeemed
+	case s.Stage == x402.StageReorganised:
+		return fault.New(fault.SettlementRedeemed, "The transaction of this settlement is no longer part of the chain, so its credential ended. "+
+			"If the payment is there again, file a ticket with its hash; else pay a new one against the menu at /x402.")
+	case !at.Before(s.WindowEnds):
+		return fault.New(fault.SettlementOver, "The window of this settlement ended at %s. Pay a new one against the menu at /x402.", s.WindowEnds.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// revoke ends a key, whatever it is. One that ended before stays so.
+func revoke(ctx context.Context, q *db.Queries, id account.KeyID, by Author) error {
+	row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID})
+	if err != nil {
+		return found(err)
+	}
+	key, err := keyOf(row)
+	if err != nil || key.Status == account.Revoked {
+		return err
+	}
+	before := keyDocument(&key)
+	key.Status = account.Revoked
+	if row, err = q.UpdateKeyFences(ctx, keyRow(&key)); err != nil {
+		return err
+	}
+	return note(ctx, q, subject{key.Account, key.ID, row.Version}, "revoke_key", by, before, keyDocument(&key))
+}
+
+// ConcludeSettlement records whether a redeemed settlement's transaction is part of the chain for good, and where. One that is gone is
+// reorganised, and its credential ends; a final one is over once its window is. Concluding again changes nothing; one that is reorganised stays
+// so. ErrNotFound when there is none, or it was not redeemed.
+func (s *Store) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time, by Author) (Settlement, error) {
+	var concluded Settlement
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))
+		if err != nil {
+			return found(err)
+		}
+		concluded = settlementOf(row)
+		if !concluded.Redeemed() {
+			return ErrNotFound
+		}
+		stage := concludedStage(&concluded, f, at)
+		if concluded.Stage == x402.StageReorganised || (stage == concluded.Stage && f == concluded.Finality) {
+			return nil
+		}
+		if f == x402.FinalityGone {
+			if err := revoke(ctx, q, concluded.Key, by); err != nil {
+				return err
+			}
+		}
+		k, is := settlementKey(id), concluded.Found
+		if seen != nil {
+			is = *seen
+		}
+		number, blockTime := int64(is.Block), time.Unix(is.Time, 0) //nolint:gosec // blocks are few
+		row, err = q.ConcludeSettlement(ctx, db.ConcludeSettlementParams{
+			ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Stage: string(stage), Finality: string(f),
+			BlockNumber: number, BlockHash: is.BlockHash[:], BlockTime: blockTime,
+		})
+		if err != nil {
+			return err
+		}
+		concluded = settlementOf(row)
+		return addEvent(ctx, q, id, stage, words)
+	})
+	if err != nil {
+		return Settlement{}, fmt.Errorf("conclude settlement %s: %w", id, err)
+	}
+	return concluded, nil
+}
+
+func concludedStage(s *Settlement, f x402.Finality, at time.Time) x402.Stage {
+	switch {
+	case f == x402.FinalityGone:
+		return x402.StageReorganised
+	case f == x402.FinalityFinal && !at.Before(s.WindowEnds):
+		return x402.StageOver
+	default:
+		return s.Stage
+	}
+}

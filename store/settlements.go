@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// Settlement is what one payer sent in one transaction, as recorded. What stands below Found is set once it is redeemed.
+type Settlement struct {
+	x402.ID
+	Stage  x402.Stage
+	Reason string       // in a word, while it is stuck or refused
+	Found  x402.Finding // zero until the chain was read; depth and finality are not recorded
+	SeenAt time.Time
+
+	UpdatedAt  time.Time
+	Finality   x402.Finality
+	Deal       x402.Deal
+	Account    account.ID
+	Key        account.KeyID // of the newest credential
+	RedeemedAt time.Time
+	WindowEnds time.Time
+}
+
+// Redeemed says whether units were granted for it, whatever came of them.
+func (s *Settlement) Redeemed() bool { return !s.RedeemedAt.IsZero() }
+
+// Pack names the pack that holds the settlement's units: it is the account's only one.
+const settlementPack = "settlement"
+
+// FindSettlement reads a settlement, or ErrNotFound.
+func (s *Store) FindSettlement(ctx context.Context, id x402.ID) (Settlement, error) {
+	row, err := s.queries().GetSettlement(ctx, db.GetSettlementParams(settlementKey(id)))
+	if err != nil {
+		return Settlement{}, fmt.Errorf("find settlement %s: %w", id, found(err))
+	}
+	return settlementOf(row), nil
+}
+
+// maxPayers bounds how many settlements of one transaction are looked at.
+const maxPayers = 100
+
+// ListSettlementsOf reads the settlements of a transaction, by payer, at most a hundred.
+func (s *Store) ListSettlementsOf(ctx context.Context, chain uint64, tx x402.TxHash) ([]Settlement, error) {
+	rows, err := s.queries().ListSettlementsOf(ctx, db.ListSettlementsOfParams{ChainID: int64(chain), TxHash: tx[:], Most: maxPayers}) //nolint:gosec // ids are small
+	if err != nil {
+		return nil, fmt.Errorf("list the settlements of %s: %w", tx, err)
+	}
+	return settlementsOf(rows), nil
+}
+
+// SettlementFilter chooses settlements, newest change first.
+type SettlementFilter struct {
+	Stage  x402.Stage  // empty for all
+	Before *Settlement // the last of the page before; nil for the first page
+	Limit  int
+}
+
+// ListSettlements reads a page of settlements.
+func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Settlement, error) {
+	p := db.ListSettlementsParams{Most: int32(min(f.Limit, maxPage))} //nolint:gosec // bounded
+	if f.Stage != "" {
+		stage := string(f.Stage)
+		p.Stage = &stage
+	}
+	if b := f.Before; b != nil {
+		p.Before, p.BeforeTx, p.BeforePayer = &b.UpdatedAt, b.Tx[:], b.Payer[:]
+	}
+	rows, err := s.queries().ListSettlements(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list settlements: %w", err)
+	}
+	return settlementsOf(rows), nil
+}
+
+// NoteSettlement records how far a settlement came before it is redeemed, with a line of its history when that is news. found is what the
+// chain says, nil when it was not read. One that is redeemed stays as it is, and is given so.
+func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (Settlement, error) {
+	var noted Settlement
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		before, err := lockSettlement(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		noted = before
+		if before.Redeemed() || (before.Stage == stage && before.Reason == reason && seen == nil) {
+			return nil
+		}
+		next := before.Found
+		if seen != nil {
+			next = *seen
+		}
+		row, err := q.UpdateSettlement(ctx, updateSettlement(id, stage, reason, next))
+		if err != nil {
+			return err
+		}
+		noted = settlementOf(row)
+		if before.Stage == stage && before.Reason == reason {
+			return nil
+		}
+		return addEvent(ctx, q, id, stage, words)
+	})
+	if err != nil {
+		return Settlement{}, fmt.Errorf("note settlement %s: %w", id, err)
+	}
+	return noted, nil
+}
+
+// TellSettlement adds a line to a settlement's history, or ErrNotFound.
+func (s *Store) TellSettlement(ctx context.Context, id x402.ID, words string) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))
+		if err != nil {
+			return found(err)
+		}
+		return addEvent(ctx, q, id, x402.Stage(row.Stage), words)
+	})
+	if err != nil {
+		return fmt.Errorf("tell of settlement %s: %w", id, err)
+	}
+	return nil
+}
+
+// SettlementEvent is a line of a settlement's history.
+type SettlementEvent struct {
+	At    time.Time
+	Stage x402.Stage
+	Words string
+}
+
+// maxHistory bounds how much of a settlement's history is read.
+const maxHistory = 500
+
+// SettlementHistory reads a settlement's history, oldest first.
+func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]SettlementEvent, error) {
+	k := settlementKey(id)
+	rows, err := s.queries().ListSettlementEvents(ctx, db.ListSettlementEventsParams{ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Most: maxHistory})
+	if err != nil {
+		return nil, fmt.Errorf("read the history of settlement %s: %w", id, err)
+	}
+	events := make([]SettlementEvent, len(rows))
+	for i, row := range rows {
+		events[i] = SettlementEvent{At: row.At.UTC(), Stage: x402.Stage(row.Stage), Words: row.Words}
+	}
+	return events, nil
+}
+
+// SettlementUsage is how many units of a redeemed settlement are recorded as used: the meter may know of more, for some seconds.
+func (s *Store) SettlementUsage(ctx context.Context, of *Settlement) (plan.Units, error) {
+	a, err := s.LoadAccount(ctx, of.Account)
+	if err != nil {
+		return 0, err
+	}
+	var used plan.Units
+	for _, p := range a.Packs {
+		used += p.Used
+	}
+	return used, nil
+}
+
+func lockSettlement(ctx context.Context, q *db.Queries, id x402.ID) (Settlement, error) {
+	if err := q.OpenSettlement(ctx, db.OpenSettlementParams(settlementKey(id))); err != nil {
+		return Settlement{}, err
+	}
+	row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))
+	if err != nil {
+		return Settlement{}, found(err)
+	}
+	return settlementOf(row), nil
+}
+
+func addEvent(ctx context.Context, q *db.Queries, id x402.ID, stage x402.Stage, words string) error {
+	k := settlementKey(id)
+	return q.AddSettlementEvent(ctx, db.AddSettlementEventParams{ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Stage: string(stage), Words: words})
+}
+
+// settlementParams is the key of the table, as queries take it.
+type settlementParams struct {
+	ChainID int64
+	TxHash  []byte
+	Payer   []byte
+}
+
+func settlementKey(id x402.ID) settlementParams {
+	return settlementParams{ChainID: int64(id.Chain), TxHash: id.Tx[:], Payer: id.Payer[:]} //nolint:gosec // ids are small
+}
+
+func updateSettlement(id x402.ID, stage x402.Stage, reason string, f x402.Finding) db.UpdateSettlementParams {
+	k := settlementKey(id)
+	p := db.UpdateSettlementParams{Stage: string(stage), Reason: reason, ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer}
+	if f.BlockHash.IsZero() {
+		return p
+	}
+	paid, number, at := int64(f.Paid), int64(f.Block), time.Unix(f.Time, 0) //nolint:gosec // blocks are few
+	p.Paid, p.BlockNumber, p.BlockHash, p.BlockTime = &paid, &number, f.BlockHash[:], &at
+	return p
+}
+
+func settlementsOf(rows []db.Settlement) []Settlement {
+	all := make([]Settlement, len(rows))
+	for i, row := range rows {
+		all[i] = settlementOf(row)
+	}
+	return all
+}
+
+func settlementOf(row db.Settlement) Settlement { //nolint:gocritic // rows go by value
+	s := Settlement{
+		ID:    x402.ID{Chain: uint64(row.ChainID), Tx: x402.TxHash(row.TxHash), Payer: wallet.Address(row.Payer)}, //nolint:gosec // not negative
+		Stage: x402.Stage(row.Stage), Reason: row.Reason, SeenAt: row.SeenAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(),
+		RedeemedAt: instant(row.RedeemedAt), WindowEnds: instant(row.WindowEnds),
+	}
+	if row.Paid != nil && row.BlockNumber != nil && row.BlockTime != nil {
+		s.Found = x402.Finding{
+			Paid: plan.Atomic(*row.Paid), Block: uint64(*row.BlockNumber), BlockHash: x402.TxHash(row.BlockHash), Time: row.BlockTime.Unix(), //nolint:gosec // not negative
+		}
+	}
+	if row.AccountID == nil || row.KeyID == nil { // a constraint: all of what follows is there, or nothing
+		return s
+	}
+	s.Account, s.Key, s.Finality = account.ID{UUID: *row.AccountID}, account.KeyID{UUID: *row.KeyID}, x402.Finality(*row.Finality)
+	s.Deal = x402.Deal{
+		Tier: plan.Tier(*row.Tier), Country: *row.Country, Paid: s.Found.Paid, Net: plan.Atomic(*row.Net), VAT: plan.Atomic(*row.Vat),
+		Units: plan.Units(*row.Units), Capped: row.Capped,
+	}
+	return s
+}
+
+// errNotRedeemed says that a settlement has no credential.
+var errNotRedeemed = errors.New("store: the settlement was not redeemed")
