@@ -94,7 +94,7 @@ func (c *Chain) best(s *search, resort resort, now time.Time) (place int, trial 
 		return found.candidate, true, found.more
 	case favourite.place >= 0 && favourite.rank == best.rank && favourite.score <= clearlyBetter*best.score:
 		return favourite.place, false, found.more
-	case s.tried|s.full != 0 || resort != usableOnly:
+	case s.tried|s.full != 0 || resort != usableOnly || r.May != nil:
 	case favourite.place < 0 && keptEndpoint != nil && keptEndpoint.lacks(r, keptEndpoint.state.Load()):
 		// The favourite only lacks this method: it stays the favourite for others.
 	default:
@@ -113,7 +113,7 @@ type survey struct {
 func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
 	nanos, lag, supply, r := now.UnixNano(), c.toleratedLag(), supplyRank(s.r.Supply), s.r
 	for i, e := range s.list {
-		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply || e.cordoned.Load() {
+		if (s.tried|s.full)&(1<<i) != 0 || e.rank > supply || e.cordoned.Load() || (r.May != nil && !r.May(e.Name)) {
 			continue
 		}
 		state := e.state.Load()

@@ -385,3 +385,27 @@ func TestWhenEveryoneIsExcludedTheBoardsWordCounts(t *testing.T) {
 		t.Errorf("chose %s, which neither calls nor probes find well", got)
 	}
 }
+
+func TestOnlyUpstreamsThatMayBeAskedAreChosen(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Public)
+	c.Apply(s)
+	held := c.choice(plan.Public, plan.Balanced, 0)
+	not := func(name string) *Request {
+		return &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced, May: func(n string) bool { return n != name }}
+	}
+	if got := c.choiceFor(not(held), 0); got == held || got == "none" {
+		t.Errorf("without %s: chose %s", held, got)
+	}
+	if again := c.choice(plan.Public, plan.Balanced, 0); again != held {
+		t.Errorf("the favourite of all others became %s", again)
+	}
+	s.Upstreams[1].Usable, s.Upstreams[1].Reason = false, ReasonLagging
+	c.Apply(s)
+	if got := c.choiceFor(not("public-1"), 0); got != "public-0" {
+		t.Errorf("without the one that lags: chose %s", got)
+	}
+	if got := c.choiceFor(&Request{Method: []byte("eth_call"), Supply: plan.Public, May: func(string) bool { return false }}, 0); got != "none" {
+		t.Errorf("chose %s of none", got)
+	}
+}

@@ -32,6 +32,8 @@ type Request struct {
 	// Empty says of a whole result that the upstream does not know what was asked for, so that another one is asked, which may: nodes that
 	// lag and nodes that a transaction has not reached yet answer null. When all say so, that is the answer. Nil: every result is one.
 	Empty func(result []byte) bool
+	// May says which upstreams may be asked, by name: for who holds one's word against another's. Nil: all.
+	May func(name string) bool
 
 	// Asked is set by Read and Submit, also when they fail.
 	Asked Asked

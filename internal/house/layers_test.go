@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "x402", "abi", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
-	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "statement", "activities", "workflows"}
+	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "internal/assets", "migrations", "cmd/internal/wire"})
 )
@@ -66,9 +66,10 @@ var layers = []rule{
 	{"toolbox", join(words, []string{"upstream", "cache", "abi", "internal/egress"})},
 	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
 	{"toolbox/contracts", join(words, []string{"cache", "toolbox/node"})},
+	{"settlement", join(words, []string{"upstream"})},
 	{"statement", join(words, []string{"store"})},
 	// Durable work.
-	{"activities", join(words, outside, []string{"fences", "outbox", "statement"})},
+	{"activities", join(words, outside, []string{"fences", "outbox", "settlement", "statement"})},
 	{"workflows", join(words, []string{"activities"})},
 	// What the service can do, and its doors. The relay's own route and the keys' route are no capabilities yet, so api
 	// still reaches what they need.
@@ -103,6 +104,7 @@ var unreachable = []struct {
 	{"cmd/gateway", module + "/internal/devstack", "production starts no servers"},
 	{"cmd/gateway", "github.com/ethereum/go-ethereum/node", "production runs no chain"},
 	{"admission", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"settlement", "go.temporal.io", "what a chain says does not depend on durable work"},
 	{"toolbox", "go.temporal.io", "answers do not wait for durable work"},
 	{"relay", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"meter", "go.temporal.io", "the hot path does not wait for durable work"},

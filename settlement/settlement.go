@@ -1,0 +1,151 @@
+// Package settlement reads what a chain says of payments, through the chain's upstreams, so that no single one of them can give away more than the
+// configured amount, or take a payment away. It judges nothing (x402 does) and keeps nothing.
+package settlement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// Reader is safe for concurrent use.
+type Reader struct {
+	pool  *upstream.Pool
+	on    chain.ID
+	terms x402.Terms
+}
+
+// New makes a reader of the chain that is paid on, over a pool that it does not own.
+func New(pool *upstream.Pool, on chain.ID, terms x402.Terms) *Reader { //nolint:gocritic // read once at the start
+	return &Reader{pool: pool, on: on, terms: terms}
+}
+
+// Terms are those that it reads by.
+func (r *Reader) Terms() x402.Terms { return r.terms }
+
+// Reading is what the chain says of a transaction.
+type Reading struct {
+	Sight    x402.Sight
+	Payments []x402.Payment // of a mined one
+	// Where a mined or failed one is, as x402.Finding has it.
+	Block     uint64
+	BlockHash x402.TxHash
+	Time      int64
+	Depth     uint64
+	Final     bool
+	// Finalized is the number of the newest block that is final; 0 when that is not known.
+	Finalized uint64
+}
+
+// Finding is what the reading says of one payer.
+func (r *Reading) Finding(payer wallet.Address) x402.Finding {
+	return x402.Finding{
+		Paid: x402.PaidBy(r.Payments, payer), Block: r.Block, BlockHash: r.BlockHash, Time: r.Time, Depth: r.Depth, Final: r.Final,
+	}
+}
+
+// Why a chain cannot be read. They are words of the record, of search attributes and of the interface.
+const (
+	StuckNoAnswer = "no_usable_answer"
+	StuckDisagree = "upstreams_disagree"
+	StuckAlone    = "second_upstream_missing"
+	StuckBroken   = "answer_contradicts_itself"
+)
+
+// Unreadable says that the chain could not be read, and why in a word.
+type Unreadable struct {
+	Why   string
+	cause error
+}
+
+// Error is for logs.
+func (u *Unreadable) Error() string {
+	return fmt.Sprintf("the chain cannot be read: %s: %v", u.Why, u.cause)
+}
+
+// Unwrap gives the cause.
+func (u *Unreadable) Unwrap() error { return u.cause }
+
+// unreadable names what kept an upstream from telling.
+func unreadable(err error) *Unreadable {
+	why := StuckNoAnswer
+	if errors.Is(err, errBroken) || errors.Is(err, x402.ErrAmount) {
+		why = StuckBroken
+	}
+	return &Unreadable{why, err}
+}
+
+// readTimeout bounds a reading, both upstreams together, below what a redeem waits.
+const readTimeout = 5 * time.Second
+
+// Read asks what became of a transaction. What pays more than the terms' CorroborateAbove must be told by two upstreams, and so must whatever
+// takes a payment away: that nobody knows the transaction, that it failed, that it pays nothing; of these the word of one counts where there is
+// no other. An error is an *Unreadable.
+func (r *Reader) Read(ctx context.Context, tx x402.TxHash) (Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	first, err := r.testify(ctx, tx, nil)
+	if err != nil {
+		return Reading{}, unreadable(err)
+	}
+	if first.sight == x402.SightWaiting || (first.sight == x402.SightMined && len(first.payments) > 0 && !r.large(first.payments)) {
+		return first.reading(), nil
+	}
+	second, err := r.testify(ctx, tx, without(first.by))
+	switch {
+	case errors.Is(err, errAlone) && len(first.payments) == 0:
+		return first.reading(), nil
+	case errors.Is(err, errAlone):
+		return Reading{}, &Unreadable{StuckAlone, err}
+	case err != nil:
+		return Reading{}, unreadable(err)
+	}
+	return agree(&first, &second)
+}
+
+// large is whether a payer paid more than one upstream is believed.
+func (r *Reader) large(payments []x402.Payment) bool {
+	return slices.ContainsFunc(payments, func(p x402.Payment) bool { return p.Paid > r.terms.CorroborateAbove })
+}
+
+// agree holds what two upstreams say against each other. One that has not come as far as the transaction's block lags, and does not contradict.
+func agree(a, b *testimony) (Reading, error) {
+	if a.sight == b.sight {
+		if a.block != b.block || a.blockHash != b.blockHash || !slices.Equal(a.payments, b.payments) {
+			return Reading{}, disagreement(a, b)
+		}
+		both := *a
+		both.head, both.finalized = min(a.head, b.head), min(a.finalized, b.finalized)
+		return both.reading(), nil
+	}
+	for _, pair := range [][2]*testimony{{a, b}, {b, a}} {
+		knows, other := pair[0], pair[1]
+		behind := other.sight == x402.SightNone || other.sight == x402.SightWaiting
+		if behind && (knows.sight == x402.SightWaiting || other.head < knows.block) {
+			return Reading{Sight: x402.SightWaiting}, nil
+		}
+	}
+	return Reading{}, disagreement(a, b)
+}
+
+func disagreement(a, b *testimony) error {
+	return &Unreadable{StuckDisagree, fmt.Errorf("%s says %s in block %d, %s says %s in block %d", a.by, a.sight, a.block, b.by, b.sight, b.block)}
+}
+
+func (t *testimony) reading() Reading {
+	r := Reading{
+		Sight: t.sight, Payments: t.payments, Block: t.block, BlockHash: t.blockHash, Time: t.time, Finalized: t.finalized,
+		Final: t.finalized >= t.block && t.block > 0,
+	}
+	if t.head > t.block {
+		r.Depth = t.head - t.block
+	}
+	return r
+}
