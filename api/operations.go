@@ -63,9 +63,10 @@ var noStoreValue = []string{"no-store"}
 
 // caller is what the request says of who sends it.
 func (s *server) caller(c *gin.Context) *capability.Caller {
+	network := clientNetwork(c.Request, s.TrustedProxies)
 	return &capability.Caller{
-		Door: capability.DoorAPI, RequestID: requestID(c), Network: clientNetwork(c.Request, s.TrustedProxies), Bearer: bearer(c.Request),
-		Browser: c.Request.UserAgent(),
+		Door: capability.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request), Browser: c.Request.UserAgent(),
+		Country: func() string { return s.Locator.Country(c.Request.Header, network) },
 	}
 }
 

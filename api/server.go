@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/geo"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
@@ -36,6 +37,7 @@ type Options struct {
 	PublicURL      string
 	MaxBodyBytes   int64
 	TrustedProxies int
+	Locator        *geo.Locator // nil: nobody is located
 	// ClientStall is how long a client may take for a piece of a long answer.
 	ClientStall time.Duration
 	Now         func() time.Time

@@ -27,7 +27,18 @@ type Caller struct {
 	Bearer    string       // an API key in plaintext
 	Session   string       // a session's secret
 	Browser   string       // what the caller's program calls itself
-	Visitor   bool         // somebody without a key on a public page: metered capabilities are limited by network instead
+	// Country gives the ISO 3166-1 code of where the caller is, for tax; empty when not located. Nil locates nobody. It is asked only by what
+	// needs it.
+	Country func() string
+	Visitor bool // somebody without a key on a public page: metered capabilities are limited by network instead
+}
+
+// country is where the caller is, as an ISO 3166-1 code; empty when not located.
+func (c *Caller) country() string {
+	if c.Country == nil {
+		return ""
+	}
+	return c.Country()
 }
 
 // Call is one use of a capability, once its caller is known. What is not known stays zero.

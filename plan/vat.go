@@ -16,10 +16,11 @@ var eu = map[string]bool{
 // not matter. What is no country's code (empty, T1, XX, the code ranges that ISO 3166 leaves to users) is not located.
 func VATApplies(country string) bool {
 	code := strings.ToUpper(country)
-	return eu[code] || !located(code)
+	return eu[code] || !Located(code)
 }
 
-func located(code string) bool {
+// Located says whether a code in capitals is that of a country.
+func Located(code string) bool {
 	if len(code) != 2 || !letter(code[0]) || !letter(code[1]) {
 		return false
 	}

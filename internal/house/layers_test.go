@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 // Groups of packages that rules speak of.
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "x402", "abi", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
-	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify"}
+	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify", "geo"}
 	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "internal/assets", "migrations", "cmd/internal/wire"})
@@ -54,6 +54,7 @@ var layers = []rule{
 	{"cache", words},
 	{"billing", words},
 	{"notify", words},
+	{"geo", []string{"plan"}},
 	{"internal/egress", nil},
 	// Behaviour.
 	{"fences", join(words, outside)},

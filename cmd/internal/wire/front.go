@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/geo"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
@@ -26,6 +28,7 @@ type front struct {
 	recorder  *store.Recorder
 	latencies *meter.Latencies
 	answers   *cache.Cache
+	locator   *geo.Locator
 	draining  chan struct{} // closed by whoever stops the process
 }
 
@@ -46,6 +49,10 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	if err != nil {
 		return nil, err
 	}
+	f.locator, err = geo.New(geo.Options{Header: cfg.CountryHeader, TrustedProxies: cfg.TrustedProxies, Database: cfg.GeoIPDatabase})
+	if err != nil {
+		return nil, fmt.Errorf("GEOIP_DATABASE: %w", err)
+	}
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
 	f.latencies = meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
@@ -63,8 +70,15 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	}
 	f.handler = api.Handler(api.Options{
 		Relay: f.relay, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Pages: pages, Now: time.Now, Logger: log,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Pages: pages, Now: time.Now, Logger: log,
 		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	return f, nil
+}
+
+// relocate reads the database of countries again. One that cannot be read leaves the one before.
+func (f *front) relocate(log *slog.Logger) {
+	if err := f.locator.Reload(); err != nil {
+		log.Error("countries not reloaded, the ones before stay in force: GEOIP_DATABASE", "error", err)
+	}
 }

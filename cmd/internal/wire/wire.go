@@ -113,7 +113,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	var background sync.WaitGroup
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
 	background.Go(func() { b.board.ReportFigures(watching, b.pool, uuid.NewString(), log) })
-	background.Go(func() { reloads.follow(watching, b.pool, log, func() {}) })
+	background.Go(func() { reloads.follow(watching, b.pool, log, func() { f.relocate(log) }) })
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 
 	failed := make(chan error, 1)
