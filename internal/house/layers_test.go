@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 // Groups of packages that rules speak of.
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "x402", "abi", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
-	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify", "geo"}
-	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "statement", "activities", "workflows"}
+	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify", "geo", "facilitator"}
+	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "cashier", "statement", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "internal/assets", "migrations", "cmd/internal/wire"})
 )
@@ -55,6 +55,7 @@ var layers = []rule{
 	{"billing", words},
 	{"notify", words},
 	{"geo", []string{"plan"}},
+	{"facilitator", words},
 	{"internal/egress", nil},
 	// Behaviour.
 	{"fences", join(words, outside)},
@@ -68,6 +69,7 @@ var layers = []rule{
 	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
 	{"toolbox/contracts", join(words, []string{"cache", "toolbox/node"})},
 	{"settlement", join(words, []string{"upstream"})},
+	{"cashier", join(words, []string{"store", "facilitator", "fences"})},
 	{"statement", join(words, []string{"store"})},
 	// Durable work.
 	{"activities", join(words, outside, []string{"fences", "outbox", "settlement", "statement"})},
@@ -75,7 +77,7 @@ var layers = []rule{
 	// What the service can do, and its doors. The relay's own route and the keys' route are no capabilities yet, so api
 	// still reaches what they need.
 	{"capability", join(words, outside, flows)},
-	{"api", join(words, outside, []string{"fences", "relay", "capability", "internal/assets"})},
+	{"api", join(words, outside, []string{"fences", "relay", "capability", "cashier", "internal/assets"})},
 	{"api/http1", nil},
 	{"mcp", join(words, []string{"capability"})},
 	{"dashboard", join(words, []string{"capability", "internal/assets"})},
