@@ -97,7 +97,7 @@ type verdict struct {
 
 // Verify asks whether a payment would settle. It is a *Refusal when not, and ErrUnavailable when nobody knows. The answer is for this payer
 // or it is none.
-func (c *Client) Verify(ctx context.Context, q *x402.Quote, p *x402.Payment) error {
+func (c *Client) Verify(ctx context.Context, q *x402.Quote, p *x402.Payload) error {
 	body, err := q.FacilitatorRequest(p)
 	if err != nil {
 		return fmt.Errorf("write a payment: %w", err)
@@ -133,7 +133,7 @@ type outcome struct {
 
 // Settle has a payment settled, once: it sends one request and never another. It gives the transaction; or a *Refusal when no transaction
 // was made; ErrUnavailable when the request never left; ErrUnknown for everything else. A caller that goes away does not end it.
-func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payment) (x402.TxHash, error) {
+func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x402.TxHash, error) {
 	body, err := q.FacilitatorRequest(p)
 	if err != nil {
 		return x402.TxHash{}, fmt.Errorf("write a payment: %w", err)

@@ -25,9 +25,9 @@ var (
 )
 
 // ask gives a quote and a payment for it, of a version.
-func ask(version int) (*x402.Quote, *x402.Payment) {
+func ask(version int) (*x402.Quote, *x402.Payload) {
 	q := x402.Terms{Chain: 8453, Asset: wallet.Address{3}, PayTo: wallet.Address{2}}.Quote(x402.Token{Name: "USD Coin", Version: "2"}, plan.Cheap, "", "https://x.example/")
-	return &q, &x402.Payment{Version: version, Offer: q.Offers[0], Authorization: x402.Authorization{
+	return &q, &x402.Payload{Version: version, Offer: q.Offers[0], Authorization: x402.Authorization{
 		From: payer, To: wallet.Address{2}, Value: 54_000, ValidBefore: 2_000_000_000, Nonce: x402.Nonce{9}, Signature: []byte{1, 2},
 	}}
 }

@@ -10,20 +10,20 @@ import (
 
 const maxTimeoutSeconds = int64(MaxTimeout / time.Second)
 
-// MaxPayment bounds a payment header in bytes. One of a contract wallet that is not deployed yet carries its deployment (wallet.MaxSignature).
-const MaxPayment = 24 << 10
+// MaxPayload bounds a payment header in bytes. One of a contract wallet that is not deployed yet carries its deployment (wallet.MaxSignature).
+const MaxPayload = 24 << 10
 
-// Payment is an authorization that came in a header of a version of the protocol, for an offer.
-type Payment struct {
+// Payload is an authorization that came in a header of a version of the protocol, for an offer.
+type Payload struct {
 	Version int
 	Authorization
 	Offer Offer
 }
 
-// ReadPayment reads a payment header of a version. The words say what is wrong and what to send instead; they are empty when nothing is. Whether
+// ReadPayload reads a payment header of a version. The words say what is wrong and what to send instead; they are empty when nothing is. Whether
 // the authorization pays what is asked is Check's to say, and whether its signature is good the facilitator's.
-func (q *Quote) ReadPayment(version int, header string) (p Payment, wrong string) {
-	if len(header) > MaxPayment {
+func (q *Quote) ReadPayload(version int, header string) (p Payload, wrong string) {
+	if len(header) > MaxPayload {
 		return p, "The payment header is longer than any payment. Send the JSON of one payment in base64."
 	}
 	document, err := base64.StdEncoding.Strict().DecodeString(header)
@@ -42,7 +42,7 @@ func (q *Quote) ReadPayment(version int, header string) (p Payment, wrong string
 
 // FacilitatorRequest is the body of POST /verify and /settle of a facilitator: the payment in the words of its version, and what it must meet.
 // Both are written anew from what was read, so that nothing reaches a facilitator that was not understood here.
-func (q *Quote) FacilitatorRequest(p *Payment) ([]byte, error) {
+func (q *Quote) FacilitatorRequest(p *Payload) ([]byte, error) {
 	type request struct {
 		Version      int `json:"x402Version"`
 		Payment      any `json:"paymentPayload"`

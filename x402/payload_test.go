@@ -54,7 +54,7 @@ func TestPaymentsOfStockClientsAreReadAndSignedByTheirPayer(t *testing.T) {
 	t.Parallel()
 	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
 		q := laneQuote(t, "", "")
-		p, wrong := q.ReadPayment(version, fixture(t, name))
+		p, wrong := q.ReadPayload(version, fixture(t, name))
 		if wrong != "" {
 			t.Fatalf("%s: %s", name, wrong)
 		}
@@ -74,7 +74,7 @@ func TestFacilitatorsAreAskedInTheWordsOfTheVersionOverOurOwnTerms(t *testing.T)
 	t.Parallel()
 	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
 		q := laneQuote(t, "", "")
-		p, _ := q.ReadPayment(version, fixture(t, name))
+		p, _ := q.ReadPayload(version, fixture(t, name))
 		body, err := q.FacilitatorRequest(&p)
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestFacilitatorsAreAskedInTheWordsOfTheVersionOverOurOwnTerms(t *testing.T)
 			t.Errorf("%s is asked as %s", name, body)
 		}
 		// What is passed on says what the client said.
-		again, wrong := q.ReadPayment(version, base64.StdEncoding.EncodeToString(request.Payment))
+		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
 		if wrong != "" || again.Nonce != p.Nonce || string(again.Signature) != string(p.Signature) || again.ValidBefore != p.ValidBefore {
 			t.Errorf("%s is passed on as %s: %s", name, request.Payment, wrong)
 		}
@@ -125,7 +125,7 @@ func TestPaymentsOfAnotherFormAreRefusedInWords(t *testing.T) {
 		{1, "", "form of version 1"},
 		{1, "!", "no base64"},
 		{1, "e30", "no base64"},
-		{1, strings.Repeat("A", x402.MaxPayment+4), "longer"},
+		{1, strings.Repeat("A", x402.MaxPayload+4), "longer"},
 		{1, base64.StdEncoding.EncodeToString([]byte(strings.Repeat("[", 9_000))), "form of version 1"},
 		{1, fixture(t, two), "x402Version takes 1"},
 		{2, fixture(t, one), "x402Version takes 2"},
@@ -144,7 +144,7 @@ func TestPaymentsOfAnotherFormAreRefusedInWords(t *testing.T) {
 		{1, changed(t, one, `"from":"0x`, `"from":"0y`), "form of version 1"},
 	} {
 		q := laneQuote(t, "", "")
-		if _, wrong := q.ReadPayment(c.version, c.header); !strings.Contains(wrong, c.says) || len(wrong) > 200 {
+		if _, wrong := q.ReadPayload(c.version, c.header); !strings.Contains(wrong, c.says) || len(wrong) > 200 {
 			t.Errorf("version %d of %.60s: %q, want %q", c.version, c.header, wrong, c.says)
 		}
 	}
@@ -164,7 +164,7 @@ func TestAuthorizationsThatDoNotPayAreRefused(t *testing.T) {
 		"the wallet that pay": func(a *x402.Authorization) { a.From = a.To },
 	} {
 		q := laneQuote(t, "", "")
-		p, _ := q.ReadPayment(x402.Version1, fixture(t, "x402-fetch"))
+		p, _ := q.ReadPayload(x402.Version1, fixture(t, "x402-fetch"))
 		p.ValidAfter, p.ValidBefore = now.Unix()+5, now.Unix()+10
 		spoil(&p.Authorization)
 		if wrong := p.Check(q.Terms, p.Offer.Amount, now); (wrong == "") != (says == "") || !strings.Contains(wrong, says) {
@@ -212,7 +212,7 @@ func TestAPaymentIsForTheTierThatItsCallerMeant(t *testing.T) {
 }
 
 // Whatever a stranger sends, what is read is what a facilitator is told, and reads the same again.
-func FuzzReadPayment(f *testing.F) {
+func FuzzReadPayload(f *testing.F) {
 	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
 		document, err := base64.StdEncoding.DecodeString(fixture(f, name))
 		if err != nil {
@@ -223,7 +223,7 @@ func FuzzReadPayment(f *testing.F) {
 	f.Fuzz(func(t *testing.T, version int, document []byte) {
 		version = x402.Version1 + version&1
 		q := laneQuote(t, "", "")
-		p, wrong := q.ReadPayment(version, base64.StdEncoding.EncodeToString(document))
+		p, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(document))
 		if wrong != "" {
 			return
 		}
@@ -237,7 +237,7 @@ func FuzzReadPayment(f *testing.F) {
 		if err := json.Unmarshal(body, &request); err != nil {
 			t.Fatal(err)
 		}
-		again, wrong := q.ReadPayment(version, base64.StdEncoding.EncodeToString(request.Payment))
+		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
 		if wrong != "" || again.Digest(q.Terms, usdCoin) != p.Digest(q.Terms, usdCoin) || string(again.Signature) != string(p.Signature) {
 			t.Errorf("%s is passed on as %s: %s", document, request.Payment, wrong)
 		}
