@@ -33,7 +33,7 @@ func (r *Reader) Terms() x402.Terms { return r.terms }
 // Reading is what the chain says of a transaction.
 type Reading struct {
 	Sight    x402.Sight
-	Payments []x402.Payment // of a mined one
+	Payments []x402.PayerSum // of a mined one
 	// Where a mined or failed one is, as x402.Finding has it.
 	Block     uint64
 	BlockHash x402.TxHash
@@ -111,8 +111,8 @@ func (r *Reader) Read(ctx context.Context, tx x402.TxHash) (Reading, error) {
 }
 
 // large is whether a payer paid more than one upstream is believed.
-func (r *Reader) large(payments []x402.Payment) bool {
-	return slices.ContainsFunc(payments, func(p x402.Payment) bool { return p.Paid > r.terms.CorroborateAbove })
+func (r *Reader) large(payments []x402.PayerSum) bool {
+	return slices.ContainsFunc(payments, func(p x402.PayerSum) bool { return p.Paid > r.terms.CorroborateAbove })
 }
 
 // agree holds what two upstreams say against each other. One that has not come as far as the transaction's block lags, and does not contradict.

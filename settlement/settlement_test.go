@@ -320,7 +320,7 @@ func TestContractWalletsThatPaidMuchNeedTheWordOfTwo(t *testing.T) {
 		for i, u := range s.servers {
 			u.On("eth_call", testkit.Result(c.answers[i]))
 		}
-		if err := s.Proves(t.Context(), x402.Payment{Payer: c.payer, Paid: c.paid}, "a message", signature); !errors.Is(err, c.want) {
+		if err := s.Proves(t.Context(), x402.PayerSum{Payer: c.payer, Paid: c.paid}, "a message", signature); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 type testimony struct {
 	by        string
 	sight     x402.Sight
-	payments  []x402.Payment // of a mined one
+	payments  []x402.PayerSum // of a mined one
 	block     uint64         // of a mined or failed one
 	blockHash x402.TxHash
 	time      int64

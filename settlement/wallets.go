@@ -11,7 +11,7 @@ import (
 // Proves checks that a payer signed the message: by its key, or as a contract wallet that is deployed or not (EIP-1271, EIP-6492), which the chain
 // is asked about. A contract wallet that paid more than the terms' CorroborateAbove needs the word of two upstreams. Errors are those of
 // wallet.VerifyMessage; two upstreams that contradict each other are wallet.ErrChainUnreachable, as is a second one that is missing.
-func (r *Reader) Proves(ctx context.Context, p x402.Payment, message, signature string) error {
+func (r *Reader) Proves(ctx context.Context, p x402.PayerSum, message, signature string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	first := &wallets{reader: r}

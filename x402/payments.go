@@ -23,8 +23,8 @@ type Log struct {
 	Removed  bool // by a reorganisation
 }
 
-// Payment is what one payer sent to the seller in a transaction: the sum of their transfers, more than 0.
-type Payment struct {
+// PayerSum is what one payer sent to the seller in a transaction: the sum of their transfers, more than 0.
+type PayerSum struct {
 	Payer wallet.Address `json:"payer"`
 	Paid  plan.Atomic    `json:"paid"`
 }
@@ -36,11 +36,11 @@ var ErrAmount = errors.New("x402: a transfer of more than 2^63-1 atomic units")
 // Payments adds up what the logs of a transaction that succeeded pay to the seller, by payer, in the order in which they first paid. The payer is who the
 // asset was taken from, whoever sent the transaction. Transfers of other contracts, to others, of nothing, of the seller's own and out of
 // thin air do not pay, nor do logs that were removed or do not have the form of ERC-20's Transfer.
-func (t Terms) Payments(logs []Log) ([]Payment, error) {
+func (t Terms) Payments(logs []Log) ([]PayerSum, error) {
 	if !t.Open() {
 		return nil, nil
 	}
-	var found []Payment
+	var found []PayerSum
 	for i := range logs {
 		from, amount, pays, err := t.transfer(&logs[i])
 		if err != nil {
@@ -49,9 +49,9 @@ func (t Terms) Payments(logs []Log) ([]Payment, error) {
 		if !pays {
 			continue
 		}
-		at := slices.IndexFunc(found, func(p Payment) bool { return p.Payer == from })
+		at := slices.IndexFunc(found, func(p PayerSum) bool { return p.Payer == from })
 		if at < 0 {
-			found = append(found, Payment{from, amount})
+			found = append(found, PayerSum{from, amount})
 			continue
 		}
 		if found[at].Paid > math.MaxInt64-amount {
@@ -94,7 +94,7 @@ func addressIn(topic TxHash) (a wallet.Address, ok bool) {
 }
 
 // PaidBy is what a payer paid; 0 when nothing.
-func PaidBy(payments []Payment, payer wallet.Address) plan.Atomic {
+func PaidBy(payments []PayerSum, payer wallet.Address) plan.Atomic {
 	for _, p := range payments {
 		if p.Payer == payer {
 			return p.Paid

@@ -45,14 +45,14 @@ func TestOnlyTransfersOfTheAssetToTheSellerPay(t *testing.T) {
 		change(&l)
 		return []Log{l}
 	}
-	none := []Payment(nil)
+	none := []PayerSum(nil)
 	for name, c := range map[string]struct {
 		logs []Log
-		want []Payment
+		want []PayerSum
 	}{
-		"a transfer":                      {[]Log{moved(alice, seller, 5)}, []Payment{{alice, 5}}},
-		"several of one payer are summed": {[]Log{moved(alice, seller, 5), moved(bob, seller, 1), moved(alice, seller, 7)}, []Payment{{alice, 12}, {bob, 1}}},
-		"the largest amount":              {[]Log{moved(alice, seller, math.MaxInt64)}, []Payment{{alice, math.MaxInt64}}},
+		"a transfer":                      {[]Log{moved(alice, seller, 5)}, []PayerSum{{alice, 5}}},
+		"several of one payer are summed": {[]Log{moved(alice, seller, 5), moved(bob, seller, 1), moved(alice, seller, 7)}, []PayerSum{{alice, 12}, {bob, 1}}},
+		"the largest amount":              {[]Log{moved(alice, seller, math.MaxInt64)}, []PayerSum{{alice, math.MaxInt64}}},
 		"no logs":                         {nil, none},
 		"nothing moved":                   {[]Log{moved(alice, seller, 0)}, none},
 		"to somebody else":                {[]Log{moved(alice, bob, 5)}, none},
@@ -104,7 +104,7 @@ func TestNothingPaysWhileTheLaneIsClosed(t *testing.T) {
 
 func TestPaidByIsOfThePayerAlone(t *testing.T) {
 	t.Parallel()
-	payments := []Payment{{alice, 3}, {bob, 4}}
+	payments := []PayerSum{{alice, 3}, {bob, 4}}
 	for payer, want := range map[wallet.Address]plan.Atomic{alice: 3, bob: 4, seller: 0} {
 		if got := PaidBy(payments, payer); got != want {
 			t.Errorf("%s paid %d, want %d", payer, got, want)
