@@ -26,6 +26,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/geo"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
@@ -33,6 +34,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/x402"
 )
 
 const (
@@ -92,6 +94,9 @@ type options struct {
 	cacheURL  string // of the cache's second tier; empty for none
 	pages     api.Pages
 	toolbox   func(*capability.Toolbox) // changes what metered capabilities answer from
+	terms     x402.Terms                // of paying per call; closed when zero
+	stock     bool                      // stock x402 clients can pay
+	locator   *geo.Locator
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -132,11 +137,12 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
 		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
 		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
+		Terms: o.terms, StockClients: o.stock,
 	})
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.operations,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Now: o.now, Logger: log, Draining: make(chan struct{}),
+		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Now: o.now, Logger: log, Draining: make(chan struct{}),
 		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages,
 	}), o.timeout, log)
 	if o.server != nil {

@@ -42,8 +42,10 @@ type Options struct {
 	Now       func() time.Time
 	Random    io.Reader // crypto/rand.Reader
 	Terms     x402.Terms
-	Logger    *slog.Logger
-	Metrics   *telemetry.Operations // nil: nothing is counted
+	// StockClients says that stock x402 clients pay at /x402/rpc/{chain}.
+	StockClients bool
+	Logger       *slog.Logger
+	Metrics      *telemetry.Operations // nil: nothing is counted
 	// What metered capabilities take besides.
 	Toolbox   Toolbox
 	Answers   *cache.Cache      // nil keeps none
@@ -116,6 +118,10 @@ type Catalogue struct {
 	ClaimAgentComplete *Op[ClaimAgentInput, ClaimedAgent]
 	ListAgents         *Op[Nothing, AgentList]
 
+	// Paying per call.
+	GetMenu     *Op[Nothing, Menu]
+	GetManifest *Op[Nothing, Manifest]
+
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
 	GetTxStatus    *Op[TxStatusInput, toolbox.TxStatus]
@@ -155,6 +161,8 @@ func New(o Options) *Catalogue {
 		ListAudit:         h.listAudit(),
 		UsageByDay:        h.usageByDay(),
 		house:             h,
+		GetMenu:           h.getMenu(),
+		GetManifest:       h.getManifest(),
 	}
 	c.addPeople(h)
 	c.addDoors(h)

@@ -66,7 +66,7 @@ func (t Terms) caip2() string { return "eip155:" + strconv.FormatUint(t.Chain, 1
 
 // namedNetworks are the names that version 1 has for the chains of the asset. Other chains keep the name of version 2, which stock clients of
 // version 1 do not know.
-var namedNetworks = map[uint64]string{8453: plan.X402Network, 84532: "base-sepolia"}
+var namedNetworks = map[uint64]string{baseMainnet: plan.X402Network, 84532: "base-sepolia"}
 
 func (t Terms) networkV1() string {
 	if name, ok := namedNetworks[t.Chain]; ok {

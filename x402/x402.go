@@ -108,7 +108,17 @@ func (t Terms) Open() bool { return !t.PayTo.IsZero() }
 const MaxAge = 30 * 24 * time.Hour
 
 // Message is what the payer of a transaction signs by personal_sign to redeem it (interface document 2, section 4).
-func (t Terms) Message(tx TxHash) string { return t.Service + " x402 redeem\n" + tx.String() }
+func (t Terms) Message(tx TxHash) string { return t.message(tx.String()) }
+
+// MessageShape is Message with {tx_hash} in place of the hash, for people and programs who write it.
+func (t Terms) MessageShape() string { return t.message("{tx_hash}") }
+
+func (t Terms) message(tx string) string { return t.Service + " x402 redeem\n" + tx }
+
+// OnMainnet says whether what is paid is money: the lane is open, on the chain of the real asset.
+func (t Terms) OnMainnet() bool { return t.Open() && t.Chain == baseMainnet }
+
+const baseMainnet = 8453 // EIP-155
 
 // Finding is what the chain says of a settlement. Amounts are atomic units of the asset.
 type Finding struct {

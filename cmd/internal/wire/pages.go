@@ -25,6 +25,7 @@ func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) 
 	if o.Terms, err = newTerms(cfg, b.pool); err != nil {
 		return nil, nil, err
 	}
+	o.StockClients = cfg.X402FacilitatorURL != ""
 	o.Refunds, o.Toolbox = b.metrics.Calls, newToolbox(cfg, b, &o)
 	operations := capability.New(o)
 	pages, err := newPages(cfg, operations, routes, o.Logger)
