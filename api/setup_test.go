@@ -329,7 +329,12 @@ type figures struct {
 // lines are the usage lines of the key's account.
 func (g *gateway) lines(key string) []account.UsageLine {
 	g.t.Helper()
-	id := g.identity(key).Account
+	return g.linesOf(g.identity(key).Account)
+}
+
+// linesOf are the usage lines of an account.
+func (g *gateway) linesOf(id account.ID) []account.UsageLine {
+	g.t.Helper()
 	buckets, _, err := g.meter.SealedBuckets(g.t.Context(), account.Shard(id), true, 10_000)
 	g.must(err)
 	var lines []account.UsageLine

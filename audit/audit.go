@@ -171,6 +171,17 @@ func (a *auditor) one(ctx context.Context, id account.ID, periods []string) erro
 			a.found(*d)
 		}
 	}
+	if held.Kind == store.KindSettlement {
+		d, err := a.proveSettled(ctx, &held)
+		if err != nil {
+			return err
+		}
+		if d != nil {
+			d.Account = id
+			seen.Differences++
+			a.found(*d)
+		}
+	}
 	if !unknown {
 		if err := a.proveCounters(ctx, &held, differing, &seen); err != nil {
 			return err

@@ -22,6 +22,7 @@ const (
 	Packs       Identity = "packs"        // granted = remaining + used + expired
 	DoubleEntry Identity = "double entry" // usage_periods = the sum of usage_hours
 	Counters    Identity = "counters"     // flushed + unflushed usage = the meter's counters
+	Settled     Identity = "settled"      // what a payment bought = what was granted, which packs hold against remaining + used + expired
 )
 
 // Difference is where an identity does not hold.

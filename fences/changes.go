@@ -30,6 +30,9 @@ func (f *Fences) SetStatus(ctx context.Context, id account.ID, status account.St
 // SetPlan moves an account to a plan; its period goes on, with what was used of it. Figures of a contract end with the Enterprise plan.
 func (f *Fences) SetPlan(ctx context.Context, id account.ID, p plan.Plan, by store.Author) (store.Account, error) {
 	return f.changeAccount(ctx, id, "set_plan", by, func(a *store.Account) error {
+		if a.Kind == store.KindSettlement {
+			return paidByTheCall()
+		}
 		a.Plan = p.Key
 		if p.Key != plan.Enterprise {
 			a.Custom = nil
@@ -44,9 +47,17 @@ func (f *Fences) SetEnterprise(ctx context.Context, id account.ID, c account.Cus
 		return store.Account{}, refusal
 	}
 	return f.changeAccount(ctx, id, "set_enterprise", by, func(a *store.Account) error {
+		if a.Kind == store.KindSettlement {
+			return paidByTheCall()
+		}
 		a.Plan, a.Custom = plan.Enterprise, &c
 		return nil
 	})
+}
+
+// paidByTheCall refuses what a settlement's account never has.
+func paidByTheCall() error {
+	return fault.New(fault.FieldRefused, "This is the account of a pay-per-call settlement, which has what was paid for and nothing else. Choose another account.")
 }
 
 // SetCycle lets an account's periods follow a subscription, or calendar months.

@@ -38,6 +38,9 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 		if err != nil {
 			return found(err)
 		}
+		if before.Kind == string(KindSettlement) {
+			return refuse("This is the account of a pay-per-call settlement, which has the units that were paid for and no packs. Choose another account.")
+		}
 		row, err := q.InsertPack(ctx, db.InsertPackParams{
 			ID: p.ID.UUID, AccountID: p.Account.UUID, Kind: p.Kind, Units: int64(p.Units), Origin: p.Origin,
 			GrantedAt: p.GrantedAt, ExpiresAt: p.Expires,

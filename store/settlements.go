@@ -47,6 +47,15 @@ func (s *Store) FindSettlement(ctx context.Context, id x402.ID) (Settlement, err
 	return settlementOf(row), nil
 }
 
+// FindSettlementOf reads the settlement of an account, or ErrNotFound.
+func (s *Store) FindSettlementOf(ctx context.Context, id account.ID) (Settlement, error) {
+	row, err := s.queries().GetSettlementOf(ctx, id.UUID)
+	if err != nil {
+		return Settlement{}, fmt.Errorf("find the settlement of account %s: %w", id, found(err))
+	}
+	return settlementOf(row), nil
+}
+
 // maxPayers bounds how many settlements of one transaction are looked at.
 const maxPayers = 100
 

@@ -171,7 +171,7 @@ The period goes on, with what was used of it. Figures of a contract end; set-ent
 			return nil, errors.New("enterprise needs the figures of its contract: gateway ops account set-enterprise")
 		}
 		to, ok := plan.Lookup(args[0])
-		if !ok {
+		if !ok || to.Kind == plan.PerCall {
 			return nil, fmt.Errorf("there is no plan %q; plans are %s", shortened(args[0]), known)
 		}
 		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {

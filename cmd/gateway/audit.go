@@ -36,6 +36,7 @@ func opsAuditCommand() *cobra.Command {
   double entry  the totals of a period = the sum of its hours
   counters      flushed + unflushed usage = the meter's counters, of what fences count at present
   accounts      usage belongs to an account that is recorded
+  settled       what a pay-per-call payment bought = what its account was granted
 
 It tells the first difference of each account and period, may run at any time, also under load, and changes nothing.
 

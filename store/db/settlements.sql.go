@@ -136,6 +136,42 @@ func (q *Queries) GetSettlement(ctx context.Context, arg GetSettlementParams) (S
 	return i, err
 }
 
+const getSettlementOf = `-- name: GetSettlementOf :one
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+FROM settlements
+WHERE account_id = $1::uuid
+`
+
+func (q *Queries) GetSettlementOf(ctx context.Context, account uuid.UUID) (Settlement, error) {
+	row := q.db.QueryRow(ctx, getSettlementOf, account)
+	var i Settlement
+	err := row.Scan(
+		&i.ChainID,
+		&i.TxHash,
+		&i.Payer,
+		&i.Stage,
+		&i.Reason,
+		&i.Finality,
+		&i.Paid,
+		&i.BlockNumber,
+		&i.BlockHash,
+		&i.BlockTime,
+		&i.Tier,
+		&i.Country,
+		&i.Net,
+		&i.Vat,
+		&i.Units,
+		&i.Capped,
+		&i.AccountID,
+		&i.KeyID,
+		&i.SeenAt,
+		&i.UpdatedAt,
+		&i.RedeemedAt,
+		&i.WindowEnds,
+	)
+	return i, err
+}
+
 const insertCredential = `-- name: InsertCredential :one
 INSERT INTO keys (id, account_id, digest, prefix, door, expires_at)
 VALUES ($1, $2, $3, $4, 'credential', $5::timestamptz)

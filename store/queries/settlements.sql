@@ -3,6 +3,11 @@ SELECT *
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3;
 
+-- name: GetSettlementOf :one
+SELECT *
+FROM settlements
+WHERE account_id = sqlc.arg(account)::uuid;
+
 -- name: LockSettlement :one
 SELECT *
 FROM settlements

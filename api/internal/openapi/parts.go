@@ -61,8 +61,8 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 		},
 		paymentScheme: {
 			Type: "apiKey", In: "header", Name: "X-PAYMENT",
-			Description: "A pay-per-call credential, cagx_…, for the relay alone. With an API key beside it the key wins. " +
-				"While the doorway pay_per_call of a key is not open, there is no credential to be had.",
+			Description: "A pay-per-call credential, cagx_…, for the relay alone: POST /x402/redeem gives one for a payment against the menu at " +
+				"/x402. Its calls have the tier that was paid for, until its units or its window are used up. With an API key beside it the key wins.",
 		},
 		sessionScheme: {
 			Type: "apiKey", In: "cookie", Name: "__Host-session",

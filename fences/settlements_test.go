@@ -1,0 +1,286 @@
+package fences_test
+
+import (
+	"crypto/rand"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/audit"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// credential is one that was minted, with what the record has of it.
+type credential struct {
+	store.Credential
+	text string
+}
+
+func (b *bundle) mint(t *testing.T) credential {
+	t.Helper()
+	c, err := account.MintCredential(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credential{store.Credential{Key: account.NewKeyID(), Digest: c.Digest(b.hasher), Prefix: c.Prefix()}, c.Reveal()}
+}
+
+// settlement is a payment of so many units' price on the cheap tier from outside the EU.
+func settlement(tx byte, units plan.Units) store.Grant {
+	paid := (plan.Atomic(units/plan.Unit)*4_500 + 999) / 1_000
+	return store.Grant{
+		ID:    x402.ID{Chain: 8453, Tx: x402.TxHash{tx}, Payer: someWallet(tx)},
+		Deal:  x402.Deal{Tier: plan.Cheap, Country: "US", Paid: paid, Net: paid, Units: units},
+		Found: x402.Finding{Paid: paid, Block: 7, BlockHash: x402.TxHash{1}, Time: 1_700_000_000},
+	}
+}
+
+func (b *bundle) settle(t *testing.T, g store.Grant) (store.Settlement, credential) { //nolint:gocritic // a copy does no harm
+	t.Helper()
+	c := b.mint(t)
+	g.Credential = c.Credential
+	s, err := b.fences.GrantSettlement(b.ctx, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+func (b *bundle) holderOf(t *testing.T, c credential) *meter.Subject {
+	t.Helper()
+	s, refused := b.fences.IdentifyCredential(b.ctx, c.text, network)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	return s
+}
+
+// admits holds how the meter answers a call of a credential: admitted when refused is empty.
+func (b *bundle) admits(t *testing.T, s *meter.Subject, mode meter.Mode, units plan.Units, refused fault.Reason) {
+	t.Helper()
+	call := charge(units)
+	call.Mode = mode
+	want := ""
+	if refused != 0 {
+		want = refused.String()
+	}
+	if a := b.admit(t, s, call); a.Refused != want || a.Admitted != (want == "") {
+		t.Errorf("a call of %s units is refused with %q, want %q", units, a.Refused, want)
+	}
+}
+
+func (b *bundle) balances(t *testing.T) {
+	t.Helper()
+	b.flushAll(t)
+	summary, err := audit.Run(b.ctx, b.store, b.fences, audit.Options{}, func(d audit.Difference) { t.Error(d) })
+	if err != nil || summary.Accounts == 0 {
+		t.Errorf("audited %+v, %v", summary, err)
+	}
+}
+
+func TestASettlementIsGrantedOnceHoweverManyAskAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	processes := []*bundle{b, b.another(t)}
+	const callers = 20
+	minted, granted := make([]credential, callers), make([]store.Settlement, callers)
+	var wait sync.WaitGroup
+	for i := range callers {
+		minted[i] = b.mint(t)
+		wait.Go(func() {
+			g := settlement(1, 3*plan.Unit)
+			g.Credential = minted[i].Credential
+			var err error
+			if granted[i], err = processes[i%2].fences.GrantSettlement(b.ctx, g); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	working := 0
+	for i, c := range minted {
+		if granted[i].Key != granted[0].Key || granted[i].Account != granted[0].Account {
+			t.Fatalf("granted %+v and %+v", granted[i], granted[0])
+		}
+		if _, refused := b.fences.IdentifyCredential(b.ctx, c.text, network); refused == nil {
+			working++
+		}
+	}
+	if working != 1 {
+		t.Errorf("%d credentials work", working)
+	}
+	packs, err := b.store.ListPacks(b.ctx, granted[0].Account)
+	if err != nil || len(packs) != 1 || packs[0].Units != 3*plan.Unit || packs[0].Expires.Sub(packs[0].GrantedAt) != plan.SettlementWindow {
+		t.Errorf("packs are %+v, %v", packs, err)
+	}
+	b.balances(t)
+}
+
+func TestACredentialIsSpentAtTheUnitAndWhatIsLeftStays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	granted, c := b.settle(t, settlement(1, 5*plan.Unit))
+	s := b.holderOf(t, c)
+	if s.Door != account.DoorCredential || s.Tier != plan.Cheap || s.Supply != plan.Public {
+		t.Errorf("its identity is %+v", s.Identity)
+	}
+	b.admits(t, s, meter.Charge, 2*plan.Unit, 0)
+	b.admits(t, s, meter.Charge, 2*plan.Unit, 0)
+	b.admits(t, s, meter.Charge, 2*plan.Unit, fault.PlanQuota)
+	b.admits(t, s, meter.Hit, 0, 0)
+	b.admits(t, s, meter.Charge, plan.Unit, 0)
+	b.admits(t, s, meter.Charge, 1, fault.PlanQuota)
+	b.admits(t, s, meter.Hit, 0, 0)
+	b.balances(t)
+	used, err := b.store.SettlementUsage(b.ctx, &granted)
+	if err != nil || used != 5*plan.Unit {
+		t.Errorf("used %s, %v", used, err)
+	}
+	// The record knows that nothing is left now; a meter that forgot everything says so too.
+	if err := b.rdb.FlushAll(b.ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.admits(t, s, meter.Charge, 1, fault.PlanQuota)
+	b.admits(t, s, meter.Hit, 0, 0)
+}
+
+func TestAnExpiredCredentialIsRefusedForAnswersFromTheCacheToo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now, err := b.meter.Now(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := b.mint(t)
+	g := settlement(1, 5*plan.Unit)
+	g.Credential, g.At = c.Credential, now.Add(-plan.SettlementWindow)
+	if _, err := b.store.GrantSettlement(b.ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	s := b.holderOf(t, c)
+	b.admits(t, s, meter.Charge, plan.Unit, fault.PaymentRequired)
+	b.admits(t, s, meter.Hit, 0, fault.PaymentRequired)
+	_, err = b.fences.RotateCredential(b.ctx, g.ID, b.mint(t).Credential, store.Author{Actor: "payer", Origin: "test"})
+	refusedWith(t, "another credential after the window", err, fault.SettlementOver)
+	b.balances(t)
+}
+
+func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	other := b.another(t)
+	g := settlement(1, 5*plan.Unit)
+	granted, first := b.settle(t, g)
+	before := other.holderOf(t, first)
+	other.admits(t, before, meter.Charge, 2*plan.Unit, 0)
+	second := b.mint(t)
+	by := store.Author{Actor: "payer", Origin: "test"}
+	for range 2 { // an answer that was lost, and asked for again
+		rotated, err := b.fences.RotateCredential(b.ctx, g.ID, second.Credential, by)
+		if err != nil || rotated.Key != second.Key || rotated.Account != granted.Account || !rotated.WindowEnds.Equal(granted.WindowEnds) {
+			t.Fatalf("rotated to %+v, %v", rotated, err)
+		}
+	}
+	other.admits(t, before, meter.Charge, plan.Unit, fault.KeyInvalid)
+	other.admits(t, before, meter.Hit, 0, fault.KeyInvalid)
+	after := other.holderOf(t, second)
+	other.admits(t, after, meter.Charge, 4*plan.Unit, fault.PlanQuota)
+	other.admits(t, after, meter.Charge, 3*plan.Unit, 0)
+	_, again := b.settle(t, g) // granting what was granted gives no credential
+	if _, refused := b.fences.IdentifyCredential(b.ctx, again.text, network); refused == nil || refused.Reason != fault.PaymentRequired {
+		t.Errorf("a second grant's credential: %v", refused)
+	}
+	b.balances(t)
+}
+
+func TestASettlementThatLeftTheChainEndsItsCredentialAndStaysSo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "chain", Origin: "test"}
+	g := settlement(1, 5*plan.Unit)
+	_, c := b.settle(t, g)
+	s := b.holderOf(t, c)
+	b.admits(t, s, meter.Charge, 5*plan.Unit, 0)
+	for _, f := range []x402.Finality{x402.FinalityGone, x402.FinalityFinal, x402.FinalityGone} {
+		gone, err := b.fences.ConcludeSettlement(b.ctx, g.ID, f, nil, "The transaction is no longer part of the chain.", by)
+		if err != nil || gone.Stage != x402.StageReorganised || gone.Finality != x402.FinalityGone {
+			t.Fatalf("concluded %+v, %v", gone, err)
+		}
+	}
+	b.admits(t, s, meter.Hit, 0, fault.KeyInvalid)
+	_, err := b.fences.RotateCredential(b.ctx, g.ID, b.mint(t).Credential, by)
+	refusedWith(t, "another credential of what left the chain", err, fault.SettlementRedeemed)
+	history, err := b.store.SettlementHistory(b.ctx, g.ID)
+	if err != nil || len(history) != 2 || history[1].Stage != x402.StageReorganised {
+		t.Errorf("its history is %+v, %v", history, err)
+	}
+	b.balances(t)
+}
+
+func TestAFinalSettlementIsOverWithItsWindow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "chain", Origin: "test"}
+	g := settlement(1, 5*plan.Unit)
+	g.Credential, g.At = b.mint(t).Credential, time.Now().Add(-time.Minute)
+	if _, err := b.store.GrantSettlement(b.ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	moved := g.Found
+	moved.Block, moved.BlockHash = 8, x402.TxHash{2}
+	s, err := b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, &moved, "Final.", time.Now(), by)
+	if err != nil || s.Stage != x402.StageRedeemed || s.Finality != x402.FinalityFinal || s.Found.Block != 8 || s.Found.BlockHash != moved.BlockHash {
+		t.Errorf("within the window: %+v, %v", s, err)
+	}
+	s, err = b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, nil, "Over.", s.WindowEnds, by)
+	if err != nil || s.Stage != x402.StageOver || s.Found.Block != 8 {
+		t.Errorf("at the window's end: %+v, %v", s, err)
+	}
+	noted, err := b.store.NoteSettlement(b.ctx, g.ID, x402.StageRefused, "gone", "Nothing pays.", nil)
+	if err != nil || noted.Stage != x402.StageOver {
+		t.Errorf("a redeemed one is noted as %+v, %v", noted, err)
+	}
+}
+
+func TestASettlementsAccountTakesNoPlanAndNoPack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "operator", Origin: "test"}
+	s, _ := b.settle(t, settlement(1, 5*plan.Unit))
+	_, err := b.fences.SetPlan(b.ctx, s.Account, plan.Must(plan.Pro), by)
+	refusedWith(t, "a plan", err, fault.FieldRefused)
+	_, err = b.fences.SetEnterprise(b.ctx, s.Account, account.Custom{Quota: account.Unlimited, Rate: account.RateWindow{Limit: 1, Per: time.Second}}, by)
+	refusedWith(t, "a contract", err, fault.FieldRefused)
+	_, _, err = b.fences.GrantPack(b.ctx, store.Pack{
+		Pack: account.Pack{ID: account.NewPackID(), Units: plan.Unit, Expires: time.Now().Add(time.Hour)}, Account: s.Account, Kind: "s", Origin: "x", GrantedAt: time.Now(),
+	}, by)
+	refusedWith(t, "a pack", err, fault.FieldRefused)
+}
+
+func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s, _ := b.settle(t, settlement(1, 5*plan.Unit))
+	for _, row := range []struct{ spoil, what string }{
+		{`UPDATE packs SET units = units + 1000`, "granted"},
+		{`UPDATE packs SET units = units + 1000; UPDATE settlements SET units = units + 1000`, "settled"},
+	} {
+		if _, err := b.db.Exec(b.ctx, row.spoil); err != nil {
+			t.Fatal(err)
+		}
+		var told []audit.Difference
+		_, err := audit.Run(b.ctx, b.store, b.fences, audit.Options{Account: s.Account}, func(d audit.Difference) { told = append(told, d) })
+		if err != nil || len(told) == 0 || told[0].Identity != audit.Settled || told[0].Left.Name != row.what {
+			t.Errorf("after %s the audit tells %v, %v", row.spoil, told, err)
+		}
+		if _, err := b.db.Exec(b.ctx, `UPDATE packs SET units = 5000; UPDATE settlements SET units = 5000`); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
