@@ -37,12 +37,10 @@ func (h *house) schema(t reflect.Type) *huma.Schema {
 
 // bind checks arguments against the schema of an input and makes one of them.
 func (o *Op[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
-	h, in := o.house, new(In)
-	args = given(args)
-	var result huma.ValidateResult
-	huma.Validate(h.registry, o.in, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, args, &result)
-	if len(result.Errors) > 0 {
-		return in, h.mistake(o.in, args, result.Errors)
+	in := new(In)
+	args, mistakes := o.house.check(o.in, args)
+	if len(mistakes) > 0 {
+		return in, o.house.mistake(o.in, args, mistakes)
 	}
 	if o.fill.fill(in, args) {
 		return in, nil
@@ -58,16 +56,12 @@ func (o *Op[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
 	return in, nil
 }
 
-// given are the arguments without those that are null, which stands for a field that is left out: clients write it so.
-func given(args map[string]any) map[string]any {
-	for _, v := range args {
-		if v == nil {
-			args = maps.Clone(args)
-			maps.DeleteFunc(args, func(_ string, v any) bool { return v == nil })
-			return args
-		}
-	}
-	return args
+// check gives the arguments that the schema knows, and all that is wrong: a number of mistakes that the schema bounds, not the caller.
+func (h *house) check(s *huma.Schema, args map[string]any) (fitting map[string]any, mistakes []error) {
+	fitting, mistakes = sift(s, args)
+	result := huma.ValidateResult{Errors: mistakes}
+	huma.Validate(h.registry, s, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, fitting, &result)
+	return fitting, result.Errors
 }
 
 // refuseField is mistake for what a schema cannot say.
@@ -84,6 +78,7 @@ const mostMistakes = 5
 func (h *house) mistake(s *huma.Schema, args map[string]any, errs []error) *fault.Error {
 	var told []string
 	var fields []map[string]string
+	seen := make(map[string]bool, len(errs))
 	for _, err := range errs {
 		field, what := "", err.Error()
 		if detail, ok := err.(*huma.ErrorDetail); ok { //nolint:errorlint // the library's own type, never wrapped
@@ -97,7 +92,8 @@ func (h *house) mistake(s *huma.Schema, args map[string]any, errs []error) *faul
 		if takes := doc(s, field); takes != "" {
 			text += " (" + takes + ")"
 		}
-		if !slices.Contains(told, text) {
+		if !seen[text] {
+			seen[text] = true
 			told = append(told, text)
 			fields = append(fields, map[string]string{"field": field, "problem": what})
 		}
