@@ -163,6 +163,28 @@ type Pack struct {
 	ExpiresAt time.Time
 }
 
+type PaymentAuthorization struct {
+	ChainID int64
+	Asset   []byte
+	Payer   []byte
+	Nonce   []byte
+	// of the request that holds it; nobody else may settle it
+	Attempt     uuid.UUID
+	State       string
+	Reason      string
+	Value       int64
+	ValidBefore time.Time
+	// block from which on a transfer by it is looked for
+	FromBlock  int64
+	TxHash     []byte
+	ReservedAt time.Time
+	UpdatedAt  time.Time
+	// when the chain is looked at next, while it is open
+	LookAt time.Time
+	// from when on nothing more can come of it
+	ClosedAt *time.Time
+}
+
 type Settlement struct {
 	ChainID int64
 	TxHash  []byte

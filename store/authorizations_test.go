@@ -1,0 +1,157 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// authorization is one of a payer, held by an attempt of its own.
+func authorization(nonce byte) store.Authorization {
+	return store.Authorization{
+		AuthorizationID: store.AuthorizationID{Chain: 8453, Asset: wallet.Address{1}, Payer: wallet.Address{2}, Nonce: x402.Nonce{nonce}},
+		Attempt:         store.NewAttempt(), Value: 54_000, ValidBefore: time.Unix(2_000_000_000, 0).UTC(), FromBlock: 77,
+	}
+}
+
+func reserved(ctx context.Context, t *testing.T, s *store.Store, nonce byte, hold time.Duration) store.Authorization {
+	t.Helper()
+	a, got, err := s.ReserveAuthorization(ctx, authorization(nonce), hold)
+	if err != nil || !got {
+		t.Fatalf("reserved: %t, %v", got, err)
+	}
+	return a
+}
+
+func TestAnAuthorizationIsReservedByOneOfManyAndSettledByNobodyElse(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	var got atomic.Int64
+	var wg sync.WaitGroup
+	var holder store.Authorization
+	for range 20 {
+		wg.Go(func() {
+			a, ok, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute)
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				got.Add(1)
+				holder = a
+			} else if a.State != store.AuthorizationReserved {
+				t.Errorf("who came too late is told %q", a.State)
+			}
+		})
+	}
+	wg.Wait()
+	if got.Load() != 1 {
+		t.Fatalf("%d reserved it", got.Load())
+	}
+	if begun := must[bool](t)(s.BeginSettling(ctx, store.NewAttempt(), time.Minute)); begun {
+		t.Error("somebody else may settle it")
+	}
+	if begun := must[bool](t)(s.BeginSettling(ctx, holder.Attempt, time.Minute)); !begun {
+		t.Error("its holder may not settle it")
+	}
+	if begun := must[bool](t)(s.BeginSettling(ctx, holder.Attempt, time.Minute)); begun {
+		t.Error("its holder may settle it twice")
+	}
+}
+
+func TestAReleasedAuthorizationMayBePresentedAgainAndOneBeingSettledMayNot(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a := reserved(ctx, t, s, 1, time.Minute)
+	if err := s.ReleaseAuthorization(ctx, a.Attempt, false); err != nil {
+		t.Fatal(err)
+	}
+	a = reserved(ctx, t, s, 1, time.Minute)
+	must[bool](t)(s.BeginSettling(ctx, a.Attempt, time.Minute))
+	if err := s.ReleaseAuthorization(ctx, a.Attempt, false); err != nil {
+		t.Fatal(err)
+	}
+	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got || before.State != store.AuthorizationSettling {
+		t.Errorf("one being settled is given away: %+v, %t, %v", before, got, err)
+	}
+	if err := s.ReleaseAuthorization(ctx, a.Attempt, true); err != nil { // the request did not leave
+		t.Fatal(err)
+	}
+	reserved(ctx, t, s, 1, time.Minute)
+}
+
+func TestAReservationWhoseProcessDiedIsReleasedAndItsHolderCannotSettleAnyMore(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	dead, alive := reserved(ctx, t, s, 1, 0), reserved(ctx, t, s, 2, time.Minute)
+	if claimed := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(claimed) != 0 {
+		t.Errorf("reservations are looked for on the chain: %+v", claimed)
+	}
+	if begun := must[bool](t)(s.BeginSettling(ctx, dead.Attempt, time.Minute)); begun {
+		t.Error("a released reservation is settled")
+	}
+	if begun := must[bool](t)(s.BeginSettling(ctx, alive.Attempt, time.Minute)); !begun {
+		t.Error("a reservation is released before its time")
+	}
+}
+
+func TestAnOpenAuthorizationIsLookedForUntilItIsConcludedOnce(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	tx := x402.TxHash{5}
+	a := reserved(ctx, t, s, 1, time.Minute)
+	must[bool](t)(s.BeginSettling(ctx, a.Attempt, 0)) // as after a kill
+	claimed := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, time.Hour, 10))
+	if len(claimed) != 1 || claimed[0].AuthorizationID != a.AuthorizationID || claimed[0].FromBlock != 77 || claimed[0].Value != 54_000 {
+		t.Fatalf("claimed %+v", claimed)
+	}
+	if again := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, time.Hour, 10)); len(again) != 0 {
+		t.Error("two look for it at once")
+	}
+	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationUnknown, "timeout", x402.TxHash{}); err != nil {
+		t.Fatal(err)
+	}
+	if again := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(again) != 1 || again[0].State != store.AuthorizationUnknown {
+		t.Errorf("one whose outcome is unknown is not looked for at once: %+v", again)
+	}
+	if ok := must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationSettled, "", tx)); !ok {
+		t.Error("it cannot be concluded")
+	}
+	if ok := must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationFailed, "void", x402.TxHash{})); ok {
+		t.Error("it is concluded twice")
+	}
+	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "late", x402.TxHash{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := must[store.Authorization](t)(s.FindAuthorization(ctx, a.AuthorizationID)); got.State != store.AuthorizationSettled || got.Tx != tx || !got.Closed {
+		t.Errorf("it is %+v", got)
+	}
+	if left := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(left) != 0 {
+		t.Errorf("a concluded one is looked for: %+v", left)
+	}
+}
+
+func TestARefusedAuthorizationStaysRefusedAndIsStillLookedFor(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a := reserved(ctx, t, s, 1, time.Minute)
+	must[bool](t)(s.BeginSettling(ctx, a.Attempt, time.Minute))
+	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "insufficient_funds", x402.TxHash{}); err != nil {
+		t.Fatal(err)
+	}
+	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got || before.Reason != "insufficient_funds" {
+		t.Errorf("%+v, %t, %v", before, got, err)
+	}
+	if open := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(open) != 1 {
+		t.Error("a facilitator's word is believed for ever")
+	}
+	if _, err := s.FindAuthorization(ctx, authorization(9).AuthorizationID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+}
