@@ -20,7 +20,7 @@ type testimony struct {
 	by        string
 	sight     x402.Sight
 	payments  []x402.PayerSum // of a mined one
-	block     uint64         // of a mined or failed one
+	block     uint64          // of a mined or failed one
 	blockHash x402.TxHash
 	time      int64
 	head      uint64
@@ -107,6 +107,7 @@ func (r *Reader) unmined(ctx context.Context, tx x402.TxHash, who among) (testim
 		t.sight = x402.SightWaiting
 	}
 	t.head, err = r.number(ctx, "eth_blockNumber", by)
+	t.finalized = r.finalizedBy(ctx, by)
 	return t, err
 }
 
@@ -114,17 +115,14 @@ func (r *Reader) unmined(ctx context.Context, tx x402.TxHash, who among) (testim
 // whether that is final. A block that is not canonical (any more) makes the transaction a waiting one.
 func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *testimony) error {
 	var (
-		at, final *block
-		chainID   uint64
+		at      *block
+		chainID uint64
 	)
 	asking, ctx := errgroup.WithContext(ctx)
 	asking.Go(func() (err error) { at, err = r.blockAt(ctx, hexutil.Uint64(t.block), t.by); return err })
 	asking.Go(func() (err error) { t.head, err = r.number(ctx, "eth_blockNumber", t.by); return err })
 	asking.Go(func() (err error) { chainID, err = r.number(ctx, "eth_chainId", t.by); return err })
-	asking.Go(func() error {
-		final, _ = r.blockAt(ctx, "finalized", t.by) // a node that does not tell leaves it open whether the block is final
-		return nil
-	})
+	asking.Go(func() error { t.finalized = r.finalizedBy(ctx, t.by); return nil })
 	if err := asking.Wait(); err != nil {
 		return err
 	}
@@ -138,10 +136,16 @@ func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *testimony) error 
 		return fmt.Errorf("%w: the receipt's block does not hold the transaction", errBroken)
 	}
 	t.time = int64(at.Time) //nolint:gosec // see above
-	if final != nil && final.Number != nil {
-		t.finalized = uint64(*final.Number)
-	}
 	return nil
+}
+
+// finalizedBy is the newest block that an upstream calls final. 0 when it does not tell, which leaves open whether anything is.
+func (r *Reader) finalizedBy(ctx context.Context, of string) uint64 {
+	b, err := r.blockAt(ctx, "finalized", of)
+	if err != nil || b == nil || b.Number == nil {
+		return 0
+	}
+	return uint64(*b.Number)
 }
 
 // blockAt gives a block by number or tag; nil when the upstream has none.

@@ -19,6 +19,7 @@ var queues = []queue{
 		workflows.RegisterGateway(r)
 		r.RegisterActivity(&activities.Partitions{Store: o.Store, Now: o.Now})
 		r.RegisterActivity(o.Doors)
+		r.RegisterActivity(o.Settlements)
 		r.RegisterActivity(&activities.Notices{Store: o.Store, Messenger: o.Messenger, Logger: o.Logger})
 	}},
 	{workflows.QueueProbe, func(r worker.Registry, o Options) {

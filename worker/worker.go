@@ -44,13 +44,15 @@ type Options struct {
 	Store     Store
 	Messenger activities.Messenger
 	Doors     *activities.Doors
-	Prober    activities.Prober
-	Board     activities.Board
-	Flusher   Flusher
-	Courier   Courier
-	Chains    func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
-	Now       func() time.Time
-	Logger    *slog.Logger // slog.Default()
+	// Settlements are there whether or not anything is sold: what was sold before is watched to its end.
+	Settlements *activities.Settlements
+	Prober      activities.Prober
+	Board       activities.Board
+	Flusher     Flusher
+	Courier     Courier
+	Chains      func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
+	Now         func() time.Time
+	Logger      *slog.Logger // slog.Default()
 
 	ProbeInterval  time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
 	ProbeTimeout   time.Duration // of one attempt; the workflow's default, ten seconds
@@ -81,9 +83,9 @@ type Worker struct {
 
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
-	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Prober == nil || o.Board == nil || o.Flusher == nil ||
-		o.Courier == nil || o.Chains == nil || o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Prober, Board, Flusher, Courier, Chains and Now are required")
+	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil || o.Prober == nil || o.Board == nil ||
+		o.Flusher == nil || o.Courier == nil || o.Chains == nil || o.Now == nil {
+		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Settlements, Prober, Board, Flusher, Courier, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace

@@ -20,6 +20,16 @@ func measuring(ctx workflow.Context, timeout time.Duration, summary string) work
 	})
 }
 
+// reading is for what a chain says while somebody waits: an attempt is shorter than the wait, and what cannot be read now is asked again later.
+func reading(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    6 * time.Second, // the reading itself has five
+		ScheduleToCloseTimeout: time.Minute,
+		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumAttempts: 3},
+		Summary:                summary,
+	})
+}
+
 // upkeeping is for work on the database that takes its time and can be repeated: minutes per attempt, for hours.
 func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

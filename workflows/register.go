@@ -17,4 +17,5 @@ func RegisterGateway(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Bind, workflow.RegisterOptions{Name: BindWorkflow})
 	r.RegisterWorkflowWithOptions(Adopt, workflow.RegisterOptions{Name: AdoptWorkflow})
 	r.RegisterWorkflowWithOptions(Claim, workflow.RegisterOptions{Name: ClaimWorkflow})
+	r.RegisterWorkflowWithOptions(Settle, workflow.RegisterOptions{Name: SettlementWorkflow})
 }

@@ -18,5 +18,10 @@ var Stage = temporal.NewSearchAttributeKeyKeyword("Stage")
 // AccountID is the search attribute by which operators find the workflows of an account.
 var AccountID = temporal.NewSearchAttributeKeyKeyword("AccountID")
 
+// StuckReason is the search attribute by which operators find workflows that wait for something outside, by why they do.
+var StuckReason = temporal.NewSearchAttributeKeyKeyword("StuckReason")
+
 // SearchAttributes names the search attributes that the workflows set; each is a Keyword. A namespace must know them.
-func SearchAttributes() []string { return []string{Stage.GetName(), AccountID.GetName()} }
+func SearchAttributes() []string {
+	return []string{Stage.GetName(), AccountID.GetName(), StuckReason.GetName()}
+}

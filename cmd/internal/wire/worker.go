@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/flush"
+	"github.com/chainaccess/gateway/settlement"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/worker"
 )
@@ -55,8 +57,16 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		Fences: fence, Logger: log,
 		Mails: &activities.AdoptionLetters{Owners: b.store, Sealer: mails, URL: cfg.PublicURL, Now: time.Now},
 	}
+	terms, err := newTerms(cfg, b.pool)
+	if err != nil {
+		return err
+	}
+	settlements := &activities.Settlements{
+		Fences: fence, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now, Logger: log,
+	}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements,
+		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 	})
 	if err != nil {
@@ -67,6 +77,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 	background.Go(func() { fence.RunPushes(watching, log) })
+	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) }) // settlements are read from the upstreams that it finds usable
 	err = w.Run(ctx)
 	if flushAll {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)

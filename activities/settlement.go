@@ -1,0 +1,259 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/settlement"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// SettlementFences grant settlements and put them in force.
+type SettlementFences interface {
+	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
+	RotateCredential(ctx context.Context, id x402.ID, c store.Credential, by store.Author) (store.Settlement, error)
+	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error)
+}
+
+// SettlementRecord is what is recorded of settlements before they are redeemed.
+type SettlementRecord interface {
+	FindSettlement(ctx context.Context, id x402.ID) (store.Settlement, error)
+	NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (store.Settlement, error)
+	TellSettlement(ctx context.Context, id x402.ID, words string) error
+}
+
+// SettlementChain reads what was paid.
+type SettlementChain interface {
+	Read(ctx context.Context, tx x402.TxHash) (settlement.Reading, error)
+	Terms() x402.Terms
+}
+
+var (
+	_ SettlementFences = (*fences.Fences)(nil)
+	_ SettlementRecord = (*store.Store)(nil)
+	_ SettlementChain  = (*settlement.Reader)(nil)
+)
+
+// Settlements reads, grants and concludes what was paid by the call. What it does may be done again, after a crash or by another worker, and
+// is done once. Causes of failures stay out of histories: they name upstreams.
+type Settlements struct {
+	Fences SettlementFences
+	Record SettlementRecord
+	Chain  SettlementChain
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// ErrSettlementFailed is the type of the application errors of Settlements that are tried again.
+const ErrSettlementFailed = "settlement_failed"
+
+// SettlementQuestion asks what the chain says of a settlement that is to be redeemed on a tier.
+type SettlementQuestion struct {
+	ID      x402.ID   `json:"id"`
+	Tier    plan.Tier `json:"tier"`
+	Country string    `json:"country,omitempty"`
+}
+
+// SettlementFacts is what the chain says, and what comes of it. When Stuck is set the chain could not be read, and nothing else is.
+type SettlementFacts struct {
+	Stuck     string       `json:"stuck,omitempty"` // why, one of settlement's words
+	Sight     x402.Sight   `json:"sight,omitempty"`
+	Found     x402.Finding `json:"found"`
+	Finalized uint64       `json:"finalized,omitempty"` // number of the newest final block, 0 when not known
+	Stage     x402.Stage   `json:"stage,omitempty"`     // payable, pending or refused
+	Why       string       `json:"why,omitempty"`
+	Words     string       `json:"words,omitempty"`
+	Deal      BoughtDeal   `json:"deal"`
+}
+
+// BoughtDeal is an x402.Deal as histories hold it: plan.Units are whole units in JSON, which nothing reads back.
+type BoughtDeal struct {
+	Tier       plan.Tier   `json:"tier,omitempty"`
+	Country    string      `json:"country,omitempty"`
+	Paid       plan.Atomic `json:"paid,omitempty"`
+	Net        plan.Atomic `json:"net,omitempty"`
+	VAT        plan.Atomic `json:"vat,omitempty"`
+	UnitsMilli int64       `json:"units_milli,omitempty"`
+	Capped     bool        `json:"capped,omitempty"`
+}
+
+func bought(d x402.Deal) BoughtDeal { //nolint:gocritic // a copy does no harm
+	return BoughtDeal{Tier: d.Tier, Country: d.Country, Paid: d.Paid, Net: d.Net, VAT: d.VAT, UnitsMilli: int64(d.Units), Capped: d.Capped}
+}
+
+// Deal is what was bought.
+func (b *BoughtDeal) Deal() x402.Deal {
+	return x402.Deal{Tier: b.Tier, Country: b.Country, Paid: b.Paid, Net: b.Net, VAT: b.VAT, Units: plan.Units(b.UnitsMilli), Capped: b.Capped}
+}
+
+// ReadSettlement reads the chain and judges. That the chain cannot be read is an answer.
+func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) (SettlementFacts, error) { //nolint:gocritic // a copy does no harm
+	reading, err := s.Chain.Read(ctx, q.ID.Tx)
+	if stuck, ok := errors.AsType[*settlement.Unreadable](err); ok {
+		s.Logger.Warn("a payment cannot be read", "settlement", q.ID.String(), "why", stuck.Why, "error", err)
+		return SettlementFacts{Stuck: stuck.Why}, nil
+	}
+	if err != nil {
+		return SettlementFacts{}, s.failed(err, "read", q.ID)
+	}
+	found := reading.Finding(q.ID.Payer)
+	verdict, err := s.Chain.Terms().Judge(reading.Sight, found, q.Tier, q.Country, s.Now())
+	if err != nil {
+		return SettlementFacts{}, s.failed(err, "judge", q.ID)
+	}
+	return SettlementFacts{
+		Sight: reading.Sight, Found: found, Finalized: reading.Finalized,
+		Stage: verdict.Stage, Why: verdict.Why, Words: verdict.Words, Deal: bought(verdict.Deal),
+	}, nil
+}
+
+// SettlementNote is how far a settlement came before it is redeemed.
+type SettlementNote struct {
+	ID     x402.ID       `json:"id"`
+	Stage  x402.Stage    `json:"stage"`
+	Reason string        `json:"reason,omitempty"`
+	Words  string        `json:"words"`
+	Found  *x402.Finding `json:"found,omitempty"`
+}
+
+// NoteSettlement records it. One that was redeemed meanwhile is given as that.
+func (s *Settlements) NoteSettlement(ctx context.Context, n SettlementNote) (RecordedSettlement, error) { //nolint:gocritic // a copy does no harm
+	noted, err := s.Record.NoteSettlement(ctx, n.ID, n.Stage, n.Reason, n.Words, n.Found)
+	if err != nil {
+		return RecordedSettlement{}, s.failed(err, "note", n.ID)
+	}
+	return recorded(&noted), nil
+}
+
+// RecordedSettlement is what the record has of a settlement. What stands below Stage is set once it is redeemed.
+type RecordedSettlement struct {
+	Stage      x402.Stage    `json:"stage,omitempty"`
+	Finality   x402.Finality `json:"finality,omitempty"`
+	Account    account.ID    `json:"account"`
+	Key        account.KeyID `json:"key"` // of the credential that works
+	Paid       plan.Atomic   `json:"paid,omitempty"`
+	Block      uint64        `json:"block,omitempty"`
+	RedeemedAt time.Time     `json:"redeemed_at"`
+	WindowEnds time.Time     `json:"window_ends"`
+}
+
+// Redeemed says whether its units were granted.
+func (r *RecordedSettlement) Redeemed() bool { return !r.RedeemedAt.IsZero() }
+
+func recorded(s *store.Settlement) RecordedSettlement {
+	return RecordedSettlement{
+		Stage: s.Stage, Finality: s.Finality, Account: s.Account, Key: s.Key, Paid: s.Deal.Paid, Block: s.Found.Block,
+		RedeemedAt: s.RedeemedAt, WindowEnds: s.WindowEnds,
+	}
+}
+
+// FindSettlement reads the record; the zero RecordedSettlement when there is nothing.
+func (s *Settlements) FindSettlement(ctx context.Context, id x402.ID) (RecordedSettlement, error) {
+	found, err := s.Record.FindSettlement(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return RecordedSettlement{}, nil
+	}
+	if err != nil {
+		return RecordedSettlement{}, s.failed(err, "find", id)
+	}
+	return recorded(&found), nil
+}
+
+// NewCredential is a credential that was minted for a settlement. Its plaintext is not in it.
+type NewCredential struct {
+	Key    account.KeyID  `json:"key"`
+	Digest account.Digest `json:"digest"`
+	Prefix string         `json:"prefix"`
+}
+
+// SettlementGrant gives a payer what was paid for.
+type SettlementGrant struct {
+	ID         x402.ID       `json:"id"`
+	Deal       BoughtDeal    `json:"deal"`
+	Found      x402.Finding  `json:"found"`
+	Credential NewCredential `json:"credential"`
+}
+
+// originAPI is who redeems.
+const originAPI = "api"
+
+// GrantSettlement grants it, once. Granted before, it gives the payer this credential in place of the last.
+func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (RecordedSettlement, error) { //nolint:gocritic // a copy does no harm
+	minted := store.Credential(g.Credential)
+	granted, err := s.Fences.GrantSettlement(ctx, store.Grant{ID: g.ID, Deal: g.Deal.Deal(), Found: g.Found, Credential: minted, Origin: originAPI})
+	if err == nil && granted.Key != minted.Key {
+		granted, err = s.Fences.RotateCredential(ctx, g.ID, minted, payer(g.ID, "redeemed again"))
+	}
+	if err != nil {
+		return RecordedSettlement{}, s.failed(err, "grant", g.ID)
+	}
+	return recorded(&granted), nil
+}
+
+// SettlementRotation gives a redeemed settlement another credential.
+type SettlementRotation struct {
+	ID         x402.ID       `json:"id"`
+	Credential NewCredential `json:"credential"`
+}
+
+// RotateSettlement ends the credential that works, and has this one work for what is left.
+func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation) (RecordedSettlement, error) {
+	rotated, err := s.Fences.RotateCredential(ctx, r.ID, store.Credential(r.Credential), payer(r.ID, "redeemed again"))
+	if err != nil {
+		return RecordedSettlement{}, s.failed(err, "rotate", r.ID)
+	}
+	return recorded(&rotated), nil
+}
+
+func payer(id x402.ID, reason string) store.Author {
+	return store.Author{Actor: "payer " + id.Payer.String(), Origin: originAPI, Reason: reason}
+}
+
+// SettlementEnd says whether a redeemed settlement's transaction is part of the chain for good.
+type SettlementEnd struct {
+	ID       x402.ID       `json:"id"`
+	Finality x402.Finality `json:"finality"`
+	Words    string        `json:"words"`
+	Found    *x402.Finding `json:"found,omitempty"`
+}
+
+// ConcludeSettlement records it; the credential of one that is gone ends everywhere.
+func (s *Settlements) ConcludeSettlement(ctx context.Context, e SettlementEnd) (RecordedSettlement, error) {
+	concluded, err := s.Fences.ConcludeSettlement(ctx, e.ID, e.Finality, e.Found, e.Words, store.Author{Actor: "settlement", Origin: "worker", Reason: string(e.Finality)})
+	if err != nil {
+		return RecordedSettlement{}, s.failed(err, "conclude", e.ID)
+	}
+	return recorded(&concluded), nil
+}
+
+// SettlementWord is a line of a settlement's history.
+type SettlementWord struct {
+	ID    x402.ID `json:"id"`
+	Words string  `json:"words"`
+}
+
+// TellSettlement adds the line.
+func (s *Settlements) TellSettlement(ctx context.Context, w SettlementWord) error {
+	if err := s.Record.TellSettlement(ctx, w.ID, w.Words); err != nil {
+		return s.failed(err, "tell", w.ID)
+	}
+	return nil
+}
+
+// failed logs why something failed, and gives the error for the history: a refusal as it is, what may go well the next time as to be tried again.
+func (s *Settlements) failed(err error, step string, id x402.ID) error {
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault && refusal.Reason != fault.NotYetInForce {
+		return refused(refusal)
+	}
+	s.Logger.Error("a settlement is not done yet", "step", step, "settlement", id.String(), "error", err)
+	return temporal.NewApplicationError("it failed; the worker's log names the cause", ErrSettlementFailed)
+}

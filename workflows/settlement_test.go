@@ -1,0 +1,435 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/workflows"
+	"github.com/chainaccess/gateway/x402"
+)
+
+var somePayment = x402.ID{Chain: 8453, Tx: x402.TxHash{0x7a}, Payer: wallet.Address{0xa1}}
+
+// paid is a settlement in Temporal's test environment, over a chain and a record that are scripted. Time skips.
+type paid struct {
+	env   *testsuite.TestWorkflowEnvironment
+	begun time.Time
+
+	// chain is what is read after a time from the flow's begin; an error fails the activity for good.
+	chain func(after time.Duration) (activities.SettlementFacts, error)
+	looks []time.Duration
+	// The record.
+	held   activities.RecordedSettlement
+	notes  []activities.SettlementNote
+	grants []activities.SettlementGrant
+	turns  []activities.SettlementRotation
+	ends   []activities.SettlementEnd
+	told   int
+	refuse error // of a grant
+}
+
+func settle(chain func(after time.Duration) activities.SettlementFacts) *paid {
+	p := &paid{env: newEnvironment()}
+	p.chain = func(after time.Duration) (activities.SettlementFacts, error) { return chain(after), nil }
+	p.begun = p.env.Now()
+	workflows.RegisterGateway(p.env)
+	register := func(name string, run any) {
+		p.env.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
+	}
+	register("ReadSettlement", func(_ context.Context, q activities.SettlementQuestion) (activities.SettlementFacts, error) {
+		p.looks = append(p.looks, p.after().Round(time.Second))
+		return p.chain(p.after())
+	})
+	register("FindSettlement", func(context.Context, x402.ID) (activities.RecordedSettlement, error) { return p.held, nil })
+	register("NoteSettlement", func(_ context.Context, n activities.SettlementNote) (activities.RecordedSettlement, error) {
+		p.notes = append(p.notes, n)
+		return p.held, nil
+	})
+	register("GrantSettlement", func(_ context.Context, g activities.SettlementGrant) (activities.RecordedSettlement, error) {
+		p.grants = append(p.grants, g)
+		if p.refuse == nil {
+			p.hold(g.Credential.Key, g.Deal.Paid)
+		}
+		return p.held, p.refuse
+	})
+	register("RotateSettlement", func(_ context.Context, r activities.SettlementRotation) (activities.RecordedSettlement, error) {
+		p.turns = append(p.turns, r)
+		p.held.Key = r.Credential.Key
+		return p.held, nil
+	})
+	register("ConcludeSettlement", func(_ context.Context, e activities.SettlementEnd) (activities.RecordedSettlement, error) {
+		p.ends = append(p.ends, e)
+		p.held.Finality = e.Finality
+		switch {
+		case e.Finality == x402.FinalityGone:
+			p.held.Stage = x402.StageReorganised
+		case !p.env.Now().Before(p.held.WindowEnds):
+			p.held.Stage = x402.StageOver
+		}
+		return p.held, nil
+	})
+	register("TellSettlement", func(context.Context, activities.SettlementWord) error { p.told++; return nil })
+	return p
+}
+
+func (p *paid) after() time.Duration { return p.env.Now().Sub(p.begun) }
+
+// hold has the record hold it as redeemed now.
+func (p *paid) hold(key account.KeyID, paid plan.Atomic) {
+	now := p.env.Now()
+	p.held = activities.RecordedSettlement{
+		Stage: x402.StageRedeemed, Finality: x402.FinalityWaiting, Account: someOwner, Key: key, Paid: paid, Block: 100, RedeemedAt: now,
+		WindowEnds: now.Add(plan.SettlementWindow),
+	}
+}
+
+func newRedeem() workflows.Redeem {
+	return workflows.Redeem{Tier: plan.Balanced, Country: "US", Credential: activities.NewCredential{Key: account.NewKeyID(), Prefix: "cagx_1234567"}}
+}
+
+func (p *paid) redeem(after time.Duration, in workflows.Redeem) *sent { //nolint:gocritic // a test's own
+	d := &door{env: p.env}
+	return d.send(after, workflows.UpdateRedeem, in.Credential.Key.String(), in)
+}
+
+func (p *paid) retry(after time.Duration) {
+	p.env.RegisterDelayedCallback(func() { p.env.SignalWorkflow(workflows.SignalRetry, nil) }, after)
+}
+
+func (p *paid) run(t *testing.T) x402.Stage {
+	t.Helper()
+	p.env.ExecuteWorkflow(workflows.SettlementWorkflow, workflows.SettlementInput{ID: somePayment})
+	var stage x402.Stage
+	if err := p.env.GetWorkflowResult(&stage); err != nil {
+		t.Fatal(err)
+	}
+	return stage
+}
+
+func (s *sent) was(t *testing.T, what string, want x402.Stage) {
+	t.Helper()
+	answer, _ := s.answer.(workflows.RedeemAnswer)
+	if !s.done || s.err != nil || answer.Stage != want || (want == x402.StageRedeemed) != (answer.Words == "") {
+		t.Errorf("%s: answered %t %+v, %v; want %s", what, s.done, answer, s.err, want)
+	}
+}
+
+var (
+	good = activities.SettlementFacts{
+		Sight: x402.SightMined, Found: x402.Finding{Paid: 90_000, Block: 100, Depth: 2}, Finalized: 90, Stage: x402.StagePayable,
+		Deal: activities.BoughtDeal{Tier: plan.Balanced, Country: "US", Paid: 90_000, Net: 90_000, UnitsMilli: 10_000_000},
+	}
+	shallow = activities.SettlementFacts{Sight: x402.SightMined, Found: x402.Finding{Paid: 90_000, Block: 100}, Stage: x402.StagePending, Why: x402.WhyShallow, Words: "wait"}
+	failed  = activities.SettlementFacts{Sight: x402.SightFailed, Stage: x402.StageRefused, Why: x402.WhyFailed, Words: "pay again"}
+	away    = activities.SettlementFacts{Stuck: "no_usable_answer"}
+	missing = activities.SettlementFacts{Sight: x402.SightNone, Stage: x402.StageRefused, Why: x402.WhyUnknown, Words: "none", Finalized: 120}
+)
+
+func final(f activities.SettlementFacts) activities.SettlementFacts { //nolint:gocritic // a copy is meant
+	f.Found.Final, f.Finalized = true, 120
+	return f
+}
+
+// from gives what is read from certain times on.
+func from(first activities.SettlementFacts, then ...any) func(time.Duration) activities.SettlementFacts { //nolint:gocritic // a test's own
+	return func(after time.Duration) activities.SettlementFacts {
+		now := first
+		for i := 0; i < len(then); i += 2 {
+			if at, _ := then[i].(time.Duration); after >= at {
+				now, _ = then[i+1].(activities.SettlementFacts)
+			}
+		}
+		return now
+	}
+}
+
+func TestAGoodPaymentIsGrantedOnceAndWatchedUntilItIsFinalAndItsWindowOver(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good, time.Minute, final(good)))
+	in := newRedeem()
+	answered := p.redeem(0, in)
+	if stage := p.run(t); stage != x402.StageOver {
+		t.Errorf("ended %s", stage)
+	}
+	answered.was(t, "the redeem", x402.StageRedeemed)
+	if len(p.grants) != 1 || p.grants[0].Credential != in.Credential || p.grants[0].Deal != good.Deal || p.grants[0].Found != good.Found || p.grants[0].ID != somePayment {
+		t.Errorf("granted %+v", p.grants)
+	}
+	if want := []time.Duration{0, 20 * time.Minute}; !slices.Equal(p.looks, want) {
+		t.Errorf("looked after %s, want %s", p.looks, want)
+	}
+	if len(p.ends) != 2 || p.ends[0].Finality != x402.FinalityFinal || p.ends[0].Found == nil || p.ends[1].Finality != x402.FinalityFinal {
+		t.Errorf("concluded %+v", p.ends)
+	}
+	if lasted := p.after(); lasted < plan.SettlementWindow || lasted > plan.SettlementWindow+time.Minute {
+		t.Errorf("ended after %s", lasted)
+	}
+}
+
+func TestRedeemingAgainGivesAnotherCredentialAndNoSecondGrant(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good, 10*time.Minute, final(good)))
+	all := []workflows.Redeem{newRedeem(), newRedeem(), newRedeem(), newRedeem()}
+	var answers []*sent
+	for i, after := range []time.Duration{0, 0, time.Minute, 40 * time.Minute} {
+		answers = append(answers, p.redeem(after, all[i]))
+	}
+	p.run(t)
+	for _, a := range answers {
+		a.was(t, "a redeem", x402.StageRedeemed)
+	}
+	if len(p.grants) != 1 || len(p.turns) != 3 || p.held.Key != all[3].Credential.Key {
+		t.Errorf("%d grants, %d rotations, the last has key %s", len(p.grants), len(p.turns), p.held.Key)
+	}
+}
+
+func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
+	t.Parallel()
+	less, moved := final(good), final(good)
+	less.Found.Paid, moved.Found.Block = 89_999, 101
+	failedForGood, early := final(failed), missing
+	early.Finalized = 99
+	for name, c := range map[string]struct {
+		chain func(time.Duration) activities.SettlementFacts
+		stage x402.Stage
+		after time.Duration // the deciding look
+	}{
+		"final":                          {from(good, time.Minute, final(good)), x402.StageOver, 20 * time.Minute},
+		"final late":                     {from(good, 33*time.Minute, final(good)), x402.StageOver, 35 * time.Minute},
+		"in another block":               {from(good, time.Minute, moved), x402.StageOver, 20 * time.Minute},
+		"gone":                           {from(good, time.Minute, missing), x402.StageReorganised, 20 * time.Minute},
+		"gone, before that is final":     {from(good, time.Minute, early, 24*time.Minute, missing), x402.StageReorganised, 25 * time.Minute},
+		"away for a while, then back":    {from(good, time.Minute, early, 24*time.Minute, final(good)), x402.StageOver, 25 * time.Minute},
+		"failed in another block":        {from(good, time.Minute, failed, 24*time.Minute, failedForGood), x402.StageReorganised, 25 * time.Minute},
+		"pays less":                      {from(good, time.Minute, less), x402.StageReorganised, 20 * time.Minute},
+		"cannot be read for a while":     {from(good, time.Minute, away, 25*time.Minute, final(good)), x402.StageOver, 27 * time.Minute},
+		"cannot be read, and gone later": {from(good, time.Minute, away, 25*time.Minute, missing), x402.StageReorganised, 27 * time.Minute},
+	} {
+		p := settle(c.chain)
+		p.redeem(0, newRedeem())
+		if stage := p.run(t); stage != c.stage {
+			t.Errorf("%s: ended %s", name, stage)
+		}
+		if last := p.looks[len(p.looks)-1]; last != c.after {
+			t.Errorf("%s: looked %s", name, p.looks)
+		}
+		if fin := p.ends[0].Finality; (fin == x402.FinalityGone) != (c.stage == x402.StageReorganised) {
+			t.Errorf("%s: concluded %+v", name, p.ends)
+		}
+	}
+}
+
+func TestAPendingPaymentIsWatchedForAnHourAndNeverGrantedByItself(t *testing.T) {
+	t.Parallel()
+	p := settle(from(shallow, 3*time.Minute, good))
+	early := p.redeem(0, newRedeem())
+	again := p.redeem(time.Second, newRedeem())
+	if stage := p.run(t); stage != x402.StagePayable {
+		t.Errorf("ended %s", stage)
+	}
+	early.was(t, "too early", x402.StagePending)
+	again.was(t, "too early again", x402.StagePending)
+	if len(p.grants) != 0 || len(p.notes) != 2 || p.notes[0].Stage != x402.StagePending || p.notes[1].Stage != x402.StagePayable || p.notes[0].Found == nil {
+		t.Errorf("granted %+v, noted %+v", p.grants, p.notes)
+	}
+
+	p = settle(from(shallow))
+	p.redeem(0, newRedeem())
+	if stage := p.run(t); stage != x402.StagePending || p.told != 1 {
+		t.Errorf("ended %s, told %d times", stage, p.told)
+	}
+	if lasted := p.after(); lasted < time.Hour || lasted > time.Hour+2*time.Minute {
+		t.Errorf("watched for %s", lasted)
+	}
+	if len(p.looks) > 70 {
+		t.Errorf("looked %d times", len(p.looks))
+	}
+
+	p = settle(from(shallow, 30*time.Second, good))
+	p.redeem(0, newRedeem())
+	p.chain = func(after time.Duration) (activities.SettlementFacts, error) {
+		if after < 32*time.Second {
+			return shallow, nil
+		}
+		return good, nil
+	}
+	late := p.redeem(32*time.Second, newRedeem())
+	p.run(t)
+	late.was(t, "when it is deep enough", x402.StageRedeemed)
+	if len(p.grants) != 1 {
+		t.Errorf("%d grants", len(p.grants))
+	}
+}
+
+func TestAStuckSettlementGoesOnByItselfWithLongerPausesAndGrantsNothing(t *testing.T) {
+	t.Parallel()
+	p := settle(from(away, 2*time.Hour, good))
+	asked := p.redeem(0, newRedeem())
+	if stage := p.run(t); stage != x402.StagePayable {
+		t.Errorf("ended %s", stage)
+	}
+	asked.was(t, "while the chain is away", x402.StageStuck)
+	want := []time.Duration{0, 1, 3, 7, 15, 31, 61, 91, 121}
+	for i := range want {
+		want[i] *= time.Minute
+	}
+	if !slices.Equal(p.looks, want) {
+		t.Errorf("looked after %s, want %s", p.looks, want)
+	}
+	if len(p.grants) != 0 || p.notes[0].Stage != x402.StageStuck || p.notes[0].Reason != "no_usable_answer" {
+		t.Errorf("granted %+v, noted %+v", p.grants, p.notes)
+	}
+}
+
+func TestAStuckSettlementIsGivenUpAfterThirtyDays(t *testing.T) {
+	t.Parallel()
+	p := settle(from(away))
+	p.redeem(0, newRedeem())
+	if stage := p.run(t); stage != x402.StageStuck || p.told != 1 || len(p.notes) != 1 {
+		t.Errorf("ended %s, told %d times, noted %d times", stage, p.told, len(p.notes))
+	}
+	if lasted := p.after(); lasted < x402.MaxAge || lasted > x402.MaxAge+time.Hour {
+		t.Errorf("lasted %s", lasted)
+	}
+}
+
+func TestSupportsSignalLooksAtOnce(t *testing.T) {
+	t.Parallel()
+	p := settle(from(away, 40*time.Minute, good))
+	p.redeem(0, newRedeem())
+	p.retry(45 * time.Minute)
+	if stage := p.run(t); stage != x402.StagePayable || p.looks[len(p.looks)-1] != 45*time.Minute {
+		t.Errorf("stuck: ended %s, looked %s", stage, p.looks)
+	}
+
+	p = settle(from(good, time.Minute, final(good)))
+	p.redeem(0, newRedeem())
+	p.retry(5 * time.Minute)
+	if stage := p.run(t); stage != x402.StageOver || !slices.Equal(p.looks, []time.Duration{0, 5 * time.Minute}) {
+		t.Errorf("granted: ended %s, looked %s", stage, p.looks)
+	}
+}
+
+func TestAFlowThatTheSignalBeginsGoesOnFromTheRecord(t *testing.T) {
+	t.Parallel()
+	p := settle(from(missing))
+	p.hold(account.NewKeyID(), 90_000)
+	p.retry(0)
+	if stage := p.run(t); stage != x402.StageReorganised || len(p.grants) != 0 {
+		t.Errorf("redeemed before: ended %s, %d grants", stage, len(p.grants))
+	}
+	p = settle(from(good))
+	p.retry(0)
+	if stage := p.run(t); stage != x402.StagePayable || len(p.grants) != 0 || len(p.notes) != 1 {
+		t.Errorf("not redeemed: ended %s, %d grants", stage, len(p.grants))
+	}
+	p = settle(from(good))
+	if stage := p.run(t); stage != "" || p.after() != time.Minute || len(p.looks) != 0 {
+		t.Errorf("nothing came: ended %q after %s", stage, p.after())
+	}
+}
+
+func TestWhatDoesNotPayIsRefusedAndTheFlowEnds(t *testing.T) {
+	t.Parallel()
+	p := settle(from(failed))
+	asked := p.redeem(0, newRedeem())
+	if stage := p.run(t); stage != x402.StageRefused || p.after() > time.Second {
+		t.Errorf("ended %s after %s", stage, p.after())
+	}
+	asked.was(t, "a failed transaction", x402.StageRefused)
+	if len(p.grants) != 0 || len(p.notes) != 1 || p.notes[0].Reason != x402.WhyFailed || p.notes[0].Found != nil {
+		t.Errorf("granted %+v, noted %+v", p.grants, p.notes)
+	}
+	for name, change := range map[string]func(*workflows.Redeem){
+		"another tier":   func(r *workflows.Redeem) { r.Tier = "gold" },
+		"no tier":        func(r *workflows.Redeem) { r.Tier = "" },
+		"no credential":  func(r *workflows.Redeem) { r.Credential.Key = account.KeyID{} },
+		"without prefix": func(r *workflows.Redeem) { r.Credential.Prefix = "" },
+	} {
+		p, in := settle(from(good)), newRedeem()
+		change(&in)
+		asked := p.redeem(0, in)
+		p.run(t)
+		if !asked.rejected || len(p.looks) != 0 {
+			t.Errorf("%s: rejected %t, looked %s", name, asked.rejected, p.looks)
+		}
+	}
+}
+
+func TestAGrantThatFailsIsToldAndLookedUpAgain(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good))
+	p.refuse = refusal(fault.SettlementOver)
+	asked := p.redeem(0, newRedeem())
+	if stage := p.run(t); stage != x402.StagePayable {
+		t.Errorf("ended %s", stage)
+	}
+	asked.refused(t, "a refused grant", fault.SettlementOver)
+
+	// It was recorded all the same: the flow finds out and watches.
+	p = settle(from(good, 15*time.Minute, final(good)))
+	p.refuse = temporal.NewNonRetryableApplicationError("lost", activities.ErrSettlementFailed, nil)
+	asked = p.redeem(0, newRedeem())
+	p.env.RegisterDelayedCallback(func() { p.hold(account.NewKeyID(), 90_000) }, 0)
+	if stage := p.run(t); stage != x402.StageOver || len(p.ends) != 2 {
+		t.Errorf("ended %s, concluded %+v", stage, p.ends)
+	}
+	asked.refused(t, "an answer that was lost", fault.DurableUnavailable)
+}
+
+func TestAReadingThatFailsIsStuck(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good))
+	p.chain = func(after time.Duration) (activities.SettlementFacts, error) {
+		if after < 30*time.Second {
+			return activities.SettlementFacts{}, temporal.NewApplicationError("no", activities.ErrSettlementFailed)
+		}
+		return good, nil
+	}
+	asked := p.redeem(0, newRedeem())
+	if stage := p.run(t); stage != x402.StagePayable || p.notes[0].Reason != activities.ErrSettlementFailed {
+		t.Errorf("ended %s, noted %+v", stage, p.notes)
+	}
+	asked.was(t, "while readings fail", x402.StageStuck)
+}
+
+func TestALongLifeGoesOnInANewRun(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good, 22*time.Minute, final(good)))
+	p.redeem(0, newRedeem())
+	p.env.RegisterDelayedCallback(func() { p.env.SetContinueAsNewSuggested(true) }, 19*time.Minute)
+	p.env.ExecuteWorkflow(workflows.SettlementWorkflow, workflows.SettlementInput{ID: somePayment})
+	next, ok := errors.AsType[*workflow.ContinueAsNewError](p.env.GetWorkflowError())
+	if !ok {
+		t.Fatalf("ended with %v", p.env.GetWorkflowError())
+	}
+	var carried workflows.SettlementInput
+	if err := p.env.GetWorkflowResult(nil); err == nil || next.Input == nil {
+		t.Fatal("nothing is carried over")
+	}
+	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &carried); err != nil || carried.Carried == nil || carried.Carried.Granted == nil || carried.ID != somePayment {
+		t.Fatalf("carried %+v, %v", carried, err)
+	}
+	after := settle(from(final(good)))
+	after.held = p.held
+	after.env.SetStartTime(p.env.Now())
+	after.env.ExecuteWorkflow(workflows.SettlementWorkflow, carried)
+	var stage x402.Stage
+	if err := after.env.GetWorkflowResult(&stage); err != nil || stage != x402.StageOver || len(after.grants) != 0 {
+		t.Errorf("ended %s, %v", stage, err)
+	}
+}

@@ -1,0 +1,125 @@
+package workflows
+
+import (
+	"strconv"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// How a granted settlement is watched.
+const (
+	defaultFinality = 20 * time.Minute
+	looksPerDelay   = 4
+	// slowAfter is how many delays after the grant looks become as rare as those at a chain that cannot be read.
+	slowAfter = 6
+	// afterWindow leaves the meter's clock, by which credentials expire, a little behind Temporal's.
+	afterWindow = 2 * time.Second
+	// overAgain is when to come back to a window that is not over by that clock.
+	overAgain = time.Minute
+)
+
+// granted takes over what the record has of a redeemed settlement.
+func (s *settling) granted(ctx workflow.Context, g *activities.RecordedSettlement) error {
+	s.Granted, s.gaveUp = g, false
+	s.Next = g.RedeemedAt.Add(s.delay)
+	words := "Redeemed at " + g.RedeemedAt.UTC().Format(time.RFC3339) + ". Waits until the transaction is final and the window is over, at " +
+		g.WindowEnds.UTC().Format(time.RFC3339) + "."
+	if err := s.enter(ctx, g.Stage, "", words); err != nil {
+		return err
+	}
+	return workflow.UpsertTypedSearchAttributes(ctx, AccountID.ValueSet(g.Account.String()))
+}
+
+// watch waits until a granted settlement's transaction is final, then until its window is over.
+func (s *settling) watch(ctx workflow.Context) error {
+	settled := s.Granted.Finality == x402.FinalityFinal
+	if settled {
+		if ends := s.Granted.WindowEnds.Add(afterWindow); s.Next.Before(ends) {
+			s.Next = ends
+		}
+	}
+	if pause := s.Next.Sub(workflow.Now(ctx)); pause > 0 && !s.Nudged {
+		if _, err := workflow.AwaitWithTimeout(ctx, pause, func() bool { return s.Nudged }); err != nil {
+			return err
+		}
+	}
+	told := s.Nudged
+	s.Nudged = false
+	if settled {
+		if workflow.Now(ctx).Before(s.Next) {
+			return nil
+		}
+		return s.conclude(ctx, x402.FinalityFinal, nil, "The window is over.")
+	}
+	if !told && workflow.Now(ctx).Sub(s.Granted.RedeemedAt) >= stuckFor {
+		s.gaveUp = true
+		return s.tell(ctx, "For 30 days nobody told whether the transaction is final. Nobody looks at it any more by itself; support begins again with retry.")
+	}
+	return s.confirm(ctx)
+}
+
+// confirm looks whether the transaction is still there, and final.
+func (s *settling) confirm(ctx workflow.Context) error {
+	if err := s.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer s.turn.Unlock()
+	facts, err := s.read(ctx, plan.Cheap, "")
+	if err != nil {
+		return err
+	}
+	if facts.Stuck != "" {
+		s.Tries++
+		s.Next = workflow.Now(ctx).Add(growing(firstStuck, s.Tries-1, mostStuck))
+		workflow.SetCurrentDetails(ctx, "The chain cannot be read, so it is not known whether the transaction is final: "+facts.Stuck+". It is looked at again by itself.")
+		return s.stuck(ctx, facts.Stuck)
+	}
+	s.Tries = 0
+	if err := s.stuck(ctx, ""); err != nil {
+		return err
+	}
+	f := &facts.Found
+	switch {
+	case facts.Sight == x402.SightMined && f.Final && f.Paid >= s.Granted.Paid:
+		return s.conclude(ctx, x402.FinalityFinal, f, "The transaction is final, in block "+number(f.Block)+".")
+	case facts.Sight == x402.SightMined && f.Final:
+		return s.conclude(ctx, x402.FinalityGone, f, "The transaction is final in block "+number(f.Block)+", where it pays "+
+			strconv.FormatInt(int64(f.Paid), 10)+" of "+strconv.FormatInt(int64(s.Granted.Paid), 10)+" atomic units.")
+	case facts.Sight == x402.SightFailed && f.Final:
+		return s.conclude(ctx, x402.FinalityGone, f, "A reorganisation moved the transaction into block "+number(f.Block)+", where it failed.")
+	case facts.Sight == x402.SightNone && facts.Finalized >= s.Granted.Block && facts.Finalized > 0:
+		return s.conclude(ctx, x402.FinalityGone, nil, "A reorganisation took the transaction away: block "+number(facts.Finalized)+" is final, and nobody knows it.")
+	}
+	s.Next = workflow.Now(ctx).Add(s.again(ctx))
+	workflow.SetCurrentDetails(ctx, "Waits until the transaction is final.")
+	return nil
+}
+
+// again is how long to wait before the next look at a transaction that is not final.
+func (s *settling) again(ctx workflow.Context) time.Duration {
+	if workflow.Now(ctx).Sub(s.Granted.RedeemedAt) > slowAfter*s.delay {
+		return max(mostStuck, s.delay/looksPerDelay)
+	}
+	return max(s.delay/looksPerDelay, time.Second)
+}
+
+// conclude records what became of the transaction, or that the window is over. A record that does not take it is asked again later.
+func (s *settling) conclude(ctx workflow.Context, f x402.Finality, found *x402.Finding, words string) error {
+	var (
+		settlements *activities.Settlements
+		concluded   activities.RecordedSettlement
+	)
+	end := activities.SettlementEnd{ID: s.id, Finality: f, Words: words, Found: found}
+	err := workflow.ExecuteActivity(changing(ctx, "record what became of the transaction"), settlements.ConcludeSettlement, end).Get(ctx, &concluded)
+	s.Next = workflow.Now(ctx).Add(overAgain)
+	if err != nil {
+		return ctx.Err()
+	}
+	s.Granted = &concluded
+	return s.enter(ctx, concluded.Stage, "", words)
+}
