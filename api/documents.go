@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -87,8 +88,8 @@ func describe(o Options, routes []plainRoute) *huma.OpenAPI {
 		plain[i] = r.Plain
 	}
 	return openapi.Build(openapi.Options{
-		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, Console: consoleRoutes(o), PublicURL: o.PublicURL,
-		Contact: o.Links.Contact,
+		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, Console: consoleRoutes(o),
+		Shown: shownRoutes(o), PublicURL: o.PublicURL, Contact: o.Links.Contact,
 	})
 }
 
@@ -100,6 +101,18 @@ func consoleRoutes(o Options) []openapi.Console {
 		return nil
 	}
 	return []openapi.Console{{Operation: o.Capabilities.AdoptKey, Path: adopt}}
+}
+
+// shownRoutes are the public pages beside operations, where there is a console.
+func shownRoutes(o Options) []openapi.Shown {
+	var shown []openapi.Shown
+	for _, c := range o.Capabilities.All() {
+		path, ok := strings.CutSuffix(c.Meta().Route.Path, asJSON)
+		if ok && o.Pages != nil && o.Pages.Serves(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}}) {
+			shown = append(shown, openapi.Shown{Operation: c, Path: path})
+		}
+	}
+	return shown
 }
 
 func (d *documents) write(o Options, described *huma.OpenAPI) error {

@@ -24,7 +24,10 @@ const maxArguments = 64 << 10
 // routeOperations gives each capability that has a route its handler.
 func (s *server) routeOperations(engine *gin.Engine) {
 	for _, c := range s.Capabilities.All() {
-		if route := c.Meta().Route; route.Path != "" {
+		route := c.Meta().Route
+		if page, ok := strings.CutSuffix(route.Path, asJSON); ok {
+			engine.Handle(route.Method, ginPath(page), s.besidePage(s.operation(c)))
+		} else if route.Path != "" {
 			engine.Handle(route.Method, ginPath(route.Path), s.operation(c))
 		}
 	}
@@ -33,6 +36,23 @@ func (s *server) routeOperations(engine *gin.Engine) {
 // ginPath turns /keys/{id} into /keys/:id.
 func ginPath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
+
+// asJSON ends the paths of operations that are the same as the page of the path without it.
+const asJSON = ".json"
+
+// besidePage is for a path that ends with a parameter. With .json after that the operation answers, and otherwise the page.
+func (s *server) besidePage(operation gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		last := &c.Params[len(c.Params)-1]
+		value, ok := strings.CutSuffix(last.Value, asJSON)
+		if !ok {
+			s.noRoute(c)
+			return
+		}
+		last.Value = value
+		operation(c)
+	}
 }
 
 // operation is the handler of a capability: it brings caller and arguments, and renders what comes back.

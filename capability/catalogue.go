@@ -121,6 +121,7 @@ type Catalogue struct {
 	// Paying per call.
 	GetMenu     *Op[Nothing, Menu]
 	GetManifest *Op[Nothing, Manifest]
+	GetReceipt  *Op[ReceiptInput, Receipt]
 
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
@@ -163,6 +164,7 @@ func New(o Options) *Catalogue {
 		house:             h,
 		GetMenu:           h.getMenu(),
 		GetManifest:       h.getManifest(),
+		GetReceipt:        h.getReceipt(),
 	}
 	c.addPeople(h)
 	c.addDoors(h)

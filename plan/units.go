@@ -80,6 +80,17 @@ func (c Cents) String() string {
 // Atomic is an amount of USDC in its atomic unit, a millionth of a dollar.
 type Atomic int64
 
+// USDC is the amount in whole USDC with its six decimals: 0.108000.
+func (a Atomic) USDC() string {
+	const whole = 1_000_000
+	sign := ""
+	if a < 0 {
+		sign = "-"
+	}
+	coins, rest := a/whole, a%whole // the least Atomic has no positive counterpart, its parts have
+	return fmt.Sprintf("%s%d.%06d", sign, max(coins, -coins), max(rest, -rest))
+}
+
 // Thousandths is a share or a factor: 1000 is one.
 type Thousandths int64
 

@@ -16,3 +16,15 @@ func TestGroupedSetsCommasBetweenThousandsOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestAmountsOfUSDCHaveSixDecimals(t *testing.T) {
+	t.Parallel()
+	for amount, want := range map[Atomic]string{
+		0: "0.000000", 1: "0.000001", 108_000: "0.108000", 1_000_000: "1.000000", -1_500_000: "-1.500000", -1: "-0.000001",
+		math.MaxInt64: "9223372036854.775807", math.MinInt64: "-9223372036854.775808",
+	} {
+		if got := amount.USDC(); got != want {
+			t.Errorf("%d is %s, want %s", int64(amount), got, want)
+		}
+	}
+}

@@ -56,6 +56,27 @@ func (d *document) console(c Console) {
 	d.add(op)
 }
 
+// shown describes a page that shows what a capability reads. Its refusals are pages too.
+func (d *document) shown(s Shown) {
+	m, in := s.Operation.Meta(), s.Operation.Input()
+	op := &huma.Operation{
+		Method: http.MethodGet, Path: s.Path, OperationID: m.Name + "_page", Summary: m.Title + ", as a page",
+		Description: "Shows people what " + m.Route.Path + " gives programs.", Security: security(m.Access), Responses: map[string]*huma.Response{},
+	}
+	for _, name := range pathParams(s.Path) {
+		op.Parameters = append(op.Parameters, d.parameter(in, name, "path"))
+	}
+	d.refuses(op, append(m.Refusals(), fault.HeadersTooLarge), plainEnvelope)
+	for _, refusal := range op.Responses {
+		refusal.Content[htmlMedia] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	op.Responses[statusKey(http.StatusOK)] = &huma.Response{
+		Description: "The page.", Headers: map[string]*huma.Param{requestID: headerRef(requestID)},
+		Content: map[string]*huma.MediaType{htmlMedia: {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}
+	d.add(op)
+}
+
 // security says which credentials an access takes.
 func security(a capability.Access) []map[string][]string {
 	key, session := map[string][]string{keyScheme: {}}, map[string][]string{sessionScheme: {}}

@@ -29,6 +29,7 @@ type Options struct {
 	Schemas    huma.Registry // that inputs and outputs of the operations refer to
 	Plain      []Plain
 	Console    []Console
+	Shown      []Shown
 	PublicURL  string // without a slash at its end
 	Contact    string // an e-mail address or a URL
 }
@@ -45,6 +46,12 @@ type Plain struct {
 
 // Console is a POST of the console that carries out a capability for whoever signed in, and leads on to a page with the result.
 type Console struct {
+	Operation capability.Capability
+	Path      string
+}
+
+// Shown is a public page of the console that shows people what a capability reads, at a path of its own.
+type Shown struct {
 	Operation capability.Capability
 	Path      string
 }
@@ -95,6 +102,9 @@ func Build(o Options) *huma.OpenAPI {
 	}
 	for _, c := range o.Console {
 		d.console(c)
+	}
+	for _, s := range o.Shown {
+		d.shown(s)
 	}
 	for _, p := range o.Plain {
 		d.plain(p)
@@ -205,6 +215,7 @@ func (d *document) schemaOf(t reflect.Type) *huma.Schema {
 const (
 	jsonMedia = "application/json"
 	formMedia = "application/x-www-form-urlencoded"
+	htmlMedia = "text/html"
 )
 
 // Operation is an operation of the document in short, for a list.

@@ -202,7 +202,8 @@ func TestOperationsAreDescribedOnceWithEveryParameterOfTheirPath(t *testing.T) {
 			}
 		}
 		for segment := range strings.SplitSeq(route, "/") {
-			if name, ok := strings.CutPrefix(segment, "{"); ok && !declared[strings.TrimSuffix(name, "}")] {
+			rest, ok := strings.CutPrefix(segment, "{")
+			if name, _, _ := strings.Cut(rest, "}"); ok && !declared[name] {
 				t.Errorf("%s does not declare %s as required", route, segment)
 			}
 		}

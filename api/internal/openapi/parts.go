@@ -89,7 +89,8 @@ func pathParams(path string) []string {
 	var names []string
 	for segment := range strings.SplitSeq(path, "/") {
 		if rest, ok := strings.CutPrefix(segment, "{"); ok {
-			names = append(names, strings.TrimSuffix(rest, "}"))
+			name, _, _ := strings.Cut(rest, "}") // what follows is part of the path: .json
+			names = append(names, name)
 		}
 	}
 	return names

@@ -125,12 +125,13 @@ func (d *Document) find(path string) (template string, item map[string]json.RawM
 		return path, item
 	}
 	asked := strings.Split(path, "/")
-	for template, item := range d.root.Paths {
-		if matches(strings.Split(template, "/"), asked) {
-			return template, item
+	for each, its := range d.root.Paths {
+		// Of two that fit, the one that says more: {hash}.json before {hash}.
+		if len(each) > len(template) && matches(strings.Split(each, "/"), asked) {
+			template, item = each, its
 		}
 	}
-	return "", nil
+	return template, item
 }
 
 func matches(template, asked []string) bool {
@@ -138,7 +139,11 @@ func matches(template, asked []string) bool {
 		return false
 	}
 	for i, segment := range template {
-		if segment != asked[i] && (!strings.HasPrefix(segment, "{") || asked[i] == "") {
+		if segment == asked[i] {
+			continue
+		}
+		_, end, braced := strings.Cut(segment, "}")
+		if value, ok := strings.CutSuffix(asked[i], end); !braced || !strings.HasPrefix(segment, "{") || !ok || value == "" {
 			return false
 		}
 	}

@@ -21,7 +21,8 @@ const described = `{
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}},
       "204": {"description": "none"}
     }}},
-    "/things/{id}": {"get": {"responses": {"200": {"description": "ok", "content": {"text/html": {"schema": {"type": "string"}}}}}}}
+    "/things/{id}": {"get": {"responses": {"200": {"description": "ok", "content": {"text/html": {"schema": {"type": "string"}}}}}}},
+    "/things/{id}.json": {"get": {"responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}}}}
   },
   "components": {
     "headers": {"Id": {"required": true, "schema": {"type": "string"}}},
@@ -75,6 +76,8 @@ func TestWhatTheDocumentDoesNotDeclareIsSeen(t *testing.T) {
 		"the head with another status":       {"HEAD", "/things", 404, json, "", "the status is not declared"},
 		"a path with a parameter":            {"GET", "/things/7", 200, page, "<p>7</p>", ""},
 		"a path with an empty parameter":     {"GET", "/things/", 200, page, "<p>7</p>", "not declared"},
+		"a path with more than a parameter":  {"GET", "/things/7.json", 200, json, `{}`, ""},
+		"the same as what is less said":      {"GET", "/things/7.json", 200, page, "<p>7</p>", "Content-Type"},
 		"a route that is not declared":       {"GET", "/others", 200, json, thing, "not declared"},
 		"a refusal of an undeclared route":   {"GET", "/others", 404, json, `{"error":{}}`, ""},
 		"another body of an undeclared one":  {"GET", "/others", 404, json, `{"detail":"?"}`, "error"},

@@ -1,0 +1,160 @@
+package api_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+var (
+	firstPayer  = wallet.Address{0x11, 19: 0xaa}
+	secondPayer = wallet.Address{0x22, 19: 0xbb}
+)
+
+// paid is a transaction of a test's own, in which that much was paid.
+func paid(tx byte, amount plan.Atomic) (x402.TxHash, *x402.Finding) {
+	return x402.TxHash{0xfe, 31: tx}, &x402.Finding{
+		Paid: amount, Block: 4_800_017, BlockHash: x402.TxHash{0xb1, 31: tx}, Time: time.Date(2026, time.November, 20, 14, 5, 0, 0, time.UTC).Unix(), Depth: 3,
+	}
+}
+
+// granted redeems a payment in the record, and gives the credential.
+func (g *gateway) granted(id x402.ID, found *x402.Finding, tier plan.Tier, country string) account.Credential {
+	g.t.Helper()
+	priced, ok := plan.FindPerCallTier(tier)
+	deal, enough := x402.Price(found.Paid, priced, country)
+	if !ok || !enough {
+		g.t.Fatalf("%d does not pay for the tier %s", found.Paid, tier)
+	}
+	credential, err := account.MintCredential(rand.Reader)
+	g.must(err)
+	_, err = g.fences.GrantSettlement(g.t.Context(), store.Grant{
+		ID: id, Deal: deal, Found: *found, Origin: "api",
+		Credential: store.Credential{Key: account.NewKeyID(), Digest: credential.Digest(g.hasher), Prefix: credential.Prefix()},
+	})
+	g.must(err)
+	return credential
+}
+
+func (g *gateway) receipt(tx x402.TxHash) answer {
+	g.t.Helper()
+	return g.ask(http.MethodGet, "/x402/receipts/"+tx.String()+".json", "", "")
+}
+
+func TestReceiptShowsEachPayersAmountsTaxAndUnits(t *testing.T) {
+	t.Parallel()
+	g := setup(t, behindProxies(t))
+	tx, found := paid(1, 108_000)
+	credential := g.granted(x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}, found, plan.Balanced, "DE")
+	_, more := paid(1, 99_000_000)
+	g.granted(x402.ID{Chain: 8453, Tx: tx, Payer: secondPayer}, more, plan.Cheap, "US")
+	receipt := g.receipt(tx)
+	receipt.golden("receipt")
+	for _, part := range []string{credential.Reveal(), credential.Prefix(), "cagx_"} {
+		if strings.Contains(receipt.body, part) {
+			t.Errorf("the receipt shows %q of the credential", part)
+		}
+	}
+	var r struct {
+		Settlements []struct {
+			AmountPaid json.Number `json:"amount_paid"`
+			Tax        struct{ Net, VAT json.Number }
+			Bought     struct{ Units, Used, Remaining, Expired json.Number }
+		}
+	}
+	g.must(json.Unmarshal([]byte(receipt.body), &r))
+	for i, s := range r.Settlements {
+		if whole(t, s.Tax.Net)+whole(t, s.Tax.VAT) != whole(t, s.AmountPaid) {
+			t.Errorf("payment %d: net %s and VAT %s are not the %s paid", i, s.Tax.Net, s.Tax.VAT, s.AmountPaid)
+		}
+		if whole(t, s.Bought.Used)+whole(t, s.Bought.Remaining)+whole(t, s.Bought.Expired) != whole(t, s.Bought.Units) {
+			t.Errorf("payment %d: units do not add up: %+v", i, s.Bought)
+		}
+	}
+	// The hash in capitals is the same.
+	if again := g.ask(http.MethodGet, "/x402/receipts/0x"+strings.ToUpper(tx.String()[2:])+".json", "", ""); again.body != receipt.body {
+		t.Errorf("in capitals: %d %s", again.status, again.body)
+	}
+}
+
+func whole(t *testing.T, n json.Number) int64 {
+	t.Helper()
+	value, err := n.Int64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func TestReceiptOfAPaymentThatWasReorganisedSaysSo(t *testing.T) {
+	t.Parallel()
+	g := setup(t, behindProxies(t))
+	tx, found := paid(2, 90_000)
+	id := x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}
+	g.granted(id, found, plan.Balanced, "")
+	_, err := g.fences.ConcludeSettlement(t.Context(), id, x402.FinalityGone, nil, "The transaction is no longer part of the chain.", store.Author{Actor: "workflow", Origin: "workflow", Reason: "reorganised"})
+	g.must(err)
+	g.receipt(tx).golden("receipt reorganised")
+}
+
+func TestReceiptOfAnOldPaymentHasExpiredUnits(t *testing.T) {
+	t.Parallel()
+	late := testkit.NewClock(time.Now().Add(2 * time.Hour))
+	g := setup(t, behindProxies(t), func(o *options) { o.now = late.Now })
+	tx, found := paid(3, 90_000)
+	g.granted(x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}, found, plan.Balanced, "CH")
+	if got := g.receipt(tx).body; !strings.Contains(got, `"units":10000,"capped":false,"used":0,"remaining":0,"expired":10000`) || !strings.Contains(got, "Its window is over.") {
+		t.Errorf("two hours later: %s", got)
+	}
+}
+
+func TestThereIsNoReceiptOfWhatIsNoSettlement(t *testing.T) {
+	t.Parallel()
+	g := setup(t, behindProxies(t))
+	tx, found := paid(4, 1)
+	g.receipt(tx).golden("receipt not found")
+	// One that was refused is none; one that waits is, without amounts until they were read.
+	id := x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}
+	_, err := g.store.NoteSettlement(t.Context(), id, x402.StageRefused, "too_little", "Less was paid than the cheapest tier takes.", found)
+	g.must(err)
+	if got := g.receipt(tx); got.status != http.StatusNotFound {
+		t.Errorf("a refused payment: %d %s", got.status, got.body)
+	}
+	waiting, _ := paid(5, 0)
+	_, err = g.store.NoteSettlement(t.Context(), x402.ID{Chain: 8453, Tx: waiting, Payer: firstPayer}, x402.StageStuck, "no_upstream", "No upstream of the chain answers.", nil)
+	g.must(err)
+	g.receipt(waiting).golden("receipt stuck")
+	// Payments of another chain are none of this one.
+	elsewhere, seen := paid(6, 90_000)
+	g.granted(x402.ID{Chain: 84532, Tx: elsewhere, Payer: firstPayer}, seen, plan.Balanced, "DE")
+	if got := g.receipt(elsewhere); got.status != http.StatusNotFound {
+		t.Errorf("a payment on another chain: %d %s", got.status, got.body)
+	}
+	g.ask(http.MethodGet, "/x402/receipts/0x12.json", "", "").golden("receipt hash refused")
+}
+
+func TestReceiptsOfANetworkAreLimited(t *testing.T) {
+	t.Parallel()
+	g := setup(t, behindProxies(t))
+	tx, _ := paid(7, 0)
+	var last answer
+	for range 61 {
+		last = g.receipt(tx)
+	}
+	if last.status != http.StatusTooManyRequests || last.header.Get("Retry-After") == "" {
+		t.Errorf("the 61st within a minute: %d %s", last.status, last.body)
+	}
+	if other := g.ask(http.MethodGet, "/x402/receipts/"+tx.String()+".json", "", "", "X-Forwarded-For", "192.0.2.9"); other.status != http.StatusNotFound {
+		t.Errorf("another network: %d %s", other.status, other.body)
+	}
+}
