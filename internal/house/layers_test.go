@@ -69,7 +69,7 @@ var layers = []rule{
 	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
 	{"toolbox/contracts", join(words, []string{"cache", "toolbox/node"})},
 	{"settlement", join(words, []string{"upstream"})},
-	{"cashier", join(words, []string{"store", "facilitator", "fences"})},
+	{"cashier", join(words, []string{"store", "meter", "facilitator"})},
 	{"statement", join(words, []string{"store"})},
 	// Durable work.
 	{"activities", join(words, outside, []string{"fences", "outbox", "settlement", "statement"})},

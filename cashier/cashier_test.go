@@ -1,0 +1,304 @@
+package cashier_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/cashier"
+	"github.com/chainaccess/gateway/facilitator"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+func TestAPaymentBuysABundleOnceAndItsHeaderIsNoCredentialAfterwards(t *testing.T) {
+	t.Parallel()
+	var watched atomic.Int64
+	b := setup(t, func(o *cashier.Options) { o.Settled = func(context.Context, x402.ID) { watched.Add(1) } })
+	p := b.sign(b.quote())
+	sale, refusal := b.pay(p)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	b.works(sale)
+	_, refusal = b.pay(p)
+	b.refusedAs("again", refusal, fault.SettlementRedeemed, paidIn.String())
+	b.requests(1, 1)
+	if b.state(p) != "settled" || watched.Load() != 1 {
+		t.Errorf("it is %s, and %d settlements are watched", b.state(p), watched.Load())
+	}
+}
+
+func TestAPaymentThatDoesNotVerifyIsReleasedAndNeverSettled(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		verify http.HandlerFunc
+		reason fault.Reason
+		says   string
+	}{
+		"refused":    {says(200, `{"isValid":false,"invalidReason":"insufficient_funds"}`), fault.PaymentRequired, "insufficient_funds"},
+		"fails":      {says(500, `oops`), fault.DurableUnavailable, "Nothing was paid"},
+		"breaks off": {breakOff, fault.DurableUnavailable, "Nothing was paid"},
+		"times out":  {hang, fault.DurableUnavailable, "Nothing was paid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.desk.on(&b.desk.verify, c.verify)
+			p := b.sign(b.quote())
+			_, refusal := b.pay(p)
+			b.refusedAs(name, refusal, c.reason, c.says)
+			if state := b.state(p); state != "" {
+				t.Errorf("the authorization stays %s", state)
+			}
+			b.requests(1, 0)
+			b.desk.on(&b.desk.verify, says(http.StatusOK, `{"isValid":true}`)) // the same payment is good for another try
+			sale, refusal := b.pay(p)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			b.works(sale)
+			b.requests(2, 1)
+		})
+	}
+}
+
+func TestASettlementIsSentOnceWhateverComesOfIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settle        http.HandlerFunc
+		reason, again fault.Reason
+		says, state   string
+	}{
+		"refused":                    {says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":""}`), fault.PaymentRequired, fault.PaymentRequired, "insufficient_funds", "failed"},
+		"failed after a transaction": {says(200, `{"success":false,"errorReason":"invalid_transaction_state","transaction":"`+paidIn.String()+`"}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+		"fails":                      {says(503, `busy`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+		"breaks off":                 {breakOff, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+		"times out":                  {hang, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
+		}, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			b.desk.on(&b.desk.settle, c.settle)
+			p := b.sign(b.quote())
+			_, refusal := b.pay(p)
+			b.refusedAs("first", refusal, c.reason, c.says)
+			if state := b.state(p); state != c.state {
+				t.Errorf("the authorization is %q, want %q", state, c.state)
+			}
+			b.desk.on(&b.desk.settle, settledIn(paidIn))
+			_, refusal = b.pay(p)
+			b.refusedAs("again", refusal, c.again, "")
+			b.requests(1, 1)
+			if all, err := b.store.ListSettlementsOf(t.Context(), 8453, paidIn); err != nil || len(all) != 0 {
+				t.Errorf("units were granted: %+v, %v", all, err)
+			}
+		})
+	}
+}
+
+// closing is a facilitator that verifies and is gone when it is asked to settle.
+type closing struct {
+	cashier.Facilitator
+
+	gone *facilitator.Client
+}
+
+func (c closing) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x402.TxHash, error) {
+	return c.gone.Settle(ctx, q, p)
+}
+
+func TestAFacilitatorThatIsGoneBeforeItIsAskedToSettleLeavesThePaymentGood(t *testing.T) {
+	t.Parallel()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	gone, err := facilitator.New(facilitator.Options{URL: "http://" + l.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := setup(t, func(o *cashier.Options) { o.Facilitator = closing{o.Facilitator, gone} })
+	p := b.sign(b.quote())
+	_, refusal := b.pay(p)
+	b.refusedAs("gone", refusal, fault.DurableUnavailable, "Nothing was paid")
+	if state := b.state(p); state != "" {
+		t.Errorf("the authorization stays %s", state)
+	}
+	b.requests(1, 0)
+}
+
+func TestOneOfManyWhoPresentAPaymentSettlesIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p := b.sign(b.quote())
+	var sold, busy atomic.Int64
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			switch sale, refusal := b.Take(t.Context(), b.quote(), p, network); {
+			case refusal == nil:
+				sold.Add(1)
+				b.works(sale)
+			case refusal.Reason == fault.OutcomeUnknown || refusal.Reason == fault.SettlementRedeemed:
+				busy.Add(1)
+			default:
+				t.Error(refusal)
+			}
+		})
+	}
+	wg.Wait()
+	if sold.Load() != 1 || busy.Load() != 19 {
+		t.Errorf("%d were sold, %d told to wait", sold.Load(), busy.Load())
+	}
+	b.requests(1, 1)
+}
+
+func TestTwoPaymentsThatSettleInOneTransactionAreGrantedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sale, refusal := b.pay(b.sign(b.quote()))
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	_, refusal = b.pay(b.sign(b.quote()))
+	b.refusedAs("the second", refusal, fault.SettlementRedeemed, "/x402/redeem")
+	b.works(sale)
+	b.requests(2, 2)
+}
+
+func TestAClientThatLeavesWhileItsPaymentSettlesHasPaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx, leave := context.WithCancel(t.Context())
+	b.desk.on(&b.desk.settle, func(w http.ResponseWriter, r *http.Request) {
+		leave()
+		settledIn(paidIn)(w, r)
+	})
+	p := b.sign(b.quote())
+	sale, refusal := b.Take(ctx, b.quote(), p, network)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	b.works(sale)
+	if b.state(p) != "settled" {
+		t.Errorf("it is %s", b.state(p))
+	}
+}
+
+// failing is a record and a granter of which a step fails.
+type failing struct {
+	*store.Store
+	cashier.Grants
+
+	begin, end, grant bool
+}
+
+func (f failing) BeginSettling(ctx context.Context, of store.Attempt, hold time.Duration) (bool, error) {
+	begun, err := f.Store.BeginSettling(ctx, of, hold)
+	if f.begin { // it was recorded, and the answer was lost
+		return false, errAway
+	}
+	return begun, err
+}
+
+func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash) error {
+	if f.end {
+		return errAway
+	}
+	return f.Store.EndSettling(ctx, of, state, reason, tx)
+}
+
+func (f failing) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) { //nolint:gocritic // as the interface has it
+	if f.grant {
+		return store.Settlement{}, errAway
+	}
+	return f.Grants.GrantSettlement(ctx, g)
+}
+
+func TestARecordThatFailsLosesNoMoney(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		failing failing
+		reason  fault.Reason
+		says    string
+		state   string
+		settled int64
+	}{
+		"before the settlement": {failing{begin: true}, fault.DurableUnavailable, "Nothing was paid", "", 0},
+		"after it":              {failing{end: true}, 0, "", "settling", 1},
+		"when granting":         {failing{grant: true}, fault.OutcomeUnknown, paidIn.String(), "settled", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, func(o *cashier.Options) {
+				f := c.failing
+				f.Store, _ = o.Record.(*store.Store)
+				f.Grants = o.Grants
+				o.Record, o.Grants = f, f
+			})
+			p := b.sign(b.quote())
+			sale, refusal := b.pay(p)
+			if c.reason == 0 {
+				if refusal != nil {
+					t.Fatal(refusal)
+				}
+				b.works(sale)
+			} else {
+				b.refusedAs(name, refusal, c.reason, c.says)
+			}
+			if state := b.state(p); state != c.state {
+				t.Errorf("the authorization is %q, want %q", state, c.state)
+			}
+			b.requests(1, c.settled)
+		})
+	}
+}
+
+func TestWhatDoesNotPayReachesNoFacilitator(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for says, spoil := range map[string]func(*x402.Payload){
+		"to payTo":      func(p *x402.Payload) { p.To = wallet.Address{9} },
+		"are required":  func(p *x402.Payload) { p.Value-- },
+		"ends too soon": func(p *x402.Payload) { p.ValidBefore = time.Now().Unix() },
+	} {
+		p := b.sign(b.quote())
+		spoil(p)
+		_, refusal := b.pay(p)
+		b.refusedAs(says, refusal, fault.PaymentRequired, says)
+	}
+	b.Head = func() (uint64, bool) { return 0, false }
+	_, refusal := b.pay(b.sign(b.quote()))
+	b.refusedAs("no head", refusal, fault.NoUpstream, "not taken")
+	b.requests(0, 0)
+}
+
+func TestANetworkAddressPresentsOnlySoManyPayments(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.desk.on(&b.desk.verify, says(http.StatusOK, `{"isValid":false,"invalidReason":"invalid_exact_evm_payload_signature"}`))
+	var refusal *fault.Error
+	for range 40 {
+		if _, refusal = b.pay(b.sign(b.quote())); refusal.Reason == fault.RateWindow {
+			break
+		}
+	}
+	b.refusedAs("the last", refusal, fault.RateWindow, "not taken")
+	if refusal != nil && (refusal.RetryAfter <= 0 || refusal.Window == nil) {
+		t.Errorf("it does not say when to come back: %+v", refusal)
+	}
+	if v := b.desk.verified.Load(); v < 30 || v > 35 {
+		t.Errorf("%d reached the facilitator", v)
+	}
+}

@@ -1,0 +1,230 @@
+package cashier_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/cashier"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// ledger is a chain as far as a sweep reads it.
+type ledger struct {
+	mu           sync.Mutex // guards what follows
+	head, final  uint64     // block numbers; a block is made every two seconds from genesis on
+	genesis      time.Time
+	used         uint64 // block of the transfer; 0 for none
+	spent        bool   // what authorizationState says
+	away         bool
+	ranges, asks int
+}
+
+func (l *ledger) at(number uint64) int64 {
+	return l.genesis.Add(time.Duration(number) * 2 * time.Second).Unix() //nolint:gosec // a test's own
+}
+
+func (l *ledger) set(change func(*ledger)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l)
+}
+
+func (l *ledger) Call(_ context.Context, method string, params ...any) (json.RawMessage, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.away {
+		return nil, errors.New("no upstream answers")
+	}
+	switch method {
+	case "eth_getBlockByNumber":
+		number := map[any]uint64{"latest": l.head, "finalized": l.final}[params[0]]
+		if number == 0 {
+			_, _ = fmt.Sscanf(params[0].(string), "0x%x", &number) //nolint:forcetypeassert // a number otherwise
+		}
+		return fmt.Appendf(nil, `{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`, number, l.at(number), x402.TxHash{byte(number)}), nil
+	case "eth_call":
+		l.asks++
+		return fmt.Appendf(nil, `"0x%064x"`, map[bool]int{true: 1}[l.spent]), nil
+	case "eth_getLogs":
+		l.ranges++
+		var from, to uint64
+		filter := params[0].(map[string]any)                           //nolint:forcetypeassert // a sweep's
+		_, _ = fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from) //nolint:forcetypeassert // a sweep's
+		_, _ = fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)     //nolint:forcetypeassert // a sweep's
+		if to < from || to-from >= 500 {
+			return nil, errors.New("block range is too wide")
+		}
+		if l.used < from || l.used > to || l.used == 0 {
+			return json.RawMessage(`[]`), nil
+		}
+		return fmt.Appendf(nil, `[{"transactionHash":"%s","blockNumber":"0x%x","removed":false}]`, paidIn, l.used), nil
+	}
+	return nil, errors.New("not asked for by a sweep")
+}
+
+// openPayment is a payment whose settlement gave no answer, and a sweeper over a chain that stands where its head stood.
+func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *cashier.Sweeper) {
+	t.Helper()
+	l := &ledger{head: 1000, final: 900, genesis: time.Now().Add(-2000 * time.Second)}
+	b := setup(t)
+	b.desk.on(&b.desk.settle, breakOff)
+	p := b.sign(b.quote())
+	_, refusal := b.pay(p)
+	b.refusedAs("no answer", refusal, fault.OutcomeUnknown, "")
+	return b, p, l, cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Confirmations: 2})
+}
+
+// due is a record in which what is open is due at once.
+type due struct{ *store.Store }
+
+func (d due) ClaimAuthorizations(ctx context.Context, _ time.Duration, most int) ([]store.Authorization, error) {
+	return d.Store.ClaimAuthorizations(ctx, 0, most)
+}
+
+func (b *till) sweep(s *cashier.Sweeper) {
+	b.t.Helper()
+	b.must(s.Sweep(b.t.Context()))
+}
+
+func TestASweepFindsTheTransferOnceItIsDeepEnoughAndItsPayerMayRedeemIt(t *testing.T) {
+	t.Parallel()
+	b, p, l, s := openPayment(t)
+	l.set(func(l *ledger) { l.used, l.head = 1003, 1004 }) // one block on it, where two must stand
+	b.sweep(s)
+	if state := b.state(p); state != "unknown" {
+		t.Errorf("it is %s too early", state)
+	}
+	l.set(func(l *ledger) { l.head = 1005 })
+	b.sweep(s)
+	if state := b.state(p); state != "settled" {
+		t.Errorf("it is %s", state)
+	}
+	_, refusal := b.pay(p)
+	b.refusedAs("presented again", refusal, fault.SettlementRedeemed, paidIn.String())
+	b.requests(1, 1)
+	noted, err := b.store.FindSettlement(t.Context(), x402.ID{Chain: 8453, Tx: paidIn, Payer: p.From})
+	if err != nil || noted.Stage != x402.StagePayable || noted.Found.Paid != p.Value || noted.Found.Block != 1003 {
+		t.Errorf("support sees %+v, %v", noted, err)
+	}
+}
+
+func TestASweepLooksThroughTheWholeTimeOfAnAuthorization(t *testing.T) {
+	t.Parallel()
+	b, p, l, s := openPayment(t)
+	l.set(func(l *ledger) { l.used, l.head, l.final = 2700, 2900, 1000 })
+	b.sweep(s)
+	if state := b.state(p); state != "settled" || l.ranges != 4 {
+		t.Errorf("it is %s after %d ranges", state, l.ranges)
+	}
+}
+
+func TestAnUnusedAuthorizationIsVoidOnlyWhenAFinalBlockIsPastItsEnd(t *testing.T) {
+	t.Parallel()
+	b, p, l, s := openPayment(t)
+	end := uint64((p.ValidBefore-l.at(0))/2 + 2) //nolint:gosec // a test's own
+	l.set(func(l *ledger) { l.head, l.final = end+100, end-10 })
+	b.sweep(s)
+	if state := b.state(p); state != "unknown" || l.asks != 0 {
+		t.Errorf("it is %s before that is final", state)
+	}
+	l.set(func(l *ledger) { l.final = end })
+	b.sweep(s)
+	if state := b.state(p); state != "failed" || l.asks != 1 {
+		t.Errorf("it is %s, asked %d times", state, l.asks)
+	}
+	_, refusal := b.pay(p)
+	b.refusedAs("presented again", refusal, fault.PaymentRequired, "Sign another")
+	b.requests(1, 1)
+}
+
+func TestAUsedAuthorizationWhoseTransferIsNotToldStaysOpenForADay(t *testing.T) {
+	t.Parallel()
+	b, p, l, s := openPayment(t)
+	end := uint64((p.ValidBefore-l.at(0))/2 + 2) //nolint:gosec // a test's own
+	l.set(func(l *ledger) { l.head, l.final, l.spent = end+100, end, true })
+	b.sweep(s)
+	if state := b.state(p); state != "unknown" {
+		t.Errorf("it is %s", state)
+	}
+	const day = 24 * 1800 // blocks
+	l.set(func(l *ledger) { l.head, l.final = end+100+day, end+day })
+	b.sweep(s)
+	if state := b.state(p); state != "failed" {
+		t.Errorf("it is %s a day later", state)
+	}
+}
+
+func TestAChainThatCannotBeReadConcludesNothing(t *testing.T) {
+	t.Parallel()
+	b, p, l, s := openPayment(t)
+	l.set(func(l *ledger) { l.away = true })
+	if err := s.Sweep(t.Context()); err == nil {
+		t.Error("nobody is told")
+	}
+	if state := b.state(p); state != "unknown" {
+		t.Errorf("it is %s", state)
+	}
+}
+
+func TestAProcessKilledBeforeOrAfterTheSettlementLeavesAPaymentThatIsFound(t *testing.T) {
+	t.Parallel()
+	b, _, l, s := openPayment(t)
+	p := b.sign(b.quote())
+	a, got, err := b.store.ReserveAuthorization(t.Context(), store.Authorization{
+		AuthorizationID: idOf(b.Terms, p), Attempt: store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
+	}, 0)
+	if err != nil || !got {
+		t.Fatal(err)
+	}
+	if _, err := b.store.BeginSettling(t.Context(), a.Attempt, 0); err != nil { // and nothing after it
+		t.Fatal(err)
+	}
+	l.set(func(l *ledger) { l.used, l.head = 1001, 1010 })
+	b.sweep(s)
+	if state := b.state(p); state != "settled" {
+		t.Errorf("it is %s", state)
+	}
+	dead := b.sign(b.quote()) // reserved, and never asked to be settled
+	if _, got, err := b.store.ReserveAuthorization(t.Context(), store.Authorization{
+		AuthorizationID: idOf(b.Terms, dead), Attempt: store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
+	}, 0); err != nil || !got {
+		t.Fatal(err)
+	}
+	b.sweep(s)
+	if state := b.state(dead); state != "" {
+		t.Errorf("a reservation of the dead stays %s", state)
+	}
+}
+
+func TestSweepingEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	b, p, l, _ := openPayment(t)
+	l.set(func(l *ledger) { l.used, l.head = 1003, 1010 })
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Confirmations: 2, Interval: 10 * time.Millisecond}).Run(ctx)
+	}()
+	deadline := time.After(testTimeout)
+	for b.state(p) != "settled" {
+		select {
+		case <-deadline:
+			t.Fatal("it never settles")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	stop()
+	select {
+	case <-ended:
+	case <-deadline:
+		t.Fatal("it goes on")
+	}
+}
