@@ -19,7 +19,7 @@ func newToolbox(pool *upstream.Pool, o *options) capability.Toolbox {
 		Gas:          toolbox.NewGasOracle(reader, o.now),
 		Transactions: toolbox.NewTxTracker(reader, o.now),
 		Prices:       toolbox.NewPriceReader(reader, time.Hour, o.now),
-		ENS:          ens.New(reader, egress.New(egress.Options{}), o.now),
+		ENS:          ens.New(reader, egress.New(egress.Options{Now: o.now}), o.now),
 		Ledger:       toolbox.NewLedger(reader, o.now),
 	}
 	if o.toolbox != nil {

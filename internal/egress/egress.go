@@ -30,7 +30,7 @@ const (
 
 	timeout     = 4 * time.Second
 	maxHeaders  = 16 << 10 // of the answer, in bytes
-	maxUnderWay = 64       // requests of this process; more wait for a place as long as their context lasts
+	maxUnderWay = 64       // requests of this process; more wait for a place as long as their context lasts, and perSite of one site
 	maxIdle     = 32       // connections that are kept
 	idleTime    = 30 * time.Second
 	port        = "443"
@@ -45,8 +45,10 @@ var (
 	ErrTooLarge = fmt.Errorf("the answer has more than %d bytes", MaxAnswer)
 )
 
-// Options are what a client is made of. The zero value is the one of production.
+// Options are what a client is made of. All but the clock may be left out in production.
 type Options struct {
+	// Now is the clock by which hosts are left alone.
+	Now func() time.Time
 	// Trusted are hosts with their ports, "127.0.0.1:8545", which may be at any address and may speak plain HTTP: stand-ins that run on
 	// this machine. Nothing but sandboxes and tests names one.
 	Trusted []string
@@ -63,7 +65,7 @@ type Client struct {
 	http    *http.Client
 	trusted []string
 	timeout time.Duration
-	places  chan struct{}
+	hosts   *hosts
 }
 
 // Request is what to send: a GET, or a POST of JSON when there is a body.
@@ -113,7 +115,7 @@ func New(o Options) *Client {
 		},
 		trusted: trusted,
 		timeout: o.Timeout,
-		places:  make(chan struct{}, maxUnderWay),
+		hosts:   newHosts(o.Now),
 	}
 }
 
@@ -125,19 +127,29 @@ func control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Do sends a request once and reads the whole answer, in at most the client's Timeout.
+// Do sends a request once and reads the whole answer, in at most the client's Timeout once it has a place. A host that exceeds it is ErrAway
+// for a while.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	if err := c.allows(r.URL); err != nil {
+	at, err := c.allows(r.URL)
+	if err != nil {
 		return Answer{}, err
 	}
-	select {
-	case c.places <- struct{}{}:
-		defer func() { <-c.places }()
-	case <-ctx.Done():
-		return Answer{}, fmt.Errorf("wait for a place: %w", ctx.Err())
+	host := strings.ToLower(at.Hostname())
+	leave, err := c.hosts.enter(ctx, host)
+	if err != nil {
+		return Answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer leave()
+	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	answer, err := c.send(limited, r)
+	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		c.hosts.timedOut(host)
+	}
+	return answer, err
+}
+
+func (c *Client) send(ctx context.Context, r Request) (Answer, error) {
 	request, err := newRequest(ctx, r)
 	if err != nil {
 		return Answer{}, err
@@ -147,7 +159,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // without the URL, which says what was asked
 		}
-		return Answer{}, fmt.Errorf("ask %s: %w", request.URL.Host, err)
+		return Answer{}, failed("ask", request.URL.Host, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
@@ -155,7 +167,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, MaxAnswer+1))
 	if err != nil {
-		return Answer{}, fmt.Errorf("read the answer of %s: %w", request.URL.Host, err)
+		return Answer{}, failed("read the answer of", request.URL.Host, err)
 	}
 	if len(body) > MaxAnswer {
 		return Answer{}, ErrTooLarge
@@ -164,25 +176,25 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 }
 
 // allows looks at what a URL says by itself. What its host resolves to is looked at when it is connected to.
-func (c *Client) allows(text string) error {
+func (c *Client) allows(text string) (*url.URL, error) {
 	if len(text) > MaxURL {
-		return fmt.Errorf("%w: its URL has more than %d bytes", ErrRefused, MaxURL)
+		return nil, fmt.Errorf("%w: its URL has more than %d bytes", ErrRefused, MaxURL)
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.User != nil || u.Opaque != "" {
-		return ErrRefused
+	if err != nil || u.Hostname() == "" || len(u.Hostname()) > maxHost || u.User != nil || u.Opaque != "" {
+		return nil, ErrRefused
 	}
 	at := u.Port()
 	if at == "" {
 		at = map[string]string{"https": port, "http": "80"}[u.Scheme]
 	}
 	if slices.Contains(c.trusted, strings.ToLower(net.JoinHostPort(u.Hostname(), at))) && (u.Scheme == "https" || u.Scheme == "http") {
-		return nil
+		return u, nil
 	}
 	if u.Scheme != "https" || at != port {
-		return ErrRefused
+		return nil, ErrRefused
 	}
-	return nil
+	return u, nil
 }
 
 func newRequest(ctx context.Context, r Request) (*http.Request, error) {

@@ -26,7 +26,7 @@ const patience = time.Minute
 
 func TestURLsThatAreNoPublicHTTPSAreRefusedUnasked(t *testing.T) {
 	t.Parallel()
-	client := egress.New(egress.Options{Resolver: resolver(t, nil), Timeout: patience})
+	client := egress.New(egress.Options{Now: time.Now, Resolver: resolver(t, nil), Timeout: patience})
 	for _, url := range []string{
 		"", "gateway.example", "//gateway.example/x", "https://", "https:///x", "https:gateway.example", "http://gateway.example/",
 		"ftp://gateway.example/", "file:///etc/passwd", "data:application/json,{}", "x-batch-gateway:true", "gopher://gateway.example:443/",
@@ -47,7 +47,7 @@ func TestAddressesInsideAreRefusedHoweverTheyAreWritten(t *testing.T) {
 		"unspecified.test": "0.0.0.0", "shared.test": "100.64.0.1", "mapped.test": "::ffff:127.0.0.1", "nat64.test": "64:ff9b::7f00:1",
 		"local.test": "fd00::1", "multicast.test": "224.0.0.1",
 	}
-	client := egress.New(egress.Options{Resolver: resolver(t, inside), Timeout: patience})
+	client := egress.New(egress.Options{Now: time.Now, Resolver: resolver(t, inside), Timeout: patience})
 	hosts := []string{"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::]", "0.0.0.0", "169.254.169.254", "[fe80::1%25lo]", "10.0.0.1"}
 	for name := range inside {
 		hosts = append(hosts, name)
@@ -75,7 +75,7 @@ func TestATrustedHostIsReachedAtItsPortOnly(t *testing.T) {
 	roots.AddCert(secure.Certificate())
 	_, port, _ := net.SplitHostPort(secure.Listener.Addr().String())
 	client = egress.New(egress.Options{
-		Trusted: []string{"Example.com:" + port}, Roots: roots, Resolver: resolver(t, map[string]string{"example.com": "127.0.0.1"}), Timeout: patience,
+		Now: time.Now, Trusted: []string{"Example.com:" + port}, Roots: roots, Resolver: resolver(t, map[string]string{"example.com": "127.0.0.1"}), Timeout: patience,
 	})
 	if got, err := client.Do(t.Context(), egress.Request{URL: "https://EXAMPLE.com:" + port + "/"}); err != nil || string(got.Body) != "secure" {
 		t.Errorf("a trusted name with a certificate: %q, %v", got.Body, err)
@@ -88,7 +88,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 	server.Config.ErrorLog = quiet()
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	client := egress.New(egress.Options{Trusted: []string{server.Listener.Addr().String()}, Timeout: patience})
+	client := egress.New(egress.Options{Now: time.Now, Trusted: []string{server.Listener.Addr().String()}, Timeout: patience})
 	_, err := client.Do(t.Context(), egress.Request{URL: server.URL})
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); !unknown {
 		t.Errorf("a certificate of nobody's: %v", err)
@@ -183,6 +183,28 @@ func TestWhoNeverAnswersIsLetGo(t *testing.T) {
 		if _, err := client.Do(t.Context(), egress.Request{URL: url}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v, want the deadline", name, err)
 		}
+		if _, err := client.Do(t.Context(), egress.Request{URL: url}); !errors.Is(err, egress.ErrAway) {
+			t.Errorf("%s, asked again: %v, want ErrAway", name, err)
+		}
+	}
+}
+
+// That a client has no patience says nothing about the host.
+func TestAHostIsNotLeftAloneBecauseWeLeft(t *testing.T) {
+	t.Parallel()
+	var visits atomic.Int64
+	url, client := serve(t, 0, func(_ http.ResponseWriter, r *http.Request) {
+		if visits.Add(1) == 1 {
+			<-r.Context().Done()
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := client.Do(ctx, egress.Request{URL: url}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v, want the deadline", err)
+	}
+	if _, err := client.Do(t.Context(), egress.Request{URL: url}); err != nil {
+		t.Errorf("asked again: %v", err)
 	}
 }
 
@@ -196,7 +218,7 @@ func serve(t *testing.T, timeout time.Duration, behave http.HandlerFunc) (string
 	if timeout == 0 {
 		timeout = patience
 	}
-	return server.URL, egress.New(egress.Options{Trusted: []string{server.Listener.Addr().String()}, Timeout: timeout})
+	return server.URL, egress.New(egress.Options{Now: time.Now, Trusted: []string{server.Listener.Addr().String()}, Timeout: timeout})
 }
 
 // resolver resolves names as a server of the test's says, and no others.

@@ -7,17 +7,21 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/wallet"
 )
 
-// What one resolution may take: lookups one after the other, lookups in a batch, and requests to gateways in all.
+// What one resolution may take: lookups one after the other, lookups in a batch, and requests to gateways and time with them in all.
 const (
 	maxHops     = 4
 	maxBatch    = 8
 	maxRequests = 16
+	maxWait     = 5 * time.Second
 )
+
+var errTooSlow = fmt.Errorf("gateways took more than %s", maxWait)
 
 // localBatch is the URL by which a contract asks the client itself to be the gateway of a batch (ENSIP-21).
 const localBatch = "x-batch-gateway:true"
@@ -33,23 +37,30 @@ type lookup struct {
 	extra    []byte
 }
 
-// session is one resolution with what came of its lookups.
+// session is one resolution with what its lookups may still take, however many questions it puts to the chain.
 type session struct {
 	names *Names
-	left  atomic.Int64 // requests that may still be sent to gateways
+	hops  int           // lookups that were followed
+	wait  time.Duration // what is left of maxWait
+	left  atomic.Int64  // requests that may still be sent to gateways
 
 	mu      sync.Mutex // guards failure
-	failure error      // the newest of a gateway
-	asked   bool       // whether the answer of any gateway went to the chain
+	failure error      // the newest of a gateway, of this question
+	asked   bool       // whether the answer of any gateway went to the chain, of this question
+}
+
+func (n *Names) begin() *session {
+	s := &session{names: n, wait: maxWait}
+	s.left.Store(maxRequests)
+	return s
 }
 
 // read calls the Universal Resolver and follows it off the chain. An error is a *revert when the contract has an answer of its own to give,
 // a *fault.Error when the service, the chain or a gateway failed, and wraps that of ctx when time ran out.
-func (n *Names) read(ctx context.Context, data []byte) ([]byte, error) {
-	s := &session{names: n}
-	s.left.Store(maxRequests)
-	for hop := 0; ; hop++ {
-		out, err := n.ethCall(ctx, data)
+func (s *session) read(ctx context.Context, data []byte) ([]byte, error) {
+	s.failure, s.asked = nil, false
+	for {
+		out, err := s.names.ethCall(ctx, data)
 		r := asRevert(err)
 		if r == nil {
 			return out, err
@@ -57,9 +68,10 @@ func (n *Names) read(ctx context.Context, data []byte) ([]byte, error) {
 		if r.selector != failLookOffchain {
 			return nil, s.verdict(r)
 		}
-		if hop == maxHops {
+		if s.hops == maxHops {
 			return nil, gatewayFault(fmt.Errorf("more than %d lookups one after the other", maxHops))
 		}
+		s.hops++
 		l, ok := readLookup(r.args)
 		if !ok || l.sender != universalResolver {
 			return nil, gatewayFault(errors.New("a lookup that cannot be read, or of another contract than the one called"))
@@ -74,9 +86,13 @@ func (n *Names) read(ctx context.Context, data []byte) ([]byte, error) {
 }
 
 // verdict tells what a contract found out from what a gateway did to it. What a resolver refuses once a gateway answered is that answer: its
-// signature, its proof, its age.
+// signature, its proof, its age. The Universal Resolver names its reasons, so a revert without one is no finding of a contract: a node that
+// ran out of gas, or keeps the reason to itself.
 func (s *session) verdict(r *revert) error {
 	if !s.asked {
+		if r.selector == (selector{}) {
+			return fault.New(fault.UpstreamFailed, "").Wrap(errors.New(r.Error())) // not r itself, which would be found in it as the contract's answer
+		}
 		return r
 	}
 	switch r.selector {
@@ -84,7 +100,7 @@ func (s *session) verdict(r *revert) error {
 		if s.failure != nil {
 			return gatewayFault(s.failure)
 		}
-		return gatewayFault(errors.New(r.Error())) // not r itself, which would be found in it as the contract's answer
+		return gatewayFault(errors.New(r.Error())) // nor here
 	}
 	return r
 }
@@ -117,9 +133,22 @@ func readURLs(e encoded, i int) ([]string, bool) {
 	return urls, true
 }
 
-// answer gives what a gateway says to a lookup. A batch is taken apart here, whatever gateways it names: a stranger's service need not see
-// all of it, and the guard on addresses holds for each of its requests.
+// answer gives what a gateway says to a lookup, in what is left of the resolution's time with gateways.
 func (s *session) answer(ctx context.Context, l *lookup) ([]byte, error) {
+	began := s.names.now()
+	limited, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
+	answer, err := s.gather(limited, l)
+	s.wait -= s.names.now().Sub(began)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return nil, gatewayFault(errTooSlow)
+	}
+	return answer, err
+}
+
+// gather asks gateways. A batch is taken apart here, whatever gateways it names: a stranger's service need not see
+// all of it, and the guard on addresses holds for each of its requests.
+func (s *session) gather(ctx context.Context, l *lookup) ([]byte, error) {
 	if len(l.data) >= len(callQuery) && selector(l.data[:4]) == callQuery {
 		return s.batch(ctx, l.data[4:])
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/internal/testkit"
 )
 
 // callback is what the chain is called with once a gateway answered.
@@ -213,6 +214,50 @@ func TestRequestsOfAResolutionAreBounded(t *testing.T) {
 	}
 }
 
+// A second question of the same resolution finds what the first has left: of requests, of lookups, and of time with gateways.
+func TestASecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
+	t.Parallel()
+	unsupported := reverts(packed(t, "UnsupportedResolverProfile(bytes4)", "bytes4", [4]byte(callAddr)))
+	var lists [][]string
+	for range maxBatch {
+		lists = append(lists, []string{"https://a/", "https://b/"})
+	}
+	g := withStatus(nil)
+	alone := reverts(offchain(t, universal, []string{"https://a/{data}"}, nil))
+	n, _ := names(t, g, reverts(batchOf(t, localBatch, lists...)), unsupported, alone)
+	_, err := n.Resolve(t.Context(), "a.eth")
+	if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) != maxRequests {
+		t.Errorf("%d requests, want %d", len(g.asked), maxRequests)
+	}
+	g = answering("0x")
+	n, _ = names(t, g, alone, alone, alone, unsupported, alone, alone)
+	_, err = n.Resolve(t.Context(), "a.eth")
+	if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) != maxHops {
+		t.Errorf("%d lookups, want %d", len(g.asked), maxHops)
+	}
+	// What a gateway did to the first question is not what became of the second.
+	n, _ = names(t, answering("0x"), alone, unsupported, reverts(packed(t, "ResolverError(bytes)", "bytes", []byte("no"))))
+	if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteRefused {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestTimeWithGatewaysIsBoundedInAll(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(checked)
+	slow := &gateways{answer: func(egress.Request) (egress.Answer, error) {
+		clock.Advance(maxWait / 2)
+		return egress.Answer{Status: 200, Body: []byte(`{"data":"0x01"}`)}, nil
+	}}
+	again := reverts(offchain(t, universal, []string{"https://a/{data}"}, nil))
+	n, _ := names(t, slow, again, again, again)
+	n.now = clock.Now
+	_, err := n.Resolve(t.Context(), "a.eth")
+	if refusal := failed(t, err, fault.UpstreamFailed); !errors.Is(refusal.Cause, errTooSlow) || len(slow.asked) > 3 {
+		t.Errorf("%v after %d requests", refusal.Cause, len(slow.asked))
+	}
+}
+
 func TestAURLIsBoundedBeforeItIsFilled(t *testing.T) {
 	t.Parallel()
 	g := answering("0x")
@@ -312,7 +357,9 @@ func TestHostileGatewaysAreLetGo(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	})
-	guard := egress.New(egress.Options{Trusted: []string{hostile}, Timeout: 200 * time.Millisecond})
+	clock := testkit.NewClock(checked)
+	later := func() time.Time { return clock.Advance(time.Hour) } // nobody is left alone for what another path of the host did
+	guard := egress.New(egress.Options{Now: later, Trusted: []string{hostile}, Timeout: 200 * time.Millisecond})
 	for _, url := range []string{
 		"http://" + hostile + "/redirect", "http://" + hostile + "/megabytes", "http://" + hostile + "/never", "http://" + hostile + "/slowly",
 		"http://" + hostile + "/gzip", "http://" + hostile + "/closed", "http://" + hostile + "/empty",

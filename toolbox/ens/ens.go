@@ -84,11 +84,12 @@ const (
 // service, the chain or the gateway that keeps the name's records failed, and wraps that of ctx when time ran out.
 func (n *Names) Resolve(ctx context.Context, name string) (Forward, error) {
 	answer := Forward{Name: name, CheckedAt: n.checkedAt()}
-	raw, err := n.resolve(ctx, name, call(callAddr, hash(namehash(name))))
+	s := n.begin()
+	raw, err := s.resolve(ctx, name, call(callAddr, hash(namehash(name))))
 	address, ok := encoded(raw).address()
 	if r := asRevert(err); r != nil && r.selector == failUnsupported {
 		// Some resolvers know addresses by their coin only (ENSIP-9).
-		raw, err = n.resolve(ctx, name, call(callAddrOfCoin, hash(namehash(name)), number(coinEther)))
+		raw, err = s.resolve(ctx, name, call(callAddrOfCoin, hash(namehash(name)), number(coinEther)))
 		address, ok = readAddress(raw)
 	}
 	switch r := asRevert(err); {
@@ -134,7 +135,7 @@ func whyNoAddress(r *revert) string {
 // Reverse gives the primary name of an address (ENSIP-3, ENSIP-19). An address without one is an answer. Errors are those of Resolve.
 func (n *Names) Reverse(ctx context.Context, address wallet.Address) (Reverse, error) {
 	answer := Reverse{Address: address, CheckedAt: n.checkedAt()}
-	claimed, err := n.claimed(ctx, address)
+	claimed, err := n.begin().claimed(ctx, address)
 	if r := asRevert(err); r != nil {
 		answer.UnconfirmedName, answer.Note = whyNoName(r, address)
 		return answer, nil

@@ -82,8 +82,6 @@ func TestANameWithoutAnAddressIsAnAnswer(t *testing.T) {
 		"half an address":   {gives(resolved(t, make([]byte, 31))), noteUnreadable},
 		"no address at all": {gives(resolved(t, bytes.Repeat([]byte{1}, 32))), noteUnreadable},
 		"another error":     {reverts(packed(t, "Panic(uint256)", "uint256", big.NewInt(17))), noteUnreadable},
-		"a mute revert":     {fails(&node.Error{Code: -32000, Message: "execution reverted"}), noteUnreadable},
-		"out of gas":        {fails(&node.Error{Code: -32000, Message: "out of gas"}), noteUnreadable},
 		"what is no answer": {gives([]byte{1}), noteUnreadable},
 	} {
 		n, _ := names(t, nil, c.step)
@@ -128,6 +126,7 @@ func TestRevertsAreReadHoweverNodesTellThem(t *testing.T) {
 	for name, e := range map[string]*node.Error{
 		"go-ethereum": {Code: 3, Message: "execution reverted", Data: json.RawMessage(`"0x` + text + `"`)},
 		"no code":     {Code: -32000, Message: "VM execution error.", Data: json.RawMessage(`"0x` + text + `"`)},
+		"Hardhat":     {Code: -32603, Message: "Error: VM Exception", Data: json.RawMessage(`{"message":"Error: VM Exception","data":"0x` + text + `"}`)},
 		"Parity":      {Code: -32015, Message: "VM execution error.", Data: json.RawMessage(`"Reverted 0x` + text + `"`)},
 	} {
 		n, _ := names(t, nil, fails(e))
@@ -146,6 +145,11 @@ func TestTheServicesFailureIsNoAnswer(t *testing.T) {
 		"no upstream":            {fails(fault.New(fault.NoUpstream, "")), fault.NoUpstream},
 		"an error of the node":   {fails(&node.Error{Code: -32603, Message: "internal error"}), fault.UpstreamFailed},
 		"an error with words":    {fails(&node.Error{Code: -32000, Message: "busy", Data: json.RawMessage(`"try later"`)}), fault.UpstreamFailed},
+		"a mute revert":          {fails(&node.Error{Code: -32000, Message: "execution reverted"}), fault.UpstreamFailed},
+		"a revert of no bytes":   {reverts([]byte{}), fault.UpstreamFailed},
+		"of two bytes":           {reverts([]byte{1, 2}), fault.UpstreamFailed},
+		"out of gas":             {fails(&node.Error{Code: -32000, Message: "out of gas"}), fault.UpstreamFailed},
+		"an object without data": {fails(&node.Error{Code: 3, Message: "reverted", Data: json.RawMessage(`{"message":"0x"}`)}), fault.UpstreamFailed},
 		"no contract":            {gives(nil), fault.UpstreamFailed},
 		"a null":                 {func() (json.RawMessage, error) { return json.RawMessage("null"), nil }, fault.UpstreamFailed},
 		"what is no hexadecimal": {func() (json.RawMessage, error) { return json.RawMessage(`"0xzz"`), nil }, fault.UpstreamFailed},

@@ -49,8 +49,8 @@ func openSandbox(t *testing.T) *chained {
 	t.Cleanup(pool.Close)
 	proven(pool, on.Upstreams)
 	reader := node.New(pool, chain.Links{})
-	trusted := egress.Options{Trusted: []string{strings.TrimPrefix(box.CCIPGateway().URL, "http://")}, Timeout: patience}
-	return &chained{t, box, ens.New(reader, egress.New(trusted), time.Now), ens.New(reader, egress.New(egress.Options{Timeout: patience}), time.Now)}
+	trusted := egress.Options{Now: time.Now, Trusted: []string{strings.TrimPrefix(box.CCIPGateway().URL, "http://")}, Timeout: patience}
+	return &chained{t, box, ens.New(reader, egress.New(trusted), time.Now), ens.New(reader, egress.New(egress.Options{Now: time.Now, Timeout: patience}), time.Now)}
 }
 
 // proven says of every upstream that it was seen to be of its chain, as probes do.

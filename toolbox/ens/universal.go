@@ -80,8 +80,8 @@ func call(function selector, args ...value) []byte { return append(function[:], 
 
 // resolve puts a question to the resolver of a name and gives what it answered, ABI-encoded; nil when it cannot be read. An error is a
 // *revert, or the service's failure.
-func (n *Names) resolve(ctx context.Context, name string, question []byte) ([]byte, error) {
-	out, err := n.read(ctx, call(callResolve, blob(dnsEncode(name)), blob(question)))
+func (s *session) resolve(ctx context.Context, name string, question []byte) ([]byte, error) {
+	out, err := s.read(ctx, call(callResolve, blob(dnsEncode(name)), blob(question)))
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (n *Names) resolve(ctx context.Context, name string, question []byte) ([]by
 }
 
 // claimed is the primary name of an address that the Universal Resolver confirmed; empty when there is none.
-func (n *Names) claimed(ctx context.Context, address wallet.Address) (string, error) {
-	out, err := n.read(ctx, call(callReverse, blob(address[:]), number(coinEther)))
+func (s *session) claimed(ctx context.Context, address wallet.Address) (string, error) {
+	out, err := s.read(ctx, call(callReverse, blob(address[:]), number(coinEther)))
 	if err != nil {
 		return "", err
 	}
@@ -129,8 +129,8 @@ func (n *Names) ethCall(ctx context.Context, data []byte) ([]byte, error) {
 
 // readRevert gives the revert that a node tells of. Another error of the node is no answer to the question, so it is the service's failure.
 func readRevert(e *node.Error) error {
-	var text string
-	if err := json.Unmarshal(e.Data, &text); err == nil {
+	text, ok := revertText(e.Data)
+	if ok {
 		text = strings.TrimPrefix(text, "Reverted ") // so some nodes begin
 		if data, err := hexutil.Decode(text); err == nil && len(data) >= len(selector{}) {
 			return &revert{selector(data[:4]), data[4:]}
@@ -140,6 +140,18 @@ func readRevert(e *node.Error) error {
 		return &revert{}
 	}
 	return fault.New(fault.UpstreamFailed, "").Wrap(e)
+}
+
+// revertText is the data of an error, which nodes give as it is or in an object.
+func revertText(data json.RawMessage) (text string, ok bool) {
+	if json.Unmarshal(data, &text) == nil {
+		return text, true
+	}
+	var object struct {
+		Data string `json:"data"`
+	}
+	err := json.Unmarshal(data, &object)
+	return object.Data, err == nil
 }
 
 // dnsEncode writes a name in the form of DNS (ENSIP-10): each label behind its length, and an empty one at the end. The name is one that

@@ -21,7 +21,7 @@ func newToolbox(cfg config.Config, b *base, o *capability.Options) capability.To
 		Gas:          toolbox.NewGasOracle(reader, time.Now),
 		Transactions: toolbox.NewTxTracker(reader, time.Now),
 		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
-		ENS:          ens.New(reader, egress.New(egress.Options{Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
+		ENS:          ens.New(reader, egress.New(egress.Options{Now: time.Now, Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
 		Ledger:       toolbox.NewLedger(reader, time.Now),
 		Contracts: contracts.New(contracts.Options{
 			Node: reader, SourcifyURL: cfg.SourcifyURL, SignaturesURL: cfg.SignaturesURL, Answers: o.Answers, Now: time.Now,
