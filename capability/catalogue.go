@@ -71,6 +71,7 @@ type house struct {
 
 	desk     admission.Desk
 	flights  cache.Group[cache.Key, landed] // uses that share a run
+	failures *telemetry.LogLimit[failureKind]
 	registry huma.Registry
 	named    map[string]bool
 	all      []Capability
@@ -149,6 +150,7 @@ type Catalogue struct {
 func New(o Options) *Catalogue {
 	h := &house{
 		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
+		failures: telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 		registry: newRegistry(), named: map[string]bool{},
 	}
 	c := &Catalogue{

@@ -36,6 +36,11 @@ type trialRun func(context.Context, *capability.Call, capability.TrialInput) err
 
 func openTrial(t *testing.T, meta capability.Meta, run trialRun) *trial {
 	t.Helper()
+	return openTrialWith(t, meta, run, func(*capability.Options) {})
+}
+
+func openTrialWith(t *testing.T, meta capability.Meta, run trialRun, change func(*capability.Options)) *trial {
+	t.Helper()
 	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
 		string(chain.EthMainnet): {Upstreams: []config.Upstream{{Name: "one", URL: "http://127.0.0.1:1", Supply: "public"}}},
 	}}, time.Now)
@@ -47,7 +52,10 @@ func openTrial(t *testing.T, meta capability.Meta, run trialRun) *trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &trial{office: openOffice(t, func(o *capability.Options) { o.Pool, o.Answers = pool, answers })}
+	tr := &trial{office: openOffice(t, func(o *capability.Options) {
+		o.Pool, o.Answers = pool, answers
+		change(o)
+	})}
 	meta.Name, meta.Title, meta.Description, meta.Access, meta.Reads = "try", "Try", "Tries.", capability.KeyHolders, true
 	meta.Route = capability.Route{Method: http.MethodGet, Path: "/toolbox/try/{word}", Status: http.StatusOK}
 	if meta.Service == "" {

@@ -49,6 +49,12 @@ func (h *house) record(c *Call, m *Meta, counts *telemetry.Operation, refusal *f
 	})
 }
 
+// failureKind is what failed uses are told apart by in the log.
+type failureKind struct {
+	capability string
+	reason     fault.Reason
+}
+
 // recordUse is record for a metered use, answered with so many bytes.
 func (h *house) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal *fault.Error, written int) {
 	took := h.Now().Sub(u.started)
@@ -68,7 +74,10 @@ func (h *house) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal 
 	}
 	counts.Done(outcome, units, took)
 	if refusal != nil && refusal.Cause != nil && !u.clientGone {
-		h.Logger.Warn("use failed", "request_id", u.RequestID, "capability", m.Name, "chain", call.Metered.Chain, "outcome", told, "cause", refusal.Cause)
+		if leftOut, ok := h.failures.Let(failureKind{m.Name, refusal.Reason}); ok {
+			h.Logger.Warn("use failed", "request_id", u.RequestID, "capability", m.Name, "chain", call.Metered.Chain, "outcome", told,
+				"cause", refusal.Cause, "left_out", leftOut)
+		}
 	}
 	if call.Subject == nil {
 		return
