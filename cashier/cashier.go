@@ -45,7 +45,7 @@ type Limiter interface {
 	Limit(ctx context.Context, name string, w account.RateWindow) (meter.Limited, error)
 }
 
-// Options of a Cashier. All are required but Settled and Logger.
+// Options of a Cashier. All are required but Logger.
 type Options struct {
 	Record      Record
 	Facilitator Facilitator
@@ -55,12 +55,10 @@ type Options struct {
 	Token       x402.Token
 	Hasher      *account.Hasher
 	// Head is the newest block of the chain that is paid on; false when nobody knows.
-	Head func() (uint64, bool)
-	// Settled is told of every settlement that was granted here, so that its finality is watched. It must not block.
-	Settled func(context.Context, x402.ID)
-	Now     func() time.Time
-	Random  io.Reader
-	Logger  *slog.Logger // slog.Default()
+	Head   func() (uint64, bool)
+	Now    func() time.Time
+	Random io.Reader
+	Logger *slog.Logger // slog.Default()
 }
 
 // Cashier is safe for concurrent use.
@@ -70,9 +68,6 @@ type Cashier struct{ Options }
 func New(o Options) *Cashier { //nolint:gocritic // read once at the start
 	if o.Logger == nil {
 		o.Logger = slog.Default()
-	}
-	if o.Settled == nil {
-		o.Settled = func(context.Context, x402.ID) {}
 	}
 	return &Cashier{o}
 }
@@ -233,11 +228,9 @@ func (c *Cashier) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, tx 
 	case err != nil:
 		return Sale{}, notGranted(id).Wrap(err)
 	case granted.Key != grant.Key:
-		c.Settled(ctx, id)
 		return Sale{}, fault.New(fault.SettlementRedeemed, "The payment settled in transaction %s, which was redeemed already. "+
 			"Redeem it again at POST /x402/redeem for a credential for what is left.", tx).With("transaction_hash", tx.String())
 	}
-	c.Settled(ctx, id)
 	return Sale{credential, granted}, nil
 }
 

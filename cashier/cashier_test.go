@@ -19,8 +19,7 @@ import (
 
 func TestAPaymentBuysABundleOnceAndItsHeaderIsNoCredentialAfterwards(t *testing.T) {
 	t.Parallel()
-	var watched atomic.Int64
-	b := setup(t, func(o *cashier.Options) { o.Settled = func(context.Context, x402.ID) { watched.Add(1) } })
+	b := setup(t)
 	p := b.sign(b.quote())
 	sale, refusal := b.pay(p)
 	if refusal != nil {
@@ -30,8 +29,8 @@ func TestAPaymentBuysABundleOnceAndItsHeaderIsNoCredentialAfterwards(t *testing.
 	_, refusal = b.pay(p)
 	b.refusedAs("again", refusal, fault.SettlementRedeemed, paidIn.String())
 	b.requests(1, 1)
-	if b.state(p) != "settled" || watched.Load() != 1 {
-		t.Errorf("it is %s, and %d settlements are watched", b.state(p), watched.Load())
+	if b.state(p) != "settled" {
+		t.Errorf("it is %s", b.state(p))
 	}
 }
 

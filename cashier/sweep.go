@@ -18,7 +18,6 @@ import (
 type OpenRecord interface {
 	ClaimAuthorizations(ctx context.Context, again time.Duration, most int) ([]store.Authorization, error)
 	ConcludeAuthorization(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash) (bool, error)
-	NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, found *x402.Finding) (store.Settlement, error)
 }
 
 // Chain reads the chain that is paid on: the result of one JSON-RPC call.
@@ -26,10 +25,13 @@ type Chain interface {
 	Call(ctx context.Context, method string, params ...any) (json.RawMessage, error)
 }
 
-// SweepOptions of a Sweeper. Record and Chain are required.
+// SweepOptions of a Sweeper. Record, Chain and Watch are required.
 type SweepOptions struct {
 	Record OpenRecord
 	Chain  Chain
+	// Watch has the finality of a settlement watched, and shown to support; again and again does no harm. What its payer did not get may be
+	// redeemed.
+	Watch func(ctx context.Context, id x402.ID) error
 	// Confirmations is how many blocks must stand on a transfer.
 	Confirmations uint64
 	Interval      time.Duration // between looks; ten seconds
@@ -37,7 +39,7 @@ type SweepOptions struct {
 }
 
 // Sweeper reads from the chain what came of authorizations that no answer tells of: refused ones, those whose answer was lost, and those whose
-// process died. Any number may run beside each other, and nothing is lost when one is killed: an authorization is open until it is concluded.
+// process died. It has the finality of those that settled watched. Any number may run beside each other, and nothing is lost when one is killed: an authorization is open until it is concluded.
 type Sweeper struct{ SweepOptions }
 
 // NewSweeper makes a sweeper.
@@ -83,17 +85,13 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		if err != nil || len(open) == 0 {
 			return err
 		}
-		head, err := s.block(ctx, "latest")
-		if err != nil {
-			return err
-		}
-		final, err := s.block(ctx, "finalized")
-		if err != nil {
-			return err
-		}
 		var failed error
 		for i := range open {
-			failed = errors.Join(failed, s.resolve(ctx, &open[i], head, final))
+			if open[i].State == store.AuthorizationSettled { // a facilitator said so
+				failed = errors.Join(failed, s.settled(ctx, &open[i], open[i].Tx))
+				continue
+			}
+			failed = errors.Join(failed, s.resolve(ctx, &open[i]))
 		}
 		if failed != nil || len(open) < sweepPage {
 			return failed
@@ -104,7 +102,6 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 // block is what a node says of one.
 type block struct {
 	Number, Time uint64
-	Hash         x402.TxHash
 }
 
 func (s *Sweeper) block(ctx context.Context, tag string) (block, error) {
@@ -114,19 +111,23 @@ func (s *Sweeper) block(ctx context.Context, tag string) (block, error) {
 	}
 	var said struct {
 		Number, Timestamp quantity
-		Hash              x402.TxHash
 	}
 	if err := json.Unmarshal(result, &said); err != nil || said.Timestamp == 0 {
 		return block{}, fmt.Errorf("the %s block is not one", tag)
 	}
-	return block{uint64(said.Number), uint64(said.Timestamp), said.Hash}, nil
+	return block{uint64(said.Number), uint64(said.Timestamp)}, nil
 }
 
 // resolve concludes an authorization when the chain says what came of it: its transfer is deep enough, or it can move nothing any more in any
 // block that is to come, which is known once a final block is past its end.
-func (s *Sweeper) resolve(ctx context.Context, a *store.Authorization, head, final block) error {
-	if head.Number < s.Confirmations {
-		return nil
+func (s *Sweeper) resolve(ctx context.Context, a *store.Authorization) error {
+	head, err := s.block(ctx, "latest")
+	if err != nil || head.Number < s.Confirmations {
+		return err
+	}
+	final, err := s.block(ctx, "finalized")
+	if err != nil {
+		return err
 	}
 	deep := head.Number - s.Confirmations
 	used, found, err := s.transfer(ctx, a, deep)
@@ -134,7 +135,7 @@ func (s *Sweeper) resolve(ctx context.Context, a *store.Authorization, head, fin
 	case err != nil:
 		return err
 	case found:
-		return s.settled(ctx, a, used)
+		return s.settled(ctx, a, used.Tx)
 	}
 	if int64(final.Time) < a.ValidBefore.Unix() || final.Number > deep { //nolint:gosec // a time
 		return nil
@@ -154,19 +155,12 @@ func (s *Sweeper) resolve(ctx context.Context, a *store.Authorization, head, fin
 // patience is how long a used authorization whose transfer is not found is looked for after its end.
 const patience = 24 * time.Hour
 
-// settled notes the settlement first: who is killed in between does both again.
-func (s *Sweeper) settled(ctx context.Context, a *store.Authorization, by usedLog) error {
-	at, err := s.block(ctx, hexadecimal(uint64(by.Block)))
-	if err != nil {
-		return err
+// settled has the transaction watched first: who is killed in between does both again.
+func (s *Sweeper) settled(ctx context.Context, a *store.Authorization, tx x402.TxHash) error {
+	if err := s.Watch(ctx, x402.ID{Chain: a.Chain, Tx: tx, Payer: a.Payer}); err != nil {
+		return fmt.Errorf("have settlement %s watched: %w", tx, err)
 	}
-	id := x402.ID{Chain: a.Chain, Tx: by.Tx, Payer: a.Payer}
-	_, err = s.Record.NoteSettlement(ctx, id, x402.StagePayable, "", "Settled by a facilitator whose answer was lost; the chain shows it. The payer may redeem it.",
-		&x402.Finding{Paid: a.Value, Block: at.Number, BlockHash: at.Hash, Time: int64(at.Time)}) //nolint:gosec // a time
-	if err != nil {
-		return err
-	}
-	return s.conclude(ctx, a, "", by.Tx)
+	return s.conclude(ctx, a, "", tx)
 }
 
 // conclude records what came of an authorization: settled by a transaction, or failed for a reason.
@@ -176,7 +170,7 @@ func (s *Sweeper) conclude(ctx context.Context, a *store.Authorization, reason s
 		state = store.AuthorizationSettled
 	}
 	news, err := s.Record.ConcludeAuthorization(ctx, a.Attempt, state, reason, tx)
-	if err == nil && news {
+	if err == nil && news && a.State != state {
 		s.Logger.Info("the chain says what became of a payment", "was", string(a.State), "is", string(state), "reason", reason)
 	}
 	return err
@@ -185,7 +179,6 @@ func (s *Sweeper) conclude(ctx context.Context, a *store.Authorization, reason s
 // usedLog is an AuthorizationUsed of the asset.
 type usedLog struct {
 	Tx      x402.TxHash `json:"transactionHash"`
-	Block   quantity    `json:"blockNumber"`
 	Removed bool        `json:"removed"`
 }
 

@@ -24,6 +24,8 @@ type ledger struct {
 	spent        bool   // what authorizationState says
 	away         bool
 	ranges, asks int
+	watched      []x402.ID
+	unwatchable  bool
 }
 
 func (l *ledger) at(number uint64) int64 {
@@ -69,6 +71,16 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 	return nil, errors.New("not asked for by a sweep")
 }
 
+func (l *ledger) watch(_ context.Context, id x402.ID) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unwatchable {
+		return errors.New("durable flows are away")
+	}
+	l.watched = append(l.watched, id)
+	return nil
+}
+
 // openPayment is a payment whose settlement gave no answer, and a sweeper over a chain that stands where its head stood.
 func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *cashier.Sweeper) {
 	t.Helper()
@@ -78,7 +90,7 @@ func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *cashier.Sweeper)
 	p := b.sign(b.quote())
 	_, refusal := b.pay(p)
 	b.refusedAs("no answer", refusal, fault.OutcomeUnknown, "")
-	return b, p, l, cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Confirmations: 2})
+	return b, p, l, cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2})
 }
 
 // due is a record in which what is open is due at once.
@@ -109,9 +121,8 @@ func TestASweepFindsTheTransferOnceItIsDeepEnoughAndItsPayerMayRedeemIt(t *testi
 	_, refusal := b.pay(p)
 	b.refusedAs("presented again", refusal, fault.SettlementRedeemed, paidIn.String())
 	b.requests(1, 1)
-	noted, err := b.store.FindSettlement(t.Context(), x402.ID{Chain: 8453, Tx: paidIn, Payer: p.From})
-	if err != nil || noted.Stage != x402.StagePayable || noted.Found.Paid != p.Value || noted.Found.Block != 1003 {
-		t.Errorf("support sees %+v, %v", noted, err)
+	if len(l.watched) != 1 || l.watched[0] != (x402.ID{Chain: 8453, Tx: paidIn, Payer: p.From}) {
+		t.Errorf("watched are %v", l.watched)
 	}
 }
 
@@ -211,7 +222,7 @@ func TestSweepingEndsWithItsContext(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Confirmations: 2, Interval: 10 * time.Millisecond}).Run(ctx)
+		cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2, Interval: 10 * time.Millisecond}).Run(ctx)
 	}()
 	deadline := time.After(testTimeout)
 	for b.state(p) != "settled" {
@@ -226,5 +237,25 @@ func TestSweepingEndsWithItsContext(t *testing.T) {
 	case <-ended:
 	case <-deadline:
 		t.Fatal("it goes on")
+	}
+}
+
+func TestAGrantedSettlementIsWatchedAlthoughItsProcessDiedOrDurableFlowsAreAway(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	l := &ledger{unwatchable: true, away: true}
+	s := cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2})
+	sale, refusal := b.pay(b.sign(b.quote()))
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	if err := s.Sweep(t.Context()); err == nil {
+		t.Error("nobody is told that it is not watched")
+	}
+	l.set(func(l *ledger) { l.unwatchable = false })
+	b.sweep(s)
+	b.sweep(s)
+	if len(l.watched) != 1 || l.watched[0] != sale.Settlement.ID {
+		t.Errorf("watched are %v", l.watched)
 	}
 }

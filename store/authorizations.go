@@ -45,7 +45,7 @@ type Authorization struct {
 	ValidBefore time.Time
 	FromBlock   uint64      // from which on a transfer by it is looked for
 	Tx          x402.TxHash // of a settled one
-	Closed      bool        // nothing more can come of it
+	Closed      bool        // nothing more can come of it, and a transfer's finality is watched
 }
 
 // Attempt names the request that holds an authorization: nobody else may have it settled.

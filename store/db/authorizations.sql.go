@@ -114,8 +114,7 @@ func (q *Queries) ConcludeAuthorization(ctx context.Context, arg ConcludeAuthori
 const endSettling = `-- name: EndSettling :execrows
 UPDATE payment_authorizations
 SET
-    state = $1, reason = $2, tx_hash = $3, updated_at = now(), look_at = now(),
-    closed_at = CASE WHEN $3::bytea IS NOT NULL THEN now() END
+    state = $1, reason = $2, tx_hash = $3, updated_at = now(), look_at = now()
 WHERE attempt = $4 AND state = 'settling' AND closed_at IS NULL
 `
 

@@ -28,8 +28,7 @@ WHERE attempt = sqlc.arg(attempt) AND state = 'reserved';
 -- What the chain was found to say meanwhile stands.
 UPDATE payment_authorizations
 SET
-    state = sqlc.arg(state), reason = sqlc.arg(reason), tx_hash = sqlc.narg(tx_hash), updated_at = now(), look_at = now(),
-    closed_at = CASE WHEN sqlc.narg(tx_hash)::bytea IS NOT NULL THEN now() END
+    state = sqlc.arg(state), reason = sqlc.arg(reason), tx_hash = sqlc.narg(tx_hash), updated_at = now(), look_at = now()
 WHERE attempt = sqlc.arg(attempt) AND state = 'settling' AND closed_at IS NULL;
 
 -- name: ClaimAuthorizations :many
