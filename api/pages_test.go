@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// somePages serve GET /keys, GET /overview, POST /settings and POST /agents/adopt.
+// somePages serve a receipt, GET /keys, GET /overview, POST /settings and POST /agents/adopt.
 type somePages struct{}
 
 func (somePages) Serves(r *http.Request) bool {
 	switch r.Method + " " + r.URL.Path {
-	case "GET /keys", "GET /overview", "POST /settings", "POST /agents/adopt":
+	case "GET /keys", "GET /overview", "POST /settings", "POST /agents/adopt", "GET /x402/receipts/0x12", "GET /x402/receipts/{tx_hash}":
 		return true
 	}
 	return false
@@ -41,6 +41,8 @@ func TestPagesHaveThePathsThatNoRouteHas(t *testing.T) {
 		"a form":                              {http.MethodPost, "/settings", "text/html", http.StatusOK, true},
 		"a page beside a route":               {http.MethodGet, "/keys", "text/html,*/*;q=0.8", http.StatusOK, true},
 		"the same, to a program":              {http.MethodGet, "/keys", "*/*", http.StatusMethodNotAllowed, false},
+		"a page beside its JSON":              {http.MethodGet, "/x402/receipts/0x12", "*/*", http.StatusOK, true},
+		"the JSON of a page":                  {http.MethodGet, "/x402/receipts/0x12.json", "text/html", http.StatusUnprocessableEntity, false},
 		"nothing, to a browser":               {http.MethodGet, "/nothing", "text/html", http.StatusOK, true},
 		"nothing, to a program":               {http.MethodGet, "/nothing", "*/*", http.StatusNotFound, false},
 		"a route with another method":         {http.MethodGet, "/rpc/eth_mainnet", "text/html", http.StatusMethodNotAllowed, false},

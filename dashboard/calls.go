@@ -45,6 +45,7 @@ type Calls struct {
 	ListAgents        Call[capability.Nothing, capability.AgentList]
 	AdoptKey          Call[capability.AdoptKeyInput, capability.AdoptedKey]
 
+	GetReceipt Call[capability.ReceiptInput, capability.Receipt]
 	// Tools are the metered capabilities, which visitors may use on the toolbox page. Their forms follow from their schemas.
 	Tools []capability.Capability
 }
@@ -60,7 +61,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
 		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, ListAudit: c.ListAudit.Invoke,
 		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,
-		Tools: toolsOf(c.All()),
+		GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),
 	}
 }
 

@@ -30,7 +30,7 @@ func routesOf(p *Pages, method string) []string {
 		case strings.Contains(path, "sessions"):
 			id = "s2"
 		}
-		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id).Replace(path))
+		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{tx}", receiptOf.TxHash).Replace(path))
 	}
 	return paths
 }
@@ -64,7 +64,7 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	p := visitorOf(t, h).pages
-	public := []string{"/", "/toolbox", "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept"}
+	public := []string{"/", "/toolbox", "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathReceipts + receiptOf.TxHash}
 	for _, path := range routesOf(p, http.MethodGet) {
 		if slices.Contains(public, path) {
 			continue

@@ -166,7 +166,13 @@ func (h *house) calls() Calls {
 			func(in capability.UpdateAccountInput) bool { return in == capability.UpdateAccountInput{} }),
 		ListAgents: reads[capability.Nothing](func() capability.AgentList { return capability.AgentList{Agents: h.agents} }),
 		AdoptKey:   changes[capability.AdoptKeyInput](h, capability.AdoptedKey{ID: keyTwo, Prefix: "cag_00aTz81b"}),
-		ListAudit:  reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
+		GetReceipt: func(_ context.Context, _ *capability.Caller, in capability.ReceiptInput) (capability.Receipt, *fault.Error) {
+			if in.TxHash != receiptOf.TxHash {
+				return capability.Receipt{}, fault.New(fault.NotYours, "No settlement has this hash.")
+			}
+			return receiptOf, nil
+		},
+		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
 	}
 }
 

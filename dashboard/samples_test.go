@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"strings"
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
@@ -154,11 +155,30 @@ func samples(name string) map[string]page {
 			Stays:  []string{"Its usage stays on your statements."},
 			Action: "/keys/" + keys[0].ID + "/revoke", Hidden: []hidden{{"x", name}}, Button: "Revoke key", Keep: link{"Keep it", "/keys/" + keys[0].ID},
 		},
-		"error": errorPage{Heading: "Not found", Notice: refusalCard(fault.New(fault.NotYours, "%s", name), "019a9f2e-1111-7000-8000-0000000000ff"), Back: link{"Back", "/keys"}},
+		"receipt":         sampleReceipt(name),
+		"receipt-waiting": receiptPage{Seller: name, Asset: "USDC", Network: "Base", Tx: long, JSON: "/x402/receipts/0x1.json", Payments: []payment{{ID: "payment-1", Wallet: long, Status: status{warn, "waiting for the chain"}, Text: name}}},
+		"error":           errorPage{Heading: "Not found", Notice: refusalCard(fault.New(fault.NotYours, "%s", name), "019a9f2e-1111-7000-8000-0000000000ff"), Back: link{"Back", "/keys"}},
 		"error-public": errorPage{
 			Heading: "There is no such page", Public: true, Back: link{"To the first page", "/"},
 			Notice: notice{Tone: warn, Text: "Check the address, or begin at the first page."},
 		},
+	}
+}
+
+// sampleReceipt is of two payments in one transaction.
+func sampleReceipt(name string) receiptPage {
+	line := happening{Machine: sampleNow.Format(time.RFC3339), Exact: utc(sampleNow), Words: name}
+	amounts := &sum{Title: "Amount", Unit: "USDC", Lines: []fact{{"Net", "0.090000"}, {"VAT, 20 %", "0.018000"}}, Total: fact{"Paid", "0.108000"}}
+	units := &sum{Title: "Units", Lines: []fact{{"Used", "7"}, {"Remaining", "9,993"}, {"Expired", "0"}}, Total: fact{"Bought", "10,000"}, Note: name}
+	one := payment{
+		ID: "payment-1", Wallet: "0x00000000219ab540356cBB839Cbe05303d7705Fa", Status: status{good, "final"}, Text: name, Treatment: name, Amounts: amounts, Units: units,
+		Facts: []fact{{"Paid", utc(sampleNow)}, {"Tier", name}}, History: []happening{line, line},
+	}
+	two := one
+	two.ID, two.Status = "payment-2", status{bad, "reorganised away"}
+	return receiptPage{
+		Seller: name, Asset: "USDC", Network: "Base, chain 8453", Tx: "0x" + strings.Repeat("ab", 32), JSON: "/x402/receipts/0x" + strings.Repeat("ab", 32) + ".json",
+		Payments: []payment{one, two},
 	}
 }
 
