@@ -40,8 +40,11 @@ func (s *Service) ABI(ctx context.Context, id chain.ID, address wallet.Address) 
 	if err != nil {
 		return ABI{}, 0, err
 	}
-	return c.ABI, c.keptFor(), nil
+	return c.ABI, s.left(c.Until), nil
 }
+
+// left is how long an answer may be kept that is made of what holds until then: kept for its own time it would outlive that.
+func (s *Service) left(until time.Time) time.Duration { return until.Sub(s.now()) }
 
 // contract is a contract with what decoding takes besides its ABI.
 type contract struct {
@@ -51,6 +54,8 @@ type contract struct {
 	// Open is whether it may soon be more: what a call of it runs is not verified.
 	Open bool
 	Code bool // whether there is a contract
+	// Until is when it has to be looked up again, and with it all that was answered from it.
+	Until time.Time
 }
 
 func (c *contract) keptFor() time.Duration {
@@ -74,10 +79,11 @@ const searchTimeout = 12 * time.Second
 // find looks for a contract among the answers that are kept, then for everybody who asks for it at the time.
 func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address) (*contract, error) {
 	chainID, _ := s.node.ChainID(id)
-	key := cache.NewKey([]byte("contract"), []byte(id), strconv.AppendUint(nil, chainID, 10), address[:])
+	past := strconv.AppendUint(nil, s.node.Generation(id), 10) // what was read before a deep reorganisation is of another chain
+	key := cache.NewKey([]byte("contract"), []byte(id), strconv.AppendUint(nil, chainID, 10), past, address[:])
 	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere {
 		c := &contract{}
-		if json.Unmarshal(text, c) == nil {
+		if json.Unmarshal(text, c) == nil && s.left(c.Until) > 0 {
 			return c, nil
 		}
 	}
@@ -97,11 +103,13 @@ func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address)
 	defer f.Land(func() found { return r })
 	r.contract, r.err = s.search(shared, chainID, id, address)
 	if r.err == nil {
+		kept := r.contract.keptFor()
+		r.contract.Until = s.now().Add(kept)
 		text, err := json.Marshal(r.contract)
 		if err != nil {
 			return nil, fmt.Errorf("keep a contract: %w", err)
 		}
-		s.answers.Put(key, text, r.contract.keptFor())
+		s.answers.Put(key, text, kept)
 	}
 	return r.contract, r.err
 }

@@ -104,6 +104,10 @@ func TestWhatIsNoProxyIsNotTakenForOne(t *testing.T) {
 		"a slot with more than an address": func(h *house) { h.chain.slot(implementationSlot, "1"+strings.Repeat("0", 41)) },
 		"a slot that leads to itself":      func(h *house) { h.chain.slot(implementationSlot, token) },
 		"a beacon that reverts":            func(h *house) { h.chain.slot(beaconSlot, beacon) },
+		"a beacon that reverts in other words": func(h *house) {
+			h.chain.slot(beaconSlot, beacon)
+			h.chain.fail("eth_call", &node.Error{Code: -32015, Message: "VM execution error."})
+		},
 		"a beacon without code": func(h *house) {
 			h.chain.slot(beaconSlot, beacon)
 			h.chain.on(`eth_call[{"data":"0x5c60da1b","to":"`+beacon+`"},"latest"]`, `"0x"`)

@@ -61,29 +61,37 @@ func (s *Service) Decode(ctx context.Context, id chain.ID, address wallet.Addres
 	if err != nil {
 		return Decoded{}, 0, err
 	}
+	until := c.Until
 	if len(data) < selectorSize {
 		err = d.unnamed(c, own[0].Contract, data)
-		return d, c.keptFor(), err
+		return d, s.left(until), err
 	}
 	selector := [selectorSize]byte(data)
 	text := abi.Hex(selector[:])
 	d.Selector = &text
 	functions := selected(own, selector)
 	if len(functions) == 0 && len(c.ABI.Facets) > 0 {
-		if functions, err = s.ofFacet(ctx, c, selector); err != nil {
+		if functions, until, err = s.ofFacet(ctx, c, selector); err != nil {
 			return Decoded{}, 0, err
 		}
 	}
 	if len(functions) > 0 {
 		err = d.read(functions, data[selectorSize:])
-		return d, c.keptFor(), err
+		return d, s.left(until), err
 	}
-	guesses, err := s.named(ctx, selector)
+	guesses, listed, err := s.named(ctx, selector)
 	if err != nil {
 		return Decoded{}, 0, err
 	}
 	d.guess(c, own[0].Contract, guesses, data[selectorSize:])
-	return d, Unsettled, nil
+	return d, min(Unsettled, s.left(earlier(until, listed))), nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // source is an ABI with the contract that it is of.
@@ -131,23 +139,23 @@ func selected(list []source, selector [selectorSize]byte) []function {
 // facetCall asks a diamond which contract has a function (EIP-2535, facetAddress(bytes4)).
 const facetCall = "0xcdffacc6"
 
-// ofFacet finds a function of a contract that is made of several.
-func (s *Service) ofFacet(ctx context.Context, c *contract, selector [selectorSize]byte) ([]function, error) {
+// ofFacet finds a function of a contract that is made of several, and until when that holds.
+func (s *Service) ofFacet(ctx context.Context, c *contract, selector [selectorSize]byte) ([]function, time.Time, error) {
 	r := &chainReader{s.node, c.ABI.Chain}
 	data := facetCall + fmt.Sprintf("%x%056x", selector, 0)
 	facet, err := r.addressFrom(ctx, c.ABI.Address, data)
 	if err != nil || facet.IsZero() || facet == c.ABI.Address {
-		return nil, err
+		return nil, c.Until, err
 	}
 	part, err := s.find(ctx, c.ABI.Chain, facet)
 	if err != nil {
-		return nil, err
+		return nil, c.Until, err
 	}
 	list, err := parseABIs(part)
 	if err != nil {
-		return nil, err
+		return nil, c.Until, err
 	}
-	return selected(list, selector), nil
+	return selected(list, selector), earlier(c.Until, part.Until), nil
 }
 
 // unnamed decodes data without a selector: a plain transfer, or what only a fallback function takes.

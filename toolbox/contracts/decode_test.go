@@ -268,6 +268,71 @@ func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
 	}
 }
 
+// What an answer is made of may be kept for a while already: kept for its whole time again, the answer would be twice as old as it may be.
+func TestAnswersAreKeptNoLongerThanWhatTheyAreMadeOf(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	h.verified(token, "Token", tokenABI, notAProxy)
+	h.decoded(t, call("a9059cbb", who, "1"))
+	h.clock = h.clock.Add(23 * time.Hour)
+	if _, kept := h.decoded(t, call("a9059cbb", who, "2")); kept != time.Hour {
+		t.Errorf("a call of a contract that was read 23 hours ago is kept for %s", kept)
+	}
+	if _, kept := h.abi(t); kept != time.Hour {
+		t.Errorf("its ABI is kept for %s", kept)
+	}
+	h.clock = h.clock.Add(time.Hour)
+	if _, kept := h.abi(t); kept != 24*time.Hour || h.sourcify.requests() != 2 {
+		t.Errorf("a day later it is kept for %s after %d requests", kept, h.sourcify.requests())
+	}
+
+	h = setup(t)
+	h.unverified(token)
+	h.known("12345678", "null")
+	h.decoded(t, call("12345678", "1"))
+	h.clock = h.clock.Add(4 * time.Minute)
+	if _, kept := h.decoded(t, call("12345678", "2")); kept != time.Minute {
+		t.Errorf("words of a selector that nobody knew four minutes ago are kept for %s", kept)
+	}
+	h.clock = h.clock.Add(2 * time.Minute)
+	h.verified(token, "Token", tokenABI, notAProxy)
+	if _, kept := h.decoded(t, call("a9059cbb", who, "2")); kept != 24*time.Hour {
+		t.Errorf("once it is verified, a call is kept for %s", kept)
+	}
+}
+
+// A diamond's call is decoded from two contracts, the older of which decides.
+func TestACallOfAFacetIsKeptNoLongerThanTheFacet(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	h.verified(token, "Diamond", adminABI, fmt.Sprintf(`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q},{"address":%q}]}`, logic, clone))
+	h.verified(logic, "Facet", tokenABI, notAProxy)
+	h.chain.returns(token, "0xcdffacc6a9059cbb"+strings.Repeat("0", 56), logic)
+	if _, _, err := h.ABI(t.Context(), chain.EthMainnet, mustAddress(logic)); err != nil {
+		t.Fatal(err)
+	}
+	h.clock = h.clock.Add(23 * time.Hour)
+	if d, kept := h.decoded(t, call("a9059cbb", who, "1")); d.Guess || kept != time.Hour {
+		t.Errorf("gave %s, kept for %s", shown(t, d), kept)
+	}
+}
+
+func TestAContractIsLookedUpAgainAfterADeepReorganisation(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	h.verified(token, "Token", tokenABI, notAProxy)
+	h.abi(t)
+	h.abi(t)
+	if n := h.sourcify.requests(); n != 1 {
+		t.Fatalf("%d requests", n)
+	}
+	h.chain.past++
+	h.abi(t)
+	if n := h.sourcify.requests(); n != 2 {
+		t.Errorf("%d requests after the reorganisation, want 2", n)
+	}
+}
+
 func TestAGuessNamesTheOthersThatReadToo(t *testing.T) {
 	t.Parallel()
 	h := setup(t)

@@ -155,14 +155,11 @@ func (r *chainReader) implementationOf(ctx context.Context, beacon wallet.Addres
 // addressFrom calls a function that gives an address; zero when it reverts or gives something else.
 func (r *chainReader) addressFrom(ctx context.Context, of wallet.Address, data string) (wallet.Address, error) {
 	word, err := r.bytes(ctx, "eth_call", map[string]any{"to": of, "data": data}, "latest")
-	if e, ok := errors.AsType[*node.Error](err); ok && e.Code == reverted {
+	if e, ok := errors.AsType[*node.Error](err); ok && errors.Is(wallet.ReadError(e.Code, e.Message), wallet.ErrReverted) {
 		return wallet.Address{}, nil
 	}
 	return addressIn(word), err
 }
-
-// reverted is the code of go-ethereum and those who follow it for a revert.
-const reverted = 3
 
 // addressIn reads the address in a word; zero when there is something else, or nothing.
 func addressIn(word []byte) (a wallet.Address) {

@@ -14,6 +14,7 @@ import (
 type Node interface {
 	Call(ctx context.Context, q node.Query) (json.RawMessage, error)
 	ChainID(id chain.ID) (uint64, bool)
+	Generation(id chain.ID) uint64
 }
 
 // Options are what a service is made of.
@@ -31,6 +32,7 @@ type Service struct {
 	sourcify   *remote
 	signatures *remote
 	answers    *cache.Cache
+	now        func() time.Time
 	flights    cache.Group[cache.Key, found]
 }
 
@@ -44,7 +46,7 @@ const (
 // New makes a service.
 func New(o Options) *Service {
 	return &Service{
-		node: o.Node, answers: o.Answers,
+		node: o.Node, answers: o.Answers, now: o.Now,
 		sourcify:   newRemote("Sourcify, which knows verified contracts,", o.SourcifyURL, o.Now),
 		signatures: newRemote("The database of signatures", o.SignaturesURL, o.Now),
 	}

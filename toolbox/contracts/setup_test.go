@@ -105,12 +105,14 @@ func lookup(address string) string {
 	return "/server/v2/contract/1/" + checksummed(address) + "?fields=abi,compilation,proxyResolution"
 }
 
-func checksummed(address string) string {
+func checksummed(address string) string { return mustAddress(address).Checksummed() }
+
+func mustAddress(address string) wallet.Address {
 	a, err := wallet.ParseAddress(address)
 	if err != nil {
 		panic(err)
 	}
-	return a.Checksummed()
+	return a
 }
 
 const notAProxy = `{"isProxy":false,"proxyType":null,"implementations":[]}`
@@ -135,6 +137,7 @@ type scriptedChain struct {
 	answers map[string]string
 	fails   map[string]error
 	asked   int
+	past    uint64 // its generation
 }
 
 func (c *scriptedChain) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
@@ -165,6 +168,12 @@ func (c *scriptedChain) Call(_ context.Context, q node.Query) (json.RawMessage, 
 }
 
 func (c *scriptedChain) ChainID(chain.ID) (uint64, bool) { return 1, true }
+
+func (c *scriptedChain) Generation(chain.ID) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.past
+}
 
 func (c *scriptedChain) on(call, answer string) {
 	c.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/chainaccess/gateway/abi"
 	"github.com/chainaccess/gateway/cache"
@@ -20,13 +21,14 @@ type signature struct {
 	Verified bool   `json:"hasVerifiedContract"`
 }
 
-// named gives the functions that the database knows for a selector, those of verified contracts first. A name whose selector is another, or
-// that is not in canonical form, is none of them.
-func (s *Service) named(ctx context.Context, selector [4]byte) ([]*abi.Function, error) {
-	known, err := s.signaturesOf(ctx, selector)
+// named gives the functions that the database knows for a selector, those of verified contracts first, and until when that holds. A name whose
+// selector is another, or that is not in canonical form, is none of them.
+func (s *Service) named(ctx context.Context, selector [4]byte) ([]*abi.Function, time.Time, error) {
+	listed, err := s.signaturesOf(ctx, selector)
 	if err != nil {
-		return nil, err
+		return nil, time.Time{}, err
 	}
+	known := listed.Known
 	slices.SortStableFunc(known, func(a, b signature) int {
 		switch {
 		case a.Verified == b.Verified:
@@ -43,19 +45,25 @@ func (s *Service) named(ctx context.Context, selector [4]byte) ([]*abi.Function,
 			list = append(list, f)
 		}
 	}
-	return list, nil
+	return list, listed.Until, nil
 }
 
-func (s *Service) signaturesOf(ctx context.Context, selector [4]byte) ([]signature, error) {
-	key := cache.NewKey([]byte("signatures"), selector[:])
-	var known []signature
-	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere && json.Unmarshal(text, &known) == nil {
-		return known, nil
+// signatures are those of a selector, as they are kept.
+type signatures struct {
+	Known []signature
+	Until time.Time
+}
+
+func (s *Service) signaturesOf(ctx context.Context, selector [4]byte) (signatures, error) {
+	key := cache.NewKey([]byte("signatures of"), selector[:])
+	var listed signatures
+	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere && json.Unmarshal(text, &listed) == nil && s.left(listed.Until) > 0 {
+		return listed, nil
 	}
 	hash := abi.Hex(selector[:])
 	status, body, err := s.signatures.get(ctx, "/signature-database/v1/lookup?function="+hash+"&filter=true")
 	if err != nil {
-		return nil, err
+		return signatures{}, err
 	}
 	var said struct {
 		OK     bool `json:"ok"`
@@ -64,19 +72,20 @@ func (s *Service) signaturesOf(ctx context.Context, selector [4]byte) ([]signatu
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(body, &said); err != nil || status != http.StatusOK || !said.OK || said.Result == nil {
-		return nil, s.signatures.failed(waitDefault, errGarbage).Wrap(err)
+		return signatures{}, s.signatures.failed(waitDefault, errGarbage).Wrap(err)
 	}
 	known, asked := said.Result.Function[hash]
 	if !asked {
-		return nil, s.signatures.failed(waitDefault, errGarbage)
+		return signatures{}, s.signatures.failed(waitDefault, errGarbage)
 	}
-	text, err := json.Marshal(known)
+	kept := Settled
+	if len(known) == 0 {
+		kept = Unsettled
+	}
+	listed = signatures{known, s.now().Add(kept)}
+	text, err := json.Marshal(listed)
 	if err == nil {
-		kept := Settled
-		if len(known) == 0 {
-			kept = Unsettled
-		}
 		s.answers.Put(key, text, kept)
 	}
-	return known, err
+	return listed, err
 }

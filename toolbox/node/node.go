@@ -94,6 +94,15 @@ func (r *Reader) ChainID(id chain.ID) (uint64, bool) {
 	return on.ChainID, true
 }
 
+// Generation grows when the chain reorganises so deeply that what was read before holds no longer.
+func (r *Reader) Generation(id chain.ID) uint64 {
+	on, ok := r.pool.Chain(id)
+	if !ok {
+		return 0
+	}
+	return on.Generation()
+}
+
 // Standing tells how a chain stands with a capability; one without upstreams here lacks it.
 func (r *Reader) Standing(id chain.ID, of chain.Capability) upstream.Standing {
 	on, ok := r.pool.Chain(id)
