@@ -70,7 +70,12 @@ func (s *server) operation(op capability.Capability) gin.HandlerFunc {
 			h["X-Service-Cache"] = hitValue
 		}
 		if answer.JSON == nil {
-			c.JSON(status, answer.Output)
+			given := status
+			if answer.Later > 0 {
+				given = http.StatusAccepted
+				h.Set("Retry-After", strconv.FormatInt(wholeSeconds(answer.Later), 10))
+			}
+			c.JSON(given, answer.Output)
 			return
 		}
 		h["Content-Type"] = jsonTypeValue

@@ -61,6 +61,8 @@ type Meta struct {
 	MaxBody int64
 	// Computes says that it waits for nothing while it runs, so that it needs no deadline.
 	Computes bool
+	// Pends says that its answer may have to wait for something outside: an output that says when to ComeAgain is HTTP 202.
+	Pends bool
 	// Fails are the reasons with which it refuses beside those that its access and its input bring along.
 	Fails []fault.Reason
 }
@@ -80,6 +82,8 @@ type Answer struct {
 	Output any
 	JSON   []byte
 	Hit    bool // it came from the cache and cost nothing
+	// Later is when to ask again for what is not there yet; 0 when it is.
+	Later time.Duration
 }
 
 // MarshalJSON gives the answer as clients see it.
@@ -168,7 +172,11 @@ func (o *Op[In, Out]) Serve(ctx context.Context, caller *Caller, args Args) (Ans
 		return o.serveMetered(ctx, caller, args)
 	}
 	out, refusal := o.serve(ctx, caller, args)
-	return Answer{Output: out}, refusal
+	answer := Answer{Output: out}
+	if waits, ok := answer.Output.(interface{ ComeAgain() time.Duration }); ok && o.meta.Pends {
+		answer.Later = waits.ComeAgain()
+	}
+	return answer, refusal
 }
 
 func (o *Op[In, Out]) serve(ctx context.Context, caller *Caller, args Args) (out Out, refusal *fault.Error) {

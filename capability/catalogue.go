@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/people"
+	"github.com/chainaccess/gateway/settlement"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/toolbox"
@@ -44,8 +45,12 @@ type Options struct {
 	Terms     x402.Terms
 	// StockClients says that stock x402 clients pay at /x402/rpc/{chain}.
 	StockClients bool
-	Logger       *slog.Logger
-	Metrics      *telemetry.Operations // nil: nothing is counted
+	// Payments reads what was paid; nil where nothing can be redeemed. FinalityDelay is how long after a redeem its transaction is looked at again; 0
+	// for the flow's own.
+	Payments      *settlement.Reader
+	FinalityDelay time.Duration
+	Logger        *slog.Logger
+	Metrics       *telemetry.Operations // nil: nothing is counted
 	// What metered capabilities take besides.
 	Toolbox   Toolbox
 	Answers   *cache.Cache      // nil keeps none
@@ -72,6 +77,7 @@ type house struct {
 	desk     admission.Desk
 	flights  cache.Group[cache.Key, landed] // uses that share a run
 	failures *telemetry.LogLimit[failureKind]
+	redeems  cache.Group[redeemKey, redeemLanding]
 	registry huma.Registry
 	named    map[string]bool
 	all      []Capability
@@ -120,9 +126,10 @@ type Catalogue struct {
 	ListAgents         *Op[Nothing, AgentList]
 
 	// Paying per call.
-	GetMenu     *Op[Nothing, Menu]
-	GetManifest *Op[Nothing, Manifest]
-	GetReceipt  *Op[ReceiptInput, Receipt]
+	GetMenu       *Op[Nothing, Menu]
+	GetReceipt    *Op[ReceiptInput, Receipt]
+	GetManifest   *Op[Nothing, Manifest]
+	RedeemPayment *Op[RedeemInput, Redeemed]
 
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
@@ -167,6 +174,7 @@ func New(o Options) *Catalogue {
 		GetMenu:           h.getMenu(),
 		GetManifest:       h.getManifest(),
 		GetReceipt:        h.getReceipt(),
+		RedeemPayment:     h.redeemPayment(),
 	}
 	c.addPeople(h)
 	c.addDoors(h)

@@ -36,6 +36,9 @@ type office struct {
 	outbox *outbox.Outbox
 	hasher *account.Hasher
 
+	database string
+	counters *meter.Meter
+
 	mu    sync.Mutex // guards mails
 	mails map[string]notify.Mail
 }
@@ -60,7 +63,8 @@ func openOffice(t *testing.T, change ...func(*capability.Options)) *office {
 		}
 	}
 	var err error
-	o.store, err = store.Open(ctx, testkit.Postgres(t))
+	o.database = testkit.Postgres(t)
+	o.store, err = store.Open(ctx, o.database)
 	must(err)
 	t.Cleanup(o.store.Close)
 	counters, err := meter.Open(ctx, testkit.Redis(t).URL)
@@ -74,7 +78,7 @@ func openOffice(t *testing.T, change ...func(*capability.Options)) *office {
 	o.fences = fences.New(o.store, counters, hasher, time.Now)
 	recorder := store.NewRecorder(o.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond})
 	t.Cleanup(func() { _ = recorder.Close(context.Background()) })
-	o.hasher = hasher
+	o.hasher, o.counters = hasher, counters
 	options := capability.Options{
 		Store: o.store, Fences: o.fences, Meter: counters, Hasher: hasher, Recorder: recorder, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
 		Logger: slog.New(slog.DiscardHandler), People: people.New(people.Options{

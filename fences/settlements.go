@@ -3,6 +3,8 @@ package fences
 import (
 	"context"
 
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/x402"
 )
@@ -52,4 +54,29 @@ func (f *Fences) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Fi
 		return concluded, nil
 	}
 	return concluded, f.Enforce(ctx, concluded.Key)
+}
+
+// SettlementLeft is how many units of a redeemed settlement the meter has not charged yet.
+func (f *Fences) SettlementLeft(ctx context.Context, s *store.Settlement) (plan.Units, error) {
+	a, err := f.store.LoadAccount(ctx, s.Account)
+	if err != nil {
+		return 0, err
+	}
+	standings, err := f.Standings(ctx, &a, nil, false)
+	if err != nil {
+		return 0, err
+	}
+	left := s.Deal.Units
+	for i := range standings.Counters {
+		c := &standings.Counters[i]
+		if _, pack := account.PackOf(c.Source); !pack {
+			continue
+		}
+		if used := c.ShouldBe; !c.Kept {
+			left -= used
+		} else {
+			left -= max(used, c.Is)
+		}
+	}
+	return max(left, 0), nil
 }

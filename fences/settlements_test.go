@@ -283,4 +283,3 @@ func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
 		}
 	}
 }
-

@@ -35,6 +35,11 @@ func (d *document) capability(c capability.Capability) {
 		op.RequestBody = d.body(in, rest)
 	}
 	op.Responses[statusKey(m.Route.Status)] = success(m.Route.Status, d.take(d.borrowed, c.Output()))
+	if m.Pends {
+		later := success(http.StatusAccepted, op.Responses[statusKey(m.Route.Status)].Content[jsonMedia].Schema)
+		later.Headers[retryAfter] = headerRef(retryAfter)
+		op.Responses[statusKey(http.StatusAccepted)] = later
+	}
 	slices.Sort(reasons)
 	d.refuses(op, slices.Compact(reasons), plainEnvelope)
 	d.add(op)

@@ -7,8 +7,10 @@ import (
 
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/dashboard"
+	"github.com/chainaccess/gateway/settlement"
 )
 
 // caughtMail is where a development gateway shows the mails that it caught.
@@ -26,6 +28,7 @@ func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) 
 		return nil, nil, err
 	}
 	o.StockClients = cfg.X402FacilitatorURL != ""
+	o.Payments, o.FinalityDelay = settlement.New(b.pool, chain.BaseMainnet, o.Terms), cfg.X402FinalityDelay
 	o.Refunds, o.Toolbox = b.metrics.Calls, newToolbox(cfg, b, &o)
 	operations := capability.New(o)
 	pages, err := newPages(cfg, operations, routes, o.Logger)
