@@ -8,8 +8,9 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// described is the document of the interface. It is the same for every gateway of these tests, so its schemas are compiled once.
-var described struct {
+// described are the documents of the interface, without and with sales to stock x402 clients. Each is the same for every gateway of these tests
+// of its kind, so its schemas are compiled once.
+var described [2]struct {
 	sync.Once
 	document *oascheck.Document
 	err      error
@@ -18,13 +19,17 @@ var described struct {
 // interfaceDocument is what /openapi.json says.
 func (g *gateway) interfaceDocument() *oascheck.Document {
 	g.t.Helper()
-	described.Do(func() {
+	kind := &described[0]
+	if g.sells {
+		kind = &described[1]
+	}
+	kind.Do(func() {
 		answer := httptest.NewRecorder()
 		g.handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", http.NoBody)) //nolint:noctx // nothing is waited for
-		described.document, described.err = oascheck.Load(answer.Body.Bytes(), "Refusal")
+		kind.document, kind.err = oascheck.Load(answer.Body.Bytes(), "Refusal")
 	})
-	g.must(described.err)
-	return described.document
+	g.must(kind.err)
+	return kind.document
 }
 
 // judged is a transport whose answers must be those that /openapi.json declares. Every client of these tests sends through one.

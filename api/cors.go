@@ -7,23 +7,24 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// What pages of other origins may do on /rpc/{chain}. A key is in the request's own header and no cookie means anything there, so
+// What pages of other origins may do on /rpc/{chain} and /x402/rpc/{chain}. A key is in the request's own header and no cookie means anything there, so
 // every origin may (Fetch standard, section 3.3). Stock clients add headers of their own (solana-client), which the asterisk lets pass;
 // Authorization it does not cover.
 var (
 	anyOrigin      = []string{"*"}
 	allowedMethods = []string{http.MethodPost}
-	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-PAYMENT, solana-client, *"}
-	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset"}
-	preflightAge   = []string{"86400"} // seconds; browsers cut it to what they keep at most
-	varyEncoding   = []string{"Accept-Encoding"}
+	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-PAYMENT, PAYMENT-SIGNATURE, Accept-Payment, solana-client, *"}
+	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " +
+		"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Payment-Credential"}
+	preflightAge = []string{"86400"} // seconds; browsers cut it to what they keep at most
+	varyEncoding = []string{"Accept-Encoding"}
 )
 
 const rpcPrefix = "/rpc/"
 
 // shareRPC lets pages of other origins read every answer of the relay's route, refusals too.
 func (s *server) shareRPC(c *gin.Context) {
-	if !strings.HasPrefix(c.Request.URL.Path, rpcPrefix) {
+	if path := c.Request.URL.Path; !strings.HasPrefix(path, rpcPrefix) && !strings.HasPrefix(path, paidRPCPrefix) {
 		return
 	}
 	h := c.Writer.Header()

@@ -89,7 +89,7 @@ func describe(o Options, routes []plainRoute) *huma.OpenAPI {
 	}
 	return openapi.Build(openapi.Options{
 		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, Console: consoleRoutes(o),
-		Shown: shownRoutes(o), PublicURL: o.PublicURL, Contact: o.Links.Contact,
+		Shown: shownRoutes(o), StockClients: o.Cashier != nil, PublicURL: o.PublicURL, Contact: o.Links.Contact,
 	})
 }
 

@@ -21,6 +21,15 @@ import (
 
 // rpc is POST /rpc/{chain}: one JSON-RPC request or a batch.
 func (s *server) rpc(c *gin.Context) {
+	if s.pays(c.Request) {
+		s.sell(c)
+		return
+	}
+	s.relayFor(c)
+}
+
+// relayFor relays for the holder of a key or a credential.
+func (s *server) relayFor(c *gin.Context) {
 	id := requestID(c)
 	e := &relay.Envelope{RequestID: id, Tier: plan.Balanced}
 	var refusal *fault.Error
@@ -36,6 +45,11 @@ func (s *server) rpc(c *gin.Context) {
 		s.writeSingle(c, s.Relay.Refuse(c.Request.Context(), e, 0, singleID(body), own))
 		return
 	}
+	s.relay(c, e, body)
+}
+
+// relay answers a request of a known caller.
+func (s *server) relay(c *gin.Context, e *relay.Envelope, body []byte) {
 	replies, batch := s.Relay.Serve(c.Request.Context(), e, body)
 	if batch {
 		s.writeBatch(c, replies)

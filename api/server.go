@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/pages"
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/cashier"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
@@ -44,6 +45,8 @@ type Options struct {
 	Logger      *slog.Logger
 	Metrics     *telemetry.Calls  // nil: refusals are not counted
 	Tracer      *telemetry.Tracer // nil: requests are not traced
+	// Cashier sells bundles of calls to stock x402 clients; nil does not.
+	Cashier *cashier.Cashier
 	// Pages are what browsers see; nil serves none.
 	Pages Pages
 	// Draining is closed when the process is about to stop: /readyz then says so.
@@ -84,6 +87,10 @@ func Handler(o Options) http.Handler {
 
 	engine.POST("/rpc/:chain", s.rpc)
 	engine.OPTIONS("/rpc/:chain", s.preflight)
+	if o.Cashier != nil {
+		engine.POST(paidRPCPrefix+":chain", s.paidRPC)
+		engine.OPTIONS(paidRPCPrefix+":chain", s.preflight)
+	}
 	s.routeOperations(engine)
 	plain := s.plainRoutes()
 	routePlain(engine, plain)

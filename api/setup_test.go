@@ -23,6 +23,7 @@ import (
 	"github.com/chainaccess/gateway/api/http1"
 	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/cashier"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
@@ -66,6 +67,7 @@ type gateway struct {
 	logs       *logBuffer
 	metrics    *telemetry.Metrics
 
+	sells         bool          // to stock x402 clients
 	recordTime    time.Duration // that the recorder has to write what it holds
 	closeRecorder sync.Once
 	mu            sync.Mutex // guards keys
@@ -97,6 +99,7 @@ type options struct {
 	terms     x402.Terms                // of paying per call; closed when zero
 	stock     bool                      // stock x402 clients can pay
 	locator   *geo.Locator
+	cashier   func(*gateway, *options) *cashier.Cashier // of payments of stock x402 clients; nil for none
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -139,10 +142,14 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
 		Terms: o.terms, StockClients: o.stock,
 	})
+	var sells *cashier.Cashier
+	if o.cashier != nil {
+		sells, g.sells = o.cashier(g, &o), true
+	}
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.operations,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Now: o.now, Logger: log, Draining: make(chan struct{}),
+		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Cashier: sells, Now: o.now, Logger: log, Draining: make(chan struct{}),
 		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages,
 	}), o.timeout, log)
 	if o.server != nil {

@@ -39,6 +39,23 @@ func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []
 	return r.batch(ctx, e, items), true
 }
 
+// Unreadable says what is wrong with a body that is neither a request nor a batch, nil when it is one: nobody should pay for it.
+func Unreadable(body []byte) *fault.Error {
+	if !jsonrpc.IsBatch(body) {
+		if _, err := jsonrpc.SplitRequest(body); err != nil {
+			return splitFault(err)
+		}
+		return nil
+	}
+	switch _, tooMany, err := jsonrpc.SplitBatch(body, MaxBatch); {
+	case tooMany:
+		return fault.New(fault.BatchTooLarge, "")
+	case err != nil:
+		return splitFault(err)
+	}
+	return nil
+}
+
 // Refuse answers a request that could not even be split, after the meter has counted it.
 func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, own *fault.Error) *Reply {
 	reply := r.newReply(e, index, id)

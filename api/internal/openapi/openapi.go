@@ -30,8 +30,10 @@ type Options struct {
 	Plain      []Plain
 	Console    []Console
 	Shown      []Shown
-	PublicURL  string // without a slash at its end
-	Contact    string // an e-mail address or a URL
+	// StockClients says that stock x402 clients may pay for calls.
+	StockClients bool
+	PublicURL    string // without a slash at its end
+	Contact      string // an e-mail address or a URL
 }
 
 // Plain is a route that is no capability and needs no key: a page, a document, a sign of life.
@@ -94,7 +96,7 @@ func Build(o Options) *huma.OpenAPI {
 		own: huma.NewMapRegistry(schemasPrefix, huma.DefaultSchemaNamer), borrowed: o.Schemas, tags: map[string]bool{},
 	}
 	maps.Copy(d.schemas(), envelopeSchemas())
-	d.relay()
+	d.relay(o.StockClients)
 	for _, op := range o.Operations {
 		if op.Meta().Route.Path != "" {
 			d.capability(op)

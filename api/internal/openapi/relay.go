@@ -25,7 +25,7 @@ var relayRefusals = []fault.Reason{
 }
 
 // relay describes /rpc/{chain} (interface document 1, section 4).
-func (d *document) relay() {
+func (d *document) relay(stockClients bool) {
 	maps.Copy(d.schemas(), rpcSchemas())
 	chainParam := &huma.Param{
 		Name: "chain", In: "path", Required: true, Description: "the chain",
@@ -72,14 +72,20 @@ func (d *document) relay() {
 	d.refuses(op, []fault.Reason{fault.HeadersTooLarge}, plainEnvelope)
 	either := op.Responses[statusKey(http.StatusInternalServerError)].Content[jsonMedia]
 	either.Schema.AllOf[0] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: schemasPrefix + rpcRefusalSchema}, {Ref: schemasPrefix + refusalSchema}}}
+	if stockClients {
+		d.pay(op)
+	}
 	d.add(op)
-	d.preflight(chainParam)
+	d.preflight(chainParam, op.Path, "rpc_preflight")
+	if stockClients {
+		d.paidRelay(op, chainParam)
+	}
 }
 
 // preflight describes what browsers ask before they let a page of another origin call the relay.
-func (d *document) preflight(chainParam *huma.Param) {
+func (d *document) preflight(chainParam *huma.Param, path, name string) {
 	op := &huma.Operation{
-		Method: http.MethodOptions, Path: "/rpc/{chain}", OperationID: "rpc_preflight", Summary: "Ask whether pages of other origins may call",
+		Method: http.MethodOptions, Path: path, OperationID: name, Summary: "Ask whether pages of other origins may call",
 		Description: "They may, from every origin. It needs no key and is not metered.",
 		Parameters:  []*huma.Param{chainParam}, Security: []map[string][]string{{}},
 		Responses: map[string]*huma.Response{statusKey(http.StatusNoContent): {

@@ -1,0 +1,260 @@
+package api_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/cashier"
+	"github.com/chainaccess/gateway/facilitator"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// scriptedFacilitator answers what a test wants, and counts.
+type scriptedFacilitator struct {
+	verdict, outcome atomic.Pointer[error]
+	settled          atomic.Int64
+}
+
+func (f *scriptedFacilitator) Verify(context.Context, *x402.Quote, *x402.Payload) error {
+	if err := f.verdict.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (f *scriptedFacilitator) Settle(context.Context, *x402.Quote, *x402.Payload) (x402.TxHash, error) {
+	n := f.settled.Add(1)
+	if err := f.outcome.Load(); err != nil {
+		return x402.TxHash{}, *err
+	}
+	return x402.TxHash{0xaa, byte(n)}, nil
+}
+
+// selling is a gateway that sells to stock clients through a scripted facilitator.
+func selling(t *testing.T) (*gateway, *scriptedFacilitator) {
+	t.Helper()
+	f := &scriptedFacilitator{}
+	g := setup(t, behindProxies(t), func(o *options) {
+		o.stock = true
+		o.cashier = func(g *gateway, o *options) *cashier.Cashier {
+			return cashier.New(cashier.Options{
+				Record: g.store, Facilitator: f, Grants: g.fences, Limiter: g.meter, Terms: o.terms, Token: x402.Token{Name: "USD Coin", Version: "2"},
+				Hasher: g.hasher, Head: func() (uint64, bool) { return 1000, true }, Now: time.Now, Random: rand.Reader,
+			})
+		}
+	})
+	return g, f
+}
+
+const paidPath = "/x402/rpc/eth_mainnet"
+
+var nonces atomic.Int64
+
+// payment is a payment header of a version, with a nonce of its own.
+func (g *gateway) payment(t *testing.T, version, amount int) (name, value string) {
+	t.Helper()
+	terms := sold(t)
+	authorization := map[string]any{
+		"from": "0x00000000000000000000000000000000000000A1", "to": terms.PayTo.String(), "value": strconv.Itoa(amount), "validAfter": "0",
+		"validBefore": strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10), "nonce": fmt.Sprintf("0x%064x", nonces.Add(1)),
+	}
+	payload := map[string]any{"signature": "0x" + strings.Repeat("11", 65), "authorization": authorization}
+	document := map[string]any{"x402Version": 1, "scheme": "exact", "network": "base", "payload": payload}
+	name = "X-PAYMENT"
+	if version == x402.Version2 {
+		accepted := map[string]any{"scheme": "exact", "network": "eip155:8453", "asset": terms.Asset.String()}
+		document, name = map[string]any{"x402Version": 2, "accepted": accepted, "payload": payload}, "PAYMENT-SIGNATURE"
+	}
+	b, err := json.Marshal(document)
+	g.must(err)
+	return name, base64.StdEncoding.EncodeToString(b)
+}
+
+// asked reads a 402 in both versions of the protocol and holds them to each other.
+func (a answer) asked() (amounts []string, why string) {
+	a.t.Helper()
+	var one struct {
+		Version int `json:"x402Version"`
+		Error   string
+		Accepts []struct{ Network, MaxAmountRequired, Resource string }
+	}
+	var two struct {
+		Version  int `json:"x402Version"`
+		Error    string
+		Resource struct{ URL string }
+		Accepts  []struct{ Network, Amount string }
+	}
+	header, err := base64.StdEncoding.DecodeString(a.header.Get("PAYMENT-REQUIRED"))
+	if err != nil || json.Unmarshal(header, &two) != nil || json.Unmarshal([]byte(a.body), &one) != nil || a.status != http.StatusPaymentRequired {
+		a.t.Fatalf("got HTTP %d %s, header %s", a.status, a.body, header)
+	}
+	if one.Version != 1 || two.Version != 2 || one.Error == "" || one.Error != two.Error || len(one.Accepts) != 3 || len(two.Accepts) != 3 {
+		a.t.Fatalf("asked %s and %s", a.body, header)
+	}
+	for i, o := range one.Accepts {
+		if o.Network != "base" || two.Accepts[i].Network != "eip155:8453" || o.MaxAmountRequired != two.Accepts[i].Amount || o.Resource != two.Resource.URL {
+			a.t.Errorf("offer %d is %+v and %+v", i, o, two.Accepts[i])
+		}
+		amounts = append(amounts, o.MaxAmountRequired)
+	}
+	return amounts, one.Error
+}
+
+func TestOnlyWhoSaysThatItPaysIsAskedToPayOnTheRelaysPath(t *testing.T) {
+	t.Parallel()
+	g, f := selling(t)
+	body := call("eth_call", "[]")
+	g.rpc("", "eth_mainnet", body).refused(http.StatusUnauthorized, -32001)
+	g.rpc("", "eth_mainnet", body, "Accept-Payment", "x402").asked()
+	g.rpc("", "eth_mainnet", body, "X-PAYMENT", "cagx_unknown").unpaid("unknown")
+	g.rpc("", "eth_mainnet", body, "X-PAYMENT", "xyz").unpaid("unknown")
+	g.rpc("cag_wrong", "eth_mainnet", body, "Accept-Payment", "x402").refused(http.StatusUnauthorized, -32001)
+	g.rpc(g.unlimited(), "eth_mainnet", body, "Accept-Payment", "x402").result()
+	amounts, _ := g.ask(http.MethodPost, paidPath, "", body).asked()
+	if strings.Join(amounts, " ") != "54000 108000 216000" {
+		t.Errorf("asked for %v", amounts)
+	}
+	amounts, _ = g.ask(http.MethodPost, paidPath, "", "", "X-Route-Tier", "fast", "X-Forwarded-For", "192.0.2.1", "Cf-Ipcountry", "US").asked()
+	if strings.Join(amounts, " ") != "180000 45000 90000" {
+		t.Errorf("asked for %v on the tier fast outside the EU", amounts)
+	}
+	g.ask(http.MethodPost, paidPath, g.unlimited(), body).result()
+	g.ask(http.MethodPost, paidPath, "", body, "X-PAYMENT", "cagx_unknown").unpaid("unknown")
+	g.ask(http.MethodPost, "/x402/rpc/dogecoin", "", body).refused(http.StatusNotFound, -32600)
+	g.ask(http.MethodPost, paidPath, "", body, "X-Route-Tier", "free").refused(http.StatusBadRequest, -32602)
+	if f.settled.Load() != 0 {
+		t.Error("something was settled")
+	}
+}
+
+func TestAPaymentInEitherVersionRelaysAndGivesTheRestOfItsBundle(t *testing.T) {
+	t.Parallel()
+	g, f := selling(t)
+	for version, receipt := range map[int]string{x402.Version1: "X-PAYMENT-RESPONSE", x402.Version2: "PAYMENT-RESPONSE"} {
+		name, value := g.payment(t, version, 54_000)
+		before := f.settled.Load()
+		a := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
+		a.result()
+		document, err := base64.StdEncoding.DecodeString(a.header.Get(receipt))
+		if err != nil || !strings.Contains(string(document), `"success":true,"transaction":"0xaa`) {
+			t.Errorf("the receipt of version %d is %s", version, document)
+		}
+		credential := a.header.Get("X-Payment-Credential")
+		if _, ok := account.ParseCredential(credential); !ok || a.header.Get("Cache-Control") != "no-store" {
+			t.Fatalf("the credential is %q", credential)
+		}
+		g.keys = append(g.keys, credential)
+		g.pay(credential, "eth_call").result()
+		// The header was public on the chain: it buys nothing more.
+		again := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
+		if data := again.refused(http.StatusConflict, -32027); !strings.HasPrefix(fmt.Sprint(data["transaction_hash"]), "0xaa") {
+			t.Errorf("it is told %v", data)
+		}
+		if f.settled.Load() != before+1 {
+			t.Errorf("version %d was settled %d times", version, f.settled.Load()-before)
+		}
+		digest := must(account.ParseCredential(credential)).Digest(g.hasher)
+		of, err := g.store.FindIdentity(t.Context(), digest[:])
+		g.must(err)
+		used := plan.Units(0)
+		for _, line := range g.linesOf(of.Account) {
+			used += line.Units
+		}
+		if used != 2*plan.Unit {
+			t.Errorf("two calls used %s units", used)
+		}
+	}
+}
+
+func must[T any](v T, ok bool) T {
+	if !ok {
+		panic("not of its form")
+	}
+	return v
+}
+
+func TestARequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
+	t.Parallel()
+	g, f := selling(t)
+	for body, code := range map[string]int{`{`: -32700, `{"jsonrpc":"2.0"}`: -32600, `[]`: -32600} {
+		name, value := g.payment(t, x402.Version1, 54_000)
+		g.ask(http.MethodPost, paidPath, "", body, name, value).refused(http.StatusBadRequest, code)
+	}
+	for value, says := range map[string]string{"!": "base64", "eyJ4NDAyVmVyc2lvbiI6Mn0=": "takes 1"} {
+		if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), "X-PAYMENT", value).asked(); !strings.Contains(why, says) {
+			t.Errorf("%s is refused with %q", value, why)
+		}
+	}
+	name, value := g.payment(t, x402.Version1, 53_999)
+	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(why, "54000 are required") {
+		t.Errorf("too little is refused with %q", why)
+	}
+	if f.settled.Load() != 0 {
+		t.Error("something was settled")
+	}
+}
+
+func TestAFacilitatorThatFailsIsToldApartByWhetherMoneyMayHaveMoved(t *testing.T) {
+	t.Parallel()
+	g, f := selling(t)
+	pay := func() answer {
+		name, value := g.payment(t, x402.Version2, 54_000)
+		return g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
+	}
+	refusal, away, unknown := error(&facilitator.Refusal{Reason: "insufficient_funds"}), facilitator.ErrUnavailable, errors.Join(facilitator.ErrUnknown)
+	f.verdict.Store(&refusal)
+	if _, why := pay().asked(); !strings.Contains(why, "insufficient_funds") {
+		t.Errorf("refused with %q", why)
+	}
+	f.verdict.Store(&away)
+	if a := pay(); a.header.Get("Retry-After") == "" {
+		t.Errorf("it does not say when to come back: %s", a.body)
+	} else {
+		a.refused(http.StatusServiceUnavailable, -32030)
+	}
+	if f.settled.Load() != 0 {
+		t.Error("what did not verify was settled")
+	}
+	f.verdict.Store(nil)
+	f.outcome.Store(&refusal)
+	pay().asked()
+	f.outcome.Store(&unknown)
+	if data := pay().refused(http.StatusConflict, -32017); data["redeem"] != "/x402/redeem" || data["nonce"] == nil || data["valid_before"] == nil {
+		t.Errorf("it is told %v", data)
+	}
+	if n := f.settled.Load(); n != 2 || g.sent("eth_call") != 0 {
+		t.Errorf("%d were sent to be settled, %d calls were relayed", n, g.sent("eth_call"))
+	}
+}
+
+func TestWithoutAFacilitatorStockClientsAreNotServed(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	g.rpc("", "eth_mainnet", call("eth_call", "[]"), "Accept-Payment", "x402").refused(http.StatusUnauthorized, -32001)
+	g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]")).refused(http.StatusNotFound, -32600)
+}
+
+func TestPagesOfOtherOriginsMayPay(t *testing.T) {
+	t.Parallel()
+	g, _ := selling(t)
+	if a := g.ask(http.MethodOptions, paidPath, "", "", "Origin", "https://page.example"); a.status != http.StatusNoContent ||
+		!strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "PAYMENT-SIGNATURE") {
+		t.Errorf("got HTTP %d, %v", a.status, a.header)
+	}
+	a := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), "Origin", "https://page.example")
+	if exposed := a.header.Get("Access-Control-Expose-Headers"); a.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(exposed, "PAYMENT-REQUIRED") {
+		t.Errorf("exposed are %q", exposed)
+	}
+}
