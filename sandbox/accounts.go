@@ -20,6 +20,7 @@ const (
 	gatewayIndex = 1_001 // signs the off-chain answers of ENS
 	minterIndex  = 1_002 // mints USDC
 	sellerIndex  = 1_003 // is paid per call, and has nothing at the start
+	faucetIndex  = 1_004 // gives coins and USDC away
 )
 
 // EVMAccount holds 10,000 native coins on every EVM chain at the start. Its key comes from the mnemonic that all development

@@ -20,14 +20,14 @@ import (
 
 // keys sign for the sandbox itself.
 type keys struct {
-	traffic, gateway, minter, seller *ecdsa.PrivateKey
+	traffic, gateway, minter, seller, faucet *ecdsa.PrivateKey
 }
 
 func serviceKeys() (k keys, err error) {
 	for _, each := range []struct {
 		key   **ecdsa.PrivateKey
 		index uint32
-	}{{&k.traffic, trafficIndex}, {&k.gateway, gatewayIndex}, {&k.minter, minterIndex}, {&k.seller, sellerIndex}} {
+	}{{&k.traffic, trafficIndex}, {&k.gateway, gatewayIndex}, {&k.minter, minterIndex}, {&k.seller, sellerIndex}, {&k.faucet, faucetIndex}} {
 		if *each.key, err = devkey.EVM(each.index); err != nil {
 			return k, fmt.Errorf("sandbox accounts: %w", err)
 		}
@@ -40,7 +40,7 @@ func serviceKeys() (k keys, err error) {
 func (s *Sandbox) furnish(id chain.ID, cfg *evm.Config, k keys, placed *[]genesis.Placed) error {
 	owners := genesis.Owners{
 		Admin: crypto.PubkeyToAddress(k.traffic.PublicKey), Funded: cfg.Funded, Gateway: crypto.PubkeyToAddress(k.gateway.PublicKey),
-		Minter: crypto.PubkeyToAddress(k.minter.PublicKey),
+		Minter: crypto.PubkeyToAddress(k.minter.PublicKey), Faucet: crypto.PubkeyToAddress(k.faucet.PublicKey),
 	}
 	cfg.Traffic = k.traffic
 	cfg.Workload = genesis.Workload

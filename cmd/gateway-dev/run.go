@@ -99,12 +99,19 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, mails.Close()) }()
-	return serve(ctx, cfg, keyPlan, providers, listener, mailRoute, stack, log, say, func(key string) {
+	routes := []wire.Route{mailRoute}
+	if box != nil && box.Runs(chain.BaseMainnet) {
+		routes = append(routes, wire.Route{Prefix: sandbox.FaucetPath, Handler: box.Faucet(time.Now)})
+	}
+	return serve(ctx, cfg, keyPlan, providers, listener, routes, stack, log, say, func(key string) {
 		fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, orNone(stack.TemporalUI))
 		fmt.Fprintf(out, "key %s\n", key)
 		fmt.Fprintf(out, "curl -s %s/rpc/eth_mainnet -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' "+
 			"-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\",\"params\":[]}'\n", cfg.PublicURL, key)
 		say("mails are caught and shown at " + cfg.PublicURL + mailRoute.Prefix)
+		if cfg.SellsPerCall() {
+			say("calls can be paid for: gateway-dev pay --url " + cfg.PublicURL + " does all of it")
+		}
 		say("log in " + filepath.Join(data, "gateway.log") + "; Ctrl-C stops everything")
 	})
 }
@@ -169,7 +176,7 @@ func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) 
 }
 
 // serve runs both roles until ctx ends or one of them or a server fails, and calls ready once everything answers.
-func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener, mails wire.Route,
+func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener, routes []wire.Route,
 	stack *devstack.Stack, log *slog.Logger, say func(string), ready func(key string),
 ) error {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -185,7 +192,7 @@ func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers 
 		stop(errs[0])
 	}()
 	roles.Go(func() {
-		errs[1] = wire.Serve(ctx, cfg, providers, listener, log, nil, mails)
+		errs[1] = wire.Serve(ctx, cfg, providers, listener, log, nil, routes...)
 		stop(errs[1])
 	})
 	roles.Go(func() {

@@ -40,6 +40,7 @@ const usdcUnit = 1_000_000
 const (
 	usdcFunded = 1_000_000
 	usdcAdmin  = 10_000_000
+	usdcFaucet = 10_000_000
 )
 
 // Spenders are the first and the last but one of the funded accounts that let the admin spend their USDC, for the sandbox's traffic.
@@ -71,6 +72,7 @@ func (b *builder) usdc(id chain.ID, owners Owners) {
 		send(chief, "mint", to, usdc(usdcFunded))
 	}
 	send(chief, "mint", owners.Admin, usdc(usdcAdmin))
+	send(chief, "mint", owners.Faucet, usdc(usdcFaucet))
 	for _, from := range owners.Funded[FirstSpender:LastSpender] {
 		send(from, "approve", owners.Admin, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)))
 	}
