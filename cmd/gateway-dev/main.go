@@ -50,6 +50,8 @@ Ctrl-C stops everything it started, and nothing else; the data stays for the nex
 			return run(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.AddCommand(payCommand(started))
+	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, HOST:PORT")
 	cmd.Flags().StringVar(&o.data, "data", ".dev", "folder for the state")
 	cmd.Flags().StringVar(&o.upstreams, "upstreams", "", "use this upstreams file instead of the sandbox for the chains it names")
