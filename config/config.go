@@ -61,6 +61,8 @@ type Config struct {
 	// Paying per call.
 	X402PayTo            string        `env:"X402_PAY_TO"`
 	X402Asset            string        `env:"X402_ASSET"             envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`
+	X402AssetName        string        `env:"X402_ASSET_NAME"        envDefault:"USD Coin"`
+	X402AssetVersion     string        `env:"X402_ASSET_VERSION"     envDefault:"2"`
 	X402MinConfirmations uint64        `env:"X402_MIN_CONFIRMATIONS" envDefault:"2"`
 	X402CorroborateAbove int64         `env:"X402_CORROBORATE_ABOVE" envDefault:"1000000"` // atomic units of the asset
 	X402FinalityDelay    time.Duration `env:"X402_FINALITY_DELAY"    envDefault:"20m"`

@@ -72,7 +72,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		BatchMemoryBytes: 256 << 20, MaxConnections: 16384,
 		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, PriceHeartbeat: time.Hour, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
-		ServiceTitle: "Chain Access Gateway", X402Asset: USDCOnBase, X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 20 * time.Minute,
+		ServiceTitle: "Chain Access Gateway", X402Asset: USDCOnBase, X402AssetName: "USD Coin", X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 20 * time.Minute,
 		LogFormat: "json", OTLPProtocol: "http/protobuf", ServiceName: "chain-access-gateway", TracesSampler: "parentbased_always_on", TracesSamplerArg: 1,
 	}
 	if c != want {

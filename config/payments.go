@@ -43,6 +43,8 @@ func (c *Config) checkFacilitator(f *faults) {
 	ok := validBase(c.X402FacilitatorURL)
 	f.check(ok, "X402_FACILITATOR_URL", "must be an http:// or https:// address without a query")
 	f.check(!ok || guarded(c.X402FacilitatorURL), "X402_FACILITATOR_URL", "must begin with https:// unless its host is this machine: what it answers is taken for money")
+	f.check(plainTitle(c.X402AssetName), "X402_ASSET_NAME", "must be the token's name in its EIP-712 domain: one line of 1 to 60 letters")
+	f.check(plainTitle(c.X402AssetVersion), "X402_ASSET_VERSION", "must be the token's version in its EIP-712 domain: one line of 1 to 60 letters")
 	f.check(c.SellsPerCall(), "X402_FACILITATOR_URL", "must be left out: X402_PAY_TO is not set, so nothing can be paid")
 }
 

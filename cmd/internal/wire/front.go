@@ -68,9 +68,13 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	if err != nil {
 		return nil, err
 	}
+	sells, err := newCashier(cfg, b, fence, hasher, log)
+	if err != nil {
+		return nil, err
+	}
 	f.handler = api.Handler(api.Options{
 		Relay: f.relay, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Pages: pages, Now: time.Now, Logger: log,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells, Pages: pages, Now: time.Now, Logger: log,
 		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	return f, nil

@@ -17,6 +17,7 @@ import (
 	"github.com/chainaccess/gateway/settlement"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/worker"
+	"github.com/chainaccess/gateway/workflows"
 )
 
 // Work runs the worker until ctx ends: durable workflows, and the usage flusher. With flushAll usage that is still open is moved at
@@ -78,6 +79,10 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 	background.Go(func() { fence.RunPushes(watching, log) })
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) }) // settlements are read from the upstreams that it finds usable
+	if cfg.SellsPerCall() {
+		sweeper := newSweeper(cfg, b, workflows.NewClient(temporal), log)
+		background.Go(func() { sweeper.Run(watching) })
+	}
 	err = w.Run(ctx)
 	if flushAll {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)

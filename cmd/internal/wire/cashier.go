@@ -1,0 +1,71 @@
+package wire
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/cashier"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/facilitator"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/workflows"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// newCashier makes what takes payments of stock x402 clients; nil without a facilitator.
+func newCashier(cfg config.Config, b *base, fence *fences.Fences, hasher *account.Hasher, log *slog.Logger) (*cashier.Cashier, error) { //nolint:gocritic // read once at the start
+	if cfg.X402FacilitatorURL == "" {
+		return nil, nil //nolint:nilnil // the lane of stock clients is off, which is no error
+	}
+	asks, err := facilitator.New(facilitator.Options{URL: cfg.X402FacilitatorURL})
+	if err != nil {
+		return nil, fmt.Errorf("X402_FACILITATOR_URL %w", err)
+	}
+	terms, err := newTerms(cfg, b.pool)
+	if err != nil {
+		return nil, err
+	}
+	return cashier.New(cashier.Options{
+		Record: b.store, Facilitator: asks, Grants: fence, Limiter: b.meter, Terms: terms,
+		Token: x402.Token{Name: cfg.X402AssetName, Version: cfg.X402AssetVersion}, Hasher: hasher, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader, Logger: log,
+	}), nil
+}
+
+// headOf gives the newest block of the chain that is paid on.
+func headOf(pool *upstream.Pool) func() (uint64, bool) {
+	return func() (uint64, bool) {
+		on, ok := pool.Chain(chain.BaseMainnet)
+		if !ok {
+			return 0, false
+		}
+		return on.Head()
+	}
+}
+
+// newSweeper makes what reads from the chain what became of payments that no answer tells of. It is there without a facilitator too: one may
+// have been taken away.
+func newSweeper(cfg config.Config, b *base, flows *workflows.Client, log *slog.Logger) *cashier.Sweeper { //nolint:gocritic // read once at the start
+	return cashier.NewSweeper(cashier.SweepOptions{
+		Record: b.store, Chain: paidChain{node.New(b.pool, chain.Links{})}, Confirmations: cfg.X402MinConfirmations, Logger: log,
+		Watch: func(ctx context.Context, id x402.ID) error {
+			return flows.LookAtSettlement(ctx, id, cfg.X402FinalityDelay)
+		},
+	})
+}
+
+// paidChain reads the chain that is paid on, of the whole supply, because money hangs on it.
+type paidChain struct{ reader *node.Reader }
+
+// Call gives the result of one call.
+func (p paidChain) Call(ctx context.Context, method string, params ...any) (json.RawMessage, error) {
+	return p.reader.Call(ctx, node.Query{Chain: chain.BaseMainnet, Method: method, Params: params, Supply: plan.Premium})
+}
