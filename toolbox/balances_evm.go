@@ -2,8 +2,10 @@ package toolbox
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 
 	"github.com/chainaccess/gateway/chain"
@@ -11,16 +13,31 @@ import (
 	"github.com/chainaccess/gateway/wallet"
 )
 
-// tokenPage is a result of alchemy_getTokenBalances for "erc20": the tokens that an owner ever had to do with, a hundred at most. Of balance
-// and error one is null or left out.
+// tokenPage is a result of alchemy_getTokenBalances for "erc20": the tokens that an owner ever had to do with, a hundred at most. Entries are
+// read each for itself, because what a stranger's contract had the index write must not hide the others.
 type tokenPage struct {
-	Address wallet.Address `json:"address"`
-	Tokens  []struct {
-		Contract string    `json:"contractAddress"`
-		Balance  *quantity `json:"tokenBalance"`
-		Error    *string   `json:"error"`
-	} `json:"tokenBalances"`
-	PageKey string `json:"pageKey"`
+	Address wallet.Address    `json:"address"`
+	Tokens  []json.RawMessage `json:"tokenBalances"`
+	PageKey string            `json:"pageKey"`
+}
+
+// tokenEntry has a balance of null, or none, where the index could not read it.
+type tokenEntry struct {
+	Contract string    `json:"contractAddress"`
+	Balance  *quantity `json:"tokenBalance"`
+}
+
+// readToken gives the contract of an entry and its balance, which is nil when either cannot be read.
+func readToken(raw json.RawMessage) (contract wallet.Address, balance *big.Int) {
+	var t tokenEntry
+	if err := json.Unmarshal(raw, &t); err != nil || t.Balance == nil {
+		return contract, nil
+	}
+	contract, err := wallet.ParseAddress(t.Contract)
+	if err != nil {
+		return contract, nil
+	}
+	return contract, t.Balance.Int
 }
 
 const (
@@ -48,7 +65,7 @@ func mirrors(id chain.ID, contract string) bool {
 
 // erc20 lists the tokens that an address holds. The pages follow each other, because each names the next; a hundred tokens are one.
 func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]TokenBalance, string, error) {
-	found, note, unread, key := map[wallet.Address]*quantity{}, erc20Note, 0, ""
+	found, note, unread, key := map[wallet.Address]*big.Int{}, erc20Note, 0, ""
 	for range mostTokenPages {
 		var page tokenPage
 		params := []any{address, "erc20"}
@@ -61,14 +78,13 @@ func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]Toke
 		if page.Address.Checksummed() != address {
 			return nil, "", noData(id, fmt.Errorf("asked for %s, balances of %s came", address, page.Address))
 		}
-		for _, t := range page.Tokens {
-			contract, err := wallet.ParseAddress(t.Contract)
+		for _, raw := range page.Tokens {
+			contract, balance := readToken(raw)
 			switch {
-			case err != nil || mirrors(id, contract.Checksummed()):
-			case t.Balance == nil || t.Balance.Int == nil:
+			case balance == nil:
 				unread++
-			case t.Balance.Sign() > 0:
-				found[contract] = t.Balance
+			case balance.Sign() > 0 && !mirrors(id, contract.Checksummed()):
+				found[contract] = balance
 			}
 		}
 		if page.PageKey == "" || page.PageKey == key || len(page.PageKey) > mostPageKey {
@@ -90,7 +106,7 @@ func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]Toke
 	}
 	tokens := make([]TokenBalance, len(contracts))
 	for i, contract := range contracts {
-		f, amount := facts[contract], found[contract].Int
+		f, amount := facts[contract], found[contract]
 		tokens[i] = TokenBalance{
 			Contract: contract.Checksummed(), Standard: "erc20", Symbol: f.symbol, Name: f.name, Decimals: f.decimals,
 			Balance: amount.String(), Formatted: formatted(amount, f.decimals),

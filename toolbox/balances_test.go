@@ -67,7 +67,7 @@ func (s *shelf) count(method string) (n int) {
 func always(answer any) func([]any) any { return func([]any) any { return answer } }
 
 // tokensOf is a page of alchemy_getTokenBalances.
-func tokensOf(pageKey string, tokens ...map[string]any) map[string]any {
+func tokensOf(pageKey string, tokens ...any) map[string]any {
 	page := map[string]any{"address": strings.ToLower(owner), "tokenBalances": tokens}
 	if pageKey != "" {
 		page["pageKey"] = pageKey
@@ -168,7 +168,7 @@ func TestERC20BalancesAreListedWithWhatTokensSay(t *testing.T) {
 		if got.Native != (NativeBalance{"ETH", 18, "1000000000000000001", "1.000000000000000001"}) || got.Address != owner || got.CheckedAt != dataNow() {
 			t.Errorf("%+v", got)
 		}
-		if !strings.Contains(got.TokensNote, "could not be read: 1.") || !strings.Contains(got.TokensNote, "could not be asked") {
+		if !strings.Contains(got.TokensNote, "could not be read: 2.") || !strings.Contains(got.TokensNote, "could not be asked") {
 			t.Errorf("the note is %q", got.TokensNote)
 		}
 		if s.count("eth_call") != round+1 { // for the one that was not asked
@@ -195,7 +195,7 @@ func TestPagesOfTokensAreFollowedUpToABound(t *testing.T) {
 			if want := fmt.Sprintf("map[pageKey:key%d]", pages-1); len(params) == 3 && fmt.Sprint(params[2]) != want {
 				return fmt.Errorf("page %d was asked for with %v, want %s", pages, params[2], want)
 			}
-			var tokens []map[string]any
+			var tokens []any
 			for i := range 150 {
 				tokens = append(tokens, token(common.BigToAddress(big.NewInt(int64(1000*pages+i+1))).Hex(), "0x1"))
 			}
@@ -253,20 +253,38 @@ func TestBalancesFailLikeTheirUpstreams(t *testing.T) {
 		answer any
 		want   fault.Reason
 	}{
-		"no balance":             {"eth_getBalance", "null", fault.UpstreamFailed},
-		"a number":               {"eth_getBalance", "5", fault.UpstreamFailed},
-		"an error of the node":   {"eth_getBalance", &node.Error{Code: -32000, Message: "busy"}, fault.UpstreamFailed},
-		"tokens of another":      {"alchemy_getTokenBalances", map[string]any{"address": other, "tokenBalances": []any{}}, fault.NoUpstream},
-		"no tokens":              {"alchemy_getTokenBalances", "null", fault.NoUpstream},
-		"another form":           {"alchemy_getTokenBalances", "[]", fault.NoUpstream},
-		"an immense balance":     {"alchemy_getTokenBalances", tokensOf("", token(usdc, "0x1"+strings.Repeat("0", 64))), fault.NoUpstream},
-		"a balance as a decimal": {"alchemy_getTokenBalances", tokensOf("", token(usdc, "12")), fault.NoUpstream},
+		"no balance":           {"eth_getBalance", "null", fault.UpstreamFailed},
+		"a number":             {"eth_getBalance", "5", fault.UpstreamFailed},
+		"an error of the node": {"eth_getBalance", &node.Error{Code: -32000, Message: "busy"}, fault.UpstreamFailed},
+		"tokens of another":    {"alchemy_getTokenBalances", map[string]any{"address": other, "tokenBalances": []any{}}, fault.NoUpstream},
+		"no tokens":            {"alchemy_getTokenBalances", "null", fault.NoUpstream},
+		"another form":         {"alchemy_getTokenBalances", "[]", fault.NoUpstream},
 	} {
 		answers := map[string]func([]any) any{"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf(""))}
 		answers[test.method] = always(test.answer)
 		_, err := ledgerOf(&shelf{standing: upstream.Live, answers: answers}).Balances(t.Context(), chain.EthMainnet, owner)
 		t.Log(name)
 		refusedFor(t, err, test.want)
+	}
+}
+
+// What a stranger's token has an index write must not hide the tokens beside it.
+func TestAnEntryThatCannotBeReadIsLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	for name, entry := range map[string]any{
+		"an immense balance": token(dai, "0x1"+strings.Repeat("0", 64)), "a decimal": token(dai, "12"), "a negative one": token(dai, "0x-1"),
+		"a word of text": token(dai, "0xnothing"), "a number": map[string]any{"contractAddress": dai, "tokenBalance": 5},
+		"a list": map[string]any{"contractAddress": dai, "tokenBalance": []int{}}, "no address": token("0x12", "0x1"),
+		"an address that is a number": map[string]any{"contractAddress": 12, "tokenBalance": "0x1"}, "null": nil, "a text": "0x1",
+	} {
+		s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
+			"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("", entry, token(usdc, "0x5"))),
+			"eth_call": factsFor(t, func(string) []byte { return fact(6, "USDC", "USD Coin") }),
+		}}
+		got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
+		if err != nil || len(got.Tokens) != 1 || got.Tokens[0].Contract != usdc || !strings.Contains(got.TokensNote, "could not be read: 1.") {
+			t.Errorf("%s: %v, %q, %v", name, shown(got.Tokens), got.TokensNote, err)
+		}
 	}
 }
 
