@@ -171,9 +171,6 @@ func TestWhatIsWrongWithARequestForAContractIsToldAndCostsNothing(t *testing.T) 
 	key := g.unlimited()
 	for _, row := range []struct{ method, path, body, says string }{
 		{http.MethodGet, "/toolbox/abi/solana_mainnet/" + aToken, "", "programs of Solana have no ABI"},
-		{http.MethodGet, "/toolbox/abi/ETH_MAINNET/" + aToken, "", "chain:"},
-		{http.MethodGet, "/toolbox/abi/bitcoin/" + aToken, "", "chain:"},
-		{http.MethodGet, "/toolbox/abi/base_mainnet/" + aToken, "", "no upstream for base_mainnet"},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/" + aToken[:41], "", "address:"},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/" + aToken + "0", "", "address:"},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/" + aToken[2:], "", "address:"},

@@ -209,9 +209,6 @@ func TestDataRefusesBadInputBeforeItCosts(t *testing.T) {
 	key := g.unlimited()
 	long := strings.Repeat("A", 129)
 	for path, says := range map[string]string{
-		"/data/bitcoin/balances/" + dataOwner:                                                "chain",
-		"/data/ETH_MAINNET/balances/" + dataOwner:                                            "chain",
-		"/data/polygon_pos/balances/" + dataOwner:                                            "no upstream for polygon_pos",
 		"/data/eth_mainnet/balances/0x12":                                                    "address: eth_mainnet takes 0x and 40 hexadecimal digits",
 		"/data/eth_mainnet/balances/" + dataOwner[2:]:                                        "address",
 		"/data/eth_mainnet/balances/" + dataOwner + "00":                                     "address",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/jsonrpc"
@@ -77,7 +78,7 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (b
 	body, unread := s.readBody(c.Request, buffer)
 	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
 	if !ok {
-		return body, s.unknownChain(c.Param("chain"))
+		return body, capability.UnknownChain(c.Param("chain"), s.Links)
 	}
 	e.Chain = on
 	asked := c.Request.Header.Get("X-Route-Tier")
@@ -99,14 +100,6 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (b
 func singleID(body []byte) []byte {
 	req, _ := jsonrpc.SplitRequest(body) // what is wrong with it does not matter any more
 	return req.ID
-}
-
-func (s *server) unknownChain(name string) *fault.Error {
-	if _, known := chain.Lookup(name); known {
-		return fault.New(fault.UnknownChain, "This gateway has no upstream for %s. Use one of its other chains, or ask at data.contact.", name).
-			With("contact", s.Links.Contact)
-	}
-	return fault.New(fault.UnknownChain, "")
 }
 
 var bodies = sync.Pool{New: func() any {

@@ -140,12 +140,7 @@ func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
 	g, key := openToolbox(t)
 	for path, says := range map[string]string{
 		"/toolbox/gas/solana_mainnet":                             "lamports",
-		"/toolbox/gas/ETH_MAINNET":                                "eth_mainnet",
-		"/toolbox/gas/dogecoin":                                   "eth_mainnet",
-		"/toolbox/gas/%00":                                        "eth_mainnet",
-		"/toolbox/gas/" + strings.Repeat("x", 5000):               "eth_mainnet",
 		"/toolbox/gas/eth_mainnet?speed=fast":                     "speed",
-		"/toolbox/tx/dogecoin/" + someTx:                          "chain",
 		"/toolbox/tx/eth_mainnet/0x":                              "64 hexadecimal digits",
 		"/toolbox/tx/eth_mainnet/" + someTx[:65]:                  "64 hexadecimal digits",
 		"/toolbox/tx/eth_mainnet/" + someTx + "0":                 "64 hexadecimal digits",
@@ -178,6 +173,63 @@ func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
 	for outcome, f := range g.usage(key) {
 		if outcome != "field_refused" || f.units != 0 {
 			t.Errorf("%s: %+v", outcome, f)
+		}
+	}
+}
+
+// A chain in a path that is none, or has no upstream here, is a route that there is not, as on the relay. One that does not fit is told why.
+func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
+	t.Parallel()
+	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet} })
+	key := g.unlimited()
+	g.get("/toolbox/gas/dogecoin", key).golden("toolbox unknown chain")
+	for _, name := range []string{"bitcoin", "ETH_MAINNET", "%00", "eth_mainnet%20", strings.Repeat("x", 5000), "polygon_pos"} {
+		for _, path := range []string{
+			"/toolbox/gas/" + name, "/toolbox/tx/" + name + "/" + someTx, "/toolbox/abi/" + name + "/" + dataOwner,
+			"/data/" + name + "/balances/" + dataOwner, "/data/" + name + "/history/" + dataOwner + "?limit=0",
+		} {
+			if a := g.get(path, key); name != "polygon_pos" || !strings.Contains(path, "limit=0") { // a known chain, and a wrong field
+				data := a.refused(http.StatusNotFound, -32600)
+				if !strings.Contains(a.body, "polygon_pos") || (name == "polygon_pos") != (data["contact"] != nil) || len(a.body) > 1000 {
+					t.Errorf("%.60s: %s", path, a.body)
+				}
+			}
+		}
+		g.ask(http.MethodPost, "/toolbox/decode/"+name+"/"+dataOwner, key, `{"data":"0x"}`).refused(http.StatusNotFound, -32600)
+	}
+	for _, path := range []string{"/toolbox/gas/solana_mainnet", "/data/solana_mainnet/history/" + solanaOwner, "/toolbox/abi/solana_mainnet/" + dataOwner} {
+		if a := g.get(path, key); !strings.Contains(a.body, "Solana") {
+			t.Errorf("%s does not say why: %s", path, a.body)
+		} else {
+			a.refused(http.StatusUnprocessableEntity, -32602)
+		}
+	}
+	for outcome, f := range g.usage(key) {
+		if outcome != "field_refused" && outcome != "unknown_chain" || f.units != 0 {
+			t.Errorf("%s: %+v", outcome, f)
+		}
+	}
+	if n := g.ups[0].Total(); n != 0 {
+		t.Errorf("wrong requests reached an upstream %d times", n)
+	}
+}
+
+// Prices and names are Ethereum's: without it nothing is asked and nothing charged, and whatever is used is noted with it.
+func TestWhatIsEthereumsNeedsEthereum(t *testing.T) {
+	t.Parallel()
+	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.BaseMainnet} })
+	key := g.unlimited()
+	for _, path := range []string{"/toolbox/prices", "/toolbox/prices?symbols=eth", "/toolbox/ens/resolve/vitalik.eth", "/toolbox/ens/reverse/" + dataOwner} {
+		if a := g.get(path, key); a.refused(http.StatusServiceUnavailable, -32020) == nil || !strings.Contains(a.body, "eth_mainnet") {
+			t.Errorf("%s: %s", path, a.body)
+		}
+	}
+	if used := g.usage(key); used["ok"].requests != 0 || used["refund"].requests != 0 || used["no_upstream"].requests != 4 {
+		t.Errorf("used %v", used)
+	}
+	for _, line := range g.lines(key) {
+		if line.Chain != string(chain.EthMainnet) {
+			t.Errorf("a use is noted of the chain %q", line.Chain)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (o *Op[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Arg
 	}
 	in, refusal := o.input(args)
 	if named, ok := any(in).(chained); ok && refusal == nil {
-		refusal = h.onChain(u, named.chain())
+		refusal = o.onChain(u, named.chain())
 	}
 	if refusal != nil {
 		return answer, h.refuseUse(ctx, u, refusal)
@@ -79,6 +79,9 @@ func (o *Op[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Arg
 // input binds the arguments of a call and checks them.
 func (o *Op[In, Out]) input(args Args) (*In, *fault.Error) {
 	given, refusal := args()
+	if refusal == nil {
+		refusal = o.knowsChain(given)
+	}
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -99,18 +102,6 @@ func (h *house) enter(ctx context.Context, u *use) (refusal *fault.Error) {
 		return fault.New(fault.KeyInvalid, "This needs the key of an account on a paid plan. Send it as Authorization: Bearer <API_KEY>.")
 	}
 	return h.limit(ctx, "toolbox:"+u.Network.String(), VisitorLimit)
-}
-
-// onChain notes the chain of a use; one without upstreams is no mistake that another try mends.
-func (h *house) onChain(u *use, id chain.ID) *fault.Error {
-	if id == "" { // an optional chain that was not named
-		return nil
-	}
-	u.toll.Metered.Chain = string(id)
-	if _, ok := h.Pool.Chain(id); !ok {
-		return fault.New(fault.FieldRefused, "chain: this gateway has no upstream for %s. Use one of its other chains.", id)
-	}
-	return nil
 }
 
 func (h *house) admitUse(ctx context.Context, u *use) *fault.Error {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/toolbox"
@@ -20,6 +21,8 @@ func (in *PricesInput) check() (refusal *fault.Error) {
 	in.Symbols, refusal = toolbox.ParseSymbols(in.Symbols)
 	return refusal
 }
+
+func (in *PricesInput) chain() chain.ID { return chain.EthMainnet }
 
 func (h *house) getPrices() *Op[PricesInput, toolbox.Prices] {
 	return define(h, Meta{

@@ -42,6 +42,9 @@ func (m *Meta) fences() []fault.Reason {
 	if m.Service == account.Data {
 		reasons = append(reasons, fault.PlanLacksService)
 	}
+	if m.chainInPath() {
+		reasons = append(reasons, fault.UnknownChain)
+	}
 	if m.TTL > 0 {
 		reasons = append(reasons, fault.UpstreamTimeout) // of a run that is shared
 	}
