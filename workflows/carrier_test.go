@@ -38,6 +38,8 @@ const (
 	carrierNamespace = "CARRIER_NAMESPACE"
 	carrierDatabase  = "CARRIER_DATABASE"
 	carrierRedis     = "CARRIER_REDIS"
+	carrierChain     = "CARRIER_CHAIN" // address of an upstream of Base; empty for none
+	carrierDies      = "CARRIER_DIES"  // where the carrier kills itself, once; empty for nowhere
 )
 
 var pepper = bytes.Repeat([]byte("pepper"), 8)
@@ -78,6 +80,11 @@ func carry(ctx context.Context) error {
 		Fences: fences.New(s, m, nil, time.Now), Logger: slog.New(slog.DiscardHandler),
 		Mails: &activities.AdoptionLetters{Owners: s, Sealer: mails, URL: publicURL, Now: time.Now},
 	})
+	if address := os.Getenv(carrierChain); address != "" {
+		if err := carrySettlements(w, s, fences.New(s, m, nil, time.Now), address); err != nil {
+			return err
+		}
+	}
 	if err := w.Start(); err != nil {
 		return err
 	}
@@ -134,11 +141,19 @@ func setupCarried(t *testing.T) *carried {
 }
 
 // carrier starts a worker process and gives what kills it with SIGKILL.
-func (c *carried) carrier(t *testing.T) (kill func()) {
+func (c *carried) carrier(t *testing.T, env ...string) (kill func()) {
+	t.Helper()
+	_, kill = c.process(t, env...)
+	return kill
+}
+
+// process is carrier, with a channel that is closed when the process ended.
+func (c *carried) process(t *testing.T, env ...string) (ended <-chan struct{}, kill func()) {
 	t.Helper()
 	cmd := exec.CommandContext(c.ctx, os.Args[0]) //nolint:gosec // this test binary
 	cmd.Env = append(os.Environ(), carrierTemporal+"="+c.temporal.Address, carrierNamespace+"="+c.temporal.Namespace,
 		carrierDatabase+"="+c.database, carrierRedis+"="+c.redis.URL)
+	cmd.Env = append(cmd.Env, env...)
 	in, err := cmd.StdinPipe() // ends with this process, and the carrier with it
 	if err != nil {
 		t.Fatal(err)
@@ -151,22 +166,23 @@ func (c *carried) carrier(t *testing.T) (kill func()) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	killed := false
+	gone := make(chan struct{})
 	kill = func() {
-		if killed {
-			return
-		}
-		killed = true
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		_ = cmd.Process.Kill() // which may have ended
+		<-gone
 		_ = in.Close()
 	}
 	t.Cleanup(kill)
 	word := make([]byte, len("carrying"))
-	if _, err := io.ReadFull(out, word); err != nil || string(word) != "carrying" {
+	_, err = io.ReadFull(out, word)
+	go func() {
+		_ = cmd.Wait() // it was killed, or killed itself
+		close(gone)
+	}()
+	if err != nil || string(word) != "carrying" {
 		t.Fatalf("the carrier said %q, %v", word, err)
 	}
-	return kill
+	return gone, kill
 }
 
 // key makes a key of the anonymous door.

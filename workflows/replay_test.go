@@ -41,7 +41,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		record(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil || len(files) < 9 {
+	if err != nil || len(files) < 13 {
 		t.Fatalf("%d recorded histories (%v), want one per workflow; record them with -update", len(files), err)
 	}
 	for _, file := range files {
@@ -73,7 +73,7 @@ func record(t *testing.T) {
 	c := server.Dial(t)
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	rounds := make(chan struct{}, 100)
+	rounds, looked := make(chan struct{}, 100), make(chan struct{}, 100)
 	n := 0
 	// One chain at a time: n needs no lock.
 	probe := func(_ context.Context, _ chain.ID) (activities.ProbeResult, error) {
@@ -110,6 +110,7 @@ func record(t *testing.T) {
 			w.RegisterActivityWithOptions(deliver, activity.RegisterOptions{Name: "DeliverNotice"})
 			w.RegisterActivityWithOptions(end, activity.RegisterOptions{Name: "EndNotice"})
 			registerDoors(w)
+			registerSettlements(w, looked)
 		},
 	} {
 		w := worker.New(c, queue, worker.Options{})
@@ -120,6 +121,7 @@ func record(t *testing.T) {
 		defer w.Stop()
 	}
 	recordDoors(ctx, t, c)
+	recordSettlements(ctx, t, c, looked)
 	durable := workflows.NewClient(c)
 	in := workflows.ProbeInput{Chain: chain.EthMainnet, IntervalMillis: 200, TimeoutMillis: 5000}
 	start := func() {

@@ -120,6 +120,9 @@ func (s *settling) conclude(ctx workflow.Context, f x402.Finality, found *x402.F
 	if err != nil {
 		return ctx.Err()
 	}
+	if ends := concluded.WindowEnds.Add(afterWindow); ends.After(workflow.Now(ctx)) {
+		s.Next = ends
+	}
 	s.Granted = &concluded
 	return s.enter(ctx, concluded.Stage, "", words)
 }

@@ -1,0 +1,122 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/workflows"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// Payments that a recording's worker knows: one that is granted and becomes final, one that is granted and disappears, one that is too young and
+// cannot be read later.
+var (
+	recordedFinal = x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{0xa1}}
+	recordedGone  = x402.ID{Chain: 8453, Tx: x402.TxHash{2}, Payer: wallet.Address{0xa1}}
+	recordedStuck = x402.ID{Chain: 8453, Tx: x402.TxHash{3}, Payer: wallet.Address{0xa1}}
+)
+
+// registerSettlements gives a recording's worker a chain and a record.
+func registerSettlements(w worker.Worker, looked chan<- struct{}) {
+	looks, held := map[x402.ID]int{}, map[x402.ID]activities.RecordedSettlement{}
+	scripts := map[x402.ID][]activities.SettlementFacts{
+		recordedFinal: {good, away, good, final(good)},
+		recordedGone:  {good, missing},
+		recordedStuck: {shallow, away, good},
+	}
+	read := func(_ context.Context, q activities.SettlementQuestion) (activities.SettlementFacts, error) {
+		script := scripts[q.ID]
+		looks[q.ID]++
+		looked <- struct{}{}
+		return script[min(looks[q.ID], len(script))-1], nil
+	}
+	note := func(_ context.Context, n activities.SettlementNote) (activities.RecordedSettlement, error) {
+		return held[n.ID], nil
+	}
+	grant := func(_ context.Context, g activities.SettlementGrant) (activities.RecordedSettlement, error) {
+		now := time.Now()
+		held[g.ID] = activities.RecordedSettlement{
+			Stage: x402.StageRedeemed, Finality: x402.FinalityWaiting, Account: someOwner, Key: g.Credential.Key, Paid: 90_000, Block: 100, RedeemedAt: now,
+			WindowEnds: now.Add(2 * time.Second),
+		}
+		return held[g.ID], nil
+	}
+	rotate := func(_ context.Context, r activities.SettlementRotation) (activities.RecordedSettlement, error) {
+		return held[r.ID], nil
+	}
+	conclude := func(_ context.Context, e activities.SettlementEnd) (activities.RecordedSettlement, error) {
+		h := held[e.ID]
+		h.Finality = e.Finality
+		switch {
+		case e.Finality == x402.FinalityGone:
+			h.Stage = x402.StageReorganised
+		case !time.Now().Before(h.WindowEnds):
+			h.Stage = x402.StageOver
+		}
+		held[e.ID] = h
+		return h, nil
+	}
+	find := func(_ context.Context, id x402.ID) (activities.RecordedSettlement, error) { return held[id], nil }
+	for name, run := range map[string]any{
+		"ReadSettlement": read, "NoteSettlement": note, "GrantSettlement": grant, "RotateSettlement": rotate, "ConcludeSettlement": conclude, "FindSettlement": find,
+	} {
+		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
+	}
+}
+
+// recordSettlements writes down a flow that ends in each way, with a chain that cannot be read in between, rotations and signals.
+func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looked <-chan struct{}) {
+	t.Helper()
+	flows := workflows.NewClient(c)
+	redeem := func(id x402.ID, want x402.Stage) {
+		t.Helper()
+		if answer, err := flows.RedeemSettlement(ctx, id, time.Minute, newRedeem()); err != nil || answer.Stage != want {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+	}
+	look := func(id x402.ID) {
+		t.Helper()
+		if err := flows.LookAtSettlement(ctx, id, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		<-looked
+	}
+	end := func(id x402.ID, file string, want x402.Stage) {
+		t.Helper()
+		var stage x402.Stage
+		if err := c.GetWorkflow(ctx, workflows.SettlementID(id), "").Get(ctx, &stage); err != nil || stage != want {
+			t.Fatalf("ended %s, %v", stage, err)
+		}
+		save(ctx, t, c, workflows.SettlementID(id), file)
+	}
+	redeem(recordedFinal, x402.StageRedeemed)
+	<-looked
+	redeem(recordedFinal, x402.StageRedeemed)
+	look(recordedFinal) // the chain is away
+	look(recordedFinal)
+	look(recordedFinal)
+	end(recordedFinal, "settlement.json", x402.StageOver)
+
+	redeem(recordedGone, x402.StageRedeemed)
+	<-looked
+	look(recordedGone)
+	end(recordedGone, "settlement-gone.json", x402.StageReorganised)
+
+	redeem(recordedStuck, x402.StagePending)
+	<-looked
+	look(recordedStuck)
+	look(recordedStuck)
+	end(recordedStuck, "settlement-stuck.json", x402.StagePayable)
+
+	if err := flows.LookAtSettlement(ctx, recordedGone, time.Minute); err != nil { // from the record, where nothing is left to do
+		t.Fatal(err)
+	}
+	end(recordedGone, "settlement-again.json", x402.StageReorganised)
+}
