@@ -20,6 +20,7 @@ const (
 	gatewayIndex = 1_001 // signs the off-chain answers of ENS
 	minterIndex  = 1_002 // mints USDC
 	sellerIndex  = 1_003 // is paid per call, and has nothing at the start
+	relayerIndex = 1_005 // sends what the facilitator settles
 	faucetIndex  = 1_004 // gives coins and USDC away
 )
 

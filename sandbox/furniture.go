@@ -20,14 +20,14 @@ import (
 
 // keys sign for the sandbox itself.
 type keys struct {
-	traffic, gateway, minter, seller, faucet *ecdsa.PrivateKey
+	traffic, gateway, minter, seller, faucet, relayer *ecdsa.PrivateKey
 }
 
 func serviceKeys() (k keys, err error) {
 	for _, each := range []struct {
 		key   **ecdsa.PrivateKey
 		index uint32
-	}{{&k.traffic, trafficIndex}, {&k.gateway, gatewayIndex}, {&k.minter, minterIndex}, {&k.seller, sellerIndex}, {&k.faucet, faucetIndex}} {
+	}{{&k.traffic, trafficIndex}, {&k.gateway, gatewayIndex}, {&k.minter, minterIndex}, {&k.seller, sellerIndex}, {&k.faucet, faucetIndex}, {&k.relayer, relayerIndex}} {
 		if *each.key, err = devkey.EVM(each.index); err != nil {
 			return k, fmt.Errorf("sandbox accounts: %w", err)
 		}
@@ -41,6 +41,7 @@ func (s *Sandbox) furnish(id chain.ID, cfg *evm.Config, k keys, placed *[]genesi
 	owners := genesis.Owners{
 		Admin: crypto.PubkeyToAddress(k.traffic.PublicKey), Funded: cfg.Funded, Gateway: crypto.PubkeyToAddress(k.gateway.PublicKey),
 		Minter: crypto.PubkeyToAddress(k.minter.PublicKey), Faucet: crypto.PubkeyToAddress(k.faucet.PublicKey),
+		Relayer: crypto.PubkeyToAddress(k.relayer.PublicKey),
 	}
 	cfg.Traffic = k.traffic
 	cfg.Workload = genesis.Workload

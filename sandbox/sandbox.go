@@ -54,6 +54,7 @@ type Sandbox struct {
 	upstreams []*Upstream
 	evm       map[chain.ID]*evm.Node
 	services  []*Service
+	settles   *Facilitator
 	sourcify  *Service
 	gateway   *Service
 	placed    map[chain.ID][]genesis.Placed
@@ -115,7 +116,7 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 			s.upstreams = append(s.upstreams, u)
 		}
 	}
-	if err := s.startSourcify(ctx, o); err != nil {
+	if err := errors.Join(s.startSourcify(ctx, o), s.startFacilitator(ctx, o)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -235,6 +236,9 @@ func (s *Sandbox) stop() error {
 	}
 	for _, service := range s.services {
 		errs = append(errs, service.Stop())
+	}
+	if s.settles != nil {
+		s.settles.handler.Close()
 	}
 	for _, n := range s.evm {
 		errs = append(errs, n.Close())

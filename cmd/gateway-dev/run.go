@@ -160,7 +160,7 @@ func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) 
 		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
 		// The chain is paid on from its first start; blocks are final within seconds there.
-		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 30 * time.Second,
+		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402AssetName: "USD Coin", X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 30 * time.Second,
 		PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
 	}
 	if box != nil {
@@ -169,7 +169,7 @@ func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) 
 			cfg.TrustedGateways = strings.TrimPrefix(gateway.URL, "http://")
 		}
 		if box.Runs(chain.BaseMainnet) { // on a chain of somebody else's, nobody here could take what was paid
-			cfg.X402PayTo = box.Seller().Address.Hex()
+			cfg.X402PayTo, cfg.X402FacilitatorURL = box.Seller().Address.Hex(), box.Facilitator().URL
 		}
 	}
 	return cfg

@@ -17,6 +17,7 @@ type Owners struct {
 	Funded  []common.Address // at least ten, who own names and tokens
 	Gateway common.Address   // signs the off-chain answers of ENS
 	Minter  common.Address   // mints USDC and holds its offices; has native coins too
+	Relayer common.Address   // has native coins, to send what others signed
 	Faucet  common.Address   // gives native coins and USDC away
 }
 
@@ -52,7 +53,7 @@ func Lay(id chain.ID, owners Owners, config *params.ChainConfig, time uint64) (L
 	if err != nil {
 		return Layout{}, fmt.Errorf("lay out %s: %w", id, err)
 	}
-	for _, rich := range []common.Address{owners.Minter, owners.Faucet} {
+	for _, rich := range []common.Address{owners.Minter, owners.Faucet, owners.Relayer} {
 		alloc[rich] = types.Account{Balance: new(big.Int).Mul(big.NewInt(10_000), big.NewInt(params.Ether))}
 	}
 	return Layout{Alloc: alloc, Placed: b.placed}, nil
