@@ -92,6 +92,8 @@ const (
 	Migrate
 	Ops       // looks at upstreams and steers them
 	OpsRecord // looks at accounts and their books, and changes accounts
+	OpsPaid   // looks at what was paid per call
+	OpsFlows  // has durable flows of it go on
 )
 
 // minPepper is the shortest pepper that is taken: 256 bits in base64 are 43 characters, in hex 64.
@@ -139,7 +141,10 @@ func (c *Config) validate(role Role) error {
 	}
 	f.check(role == Ops || c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
 	switch role {
-	case Migrate: // needs no more than the database
+	case Migrate, OpsPaid: // need no more than the database
+	case OpsFlows:
+		c.checkTemporal(&f)
+		c.checkPayments(&f)
 	case Ops:
 		c.checkBoard(&f)
 	case OpsRecord:
@@ -199,8 +204,7 @@ func (c *Config) checkRedis(f *faults) {
 func (c *Config) checkShared(f *faults) {
 	c.checkBoard(f)
 	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
-	f.need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
-	f.check(c.TemporalAddress == "" || validTarget(c.TemporalAddress), "TEMPORAL_ADDRESS", "must be HOST:PORT")
+	c.checkTemporal(f)
 	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
 	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
 	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
@@ -209,6 +213,12 @@ func (c *Config) checkShared(f *faults) {
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkPayments(f)
 	c.checkTraces(f)
+}
+
+// checkTemporal checks what leads to the durable flows.
+func (c *Config) checkTemporal(f *faults) {
+	f.need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
+	f.check(c.TemporalAddress == "" || validTarget(c.TemporalAddress), "TEMPORAL_ADDRESS", "must be HOST:PORT")
 }
 
 // checkServe checks what the API needs beyond that.

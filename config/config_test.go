@@ -35,6 +35,8 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 		Ops:     {"REDIS_URL", "UPSTREAMS_FILE"},
 
 		OpsRecord: {"DATABASE_URL", "REDIS_URL"},
+		OpsPaid:   {"DATABASE_URL"},
+		OpsFlows:  {"DATABASE_URL", "TEMPORAL_ADDRESS"},
 	} {
 		all, e := environment(nil), map[string]string{}
 		for _, name := range needed {
@@ -204,6 +206,8 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Worker, "TEMPORAL_ADDRESS", "http://canary", "HOST:PORT"},
 		{Worker, "TEMPORAL_ADDRESS", "canary", "HOST:PORT"},
 		{Worker, "TEMPORAL_ADDRESS", ":7233", "HOST:PORT"},
+		{OpsFlows, "TEMPORAL_ADDRESS", "http://canary", "HOST:PORT"},
+		{OpsFlows, "X402_FINALITY_DELAY", "0s", "between 1s and 24h"},
 		{Worker, "LOG_LEVEL", "canary", "debug, info, warn or error"},
 		{Serve, "LOG_FORMAT", "canary", "json or text"},
 	} {
