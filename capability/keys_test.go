@@ -308,6 +308,8 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"compute_selector":       {"signature": "f(uint)"},
 		"hash_keccak":            {"text": "0x00", "encoding": "hex"},
 		"verify_signature":       {"message": "0x00", "encoding": "hex", "signature": "0x00", "address": address, "chain": "eth_mainnet"},
+		"get_receipt":            {"tx_hash": "0x" + strings.Repeat("0", 64)},
+		"redeem_payment":         {"tx_hash": "0x" + strings.Repeat("0", 64), "tier": "balanced", "signature": "0x00"},
 		"verify_siwe":            {"message": siweMessage, "signature": "0x00", "chain": "eth_mainnet"},
 	}
 }
@@ -371,7 +373,10 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 				named := refusal != nil && (strings.Contains(refusal.Message, field) || fmt.Sprint(refusal.Data["field"]) == field || field == "browser_token") // a cookie's, which no person types
 				unknown := refusal != nil && refusal.Reason == fault.NotYours && kind == "a text"                                                               // of no id there is
 				reason := fault.FieldRefused
-				if field == "signature" && !meta.Metered() && strings.HasSuffix(kind, "text") && kind != "a long text" {
+				if _, text := value.(string); text && field == "chain" && strings.Contains(meta.Route.Path, "{chain}") {
+					reason, named = fault.UnknownChain, true // an address that there is not
+				}
+				if field == "signature" && !meta.Metered() && meta.Name != "redeem_payment" && strings.HasSuffix(kind, "text") && kind != "a long text" {
 					reason = fault.BindingRefused
 				}
 				if !unknown && (refusal == nil || refusal.Reason != reason || !named) {
