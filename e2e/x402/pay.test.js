@@ -1,0 +1,127 @@
+// Stock x402 clients pay for calls, unmodified: x402-fetch speaks version 1 of the protocol, @x402/fetch version 2. Their money is the sandbox's
+// USDC, which its facilitator moves on its Base.
+//
+// GATEWAY_URL  base address of a gateway-dev
+// API_KEY      a key of it, to look at the chain with
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ExactEvmScheme } from '@x402/evm/exact/client';
+import { decodePaymentResponseHeader, wrapFetchWithPayment as wrapSecond, x402Client } from '@x402/fetch';
+import { createPublicClient, erc20Abi, http } from 'viem';
+import { mnemonicToAccount } from 'viem/accounts';
+import { base, mainnet } from 'viem/chains';
+import { decodeXPaymentResponse, wrapFetchWithPayment as wrapFirst } from 'x402-fetch';
+
+const gateway = process.env.GATEWAY_URL;
+const key = { Authorization: `Bearer ${process.env.API_KEY}` };
+const mnemonic = 'test test test test test test test test test test test junk'; // of the sandbox's public test accounts
+const payer = (index) => mnemonicToAccount(mnemonic, { addressIndex: index });
+const call = (method, params = []) => ({
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+});
+
+const menu = await (await fetch(`${gateway}/x402`)).json();
+const chain = createPublicClient({ chain: base, transport: http(`${gateway}/rpc/base_mainnet`, { fetchOptions: { headers: key } }) });
+const balance = (of) => chain.readContract({ address: menu.assetAddress, abi: erc20Abi, functionName: 'balanceOf', args: [of] });
+
+// Counts the requests that a client makes, and keeps the last answer.
+function watched() {
+  const seen = { requests: 0, last: undefined };
+  seen.fetch = async (...args) => {
+    seen.requests++;
+    seen.last = await fetch(...args);
+    return seen.last;
+  };
+  return seen;
+}
+
+function first(account, through, most) {
+  return wrapFirst(through.fetch, account, most);
+}
+
+function second(account, through) {
+  const client = new x402Client();
+  client.register('eip155:*', new ExactEvmScheme(account));
+  return wrapSecond(through.fetch, client);
+}
+
+// What was paid is what the chain shows, and the rest of the bundle can be used without paying again.
+async function bought(response, receipt, account, before, amount) {
+  assert.equal(response.status, 200);
+  assert.match((await response.json()).result, /^0x/);
+  assert.equal(receipt.success, true);
+  assert.match(receipt.transaction, /^0x[0-9a-f]{64}$/);
+  assert.equal(before - (await balance(account.address)), amount);
+  const mined = await chain.getTransactionReceipt({ hash: receipt.transaction });
+  assert.equal(mined.status, 'success');
+  const credential = response.headers.get('X-Payment-Credential');
+  assert.match(credential, /^cagx_/);
+  const more = await fetch(`${gateway}/rpc/eth_mainnet`, { ...call('eth_gasPrice'), headers: { 'X-PAYMENT': credential, 'Content-Type': 'application/json' } });
+  assert.equal(more.status, 200, await more.clone().text());
+  const told = await fetch(`${gateway}/x402/receipts/${receipt.transaction}.json`);
+  assert.equal(told.status, 200, await told.clone().text());
+}
+
+test('x402-fetch pays for a call and gets a bundle', async () => {
+  const account = payer(7);
+  const before = await balance(account.address);
+  const through = watched();
+  const response = await first(account, through)(`${gateway}/x402/rpc/eth_mainnet`, call('eth_blockNumber'));
+  await bought(response, decodeXPaymentResponse(response.headers.get('X-PAYMENT-RESPONSE')), account, before, 54000n);
+  assert.equal(through.requests, 2);
+});
+
+test('@x402/fetch pays for a call and gets a bundle', async () => {
+  const account = payer(8);
+  const before = await balance(account.address);
+  const through = watched();
+  const response = await second(account, through)(`${gateway}/x402/rpc/eth_mainnet`, call('eth_blockNumber'));
+  await bought(response, decodePaymentResponseHeader(response.headers.get('PAYMENT-RESPONSE')), account, before, 54000n);
+  assert.equal(through.requests, 2);
+});
+
+test('on the relay\'s own path both pay when they say so, and are asked for a key otherwise', async () => {
+  const request = call('eth_blockNumber');
+  const asking = { ...request, headers: { ...request.headers, 'Accept-Payment': 'x402' } };
+  for (const pay of [first, second]) {
+    const account = payer(9);
+    const through = watched();
+    const refused = await pay(account, through)(`${gateway}/rpc/base_mainnet`, request);
+    assert.equal(refused.status, 401);
+    const response = await pay(account, through)(`${gateway}/rpc/base_mainnet`, asking);
+    assert.equal(response.status, 200, await response.clone().text());
+    assert.equal(through.requests, 3);
+  }
+});
+
+test('a dearer tier is offered first when it is asked for, and x402-fetch keeps to its bound', async () => {
+  const account = payer(6);
+  const request = call('eth_blockNumber');
+  const fast = { ...request, headers: { ...request.headers, 'X-Route-Tier': 'balanced' } };
+  await assert.rejects(first(account, watched())(`${gateway}/x402/rpc/eth_mainnet`, fast), /exceeds maximum/);
+  const before = await balance(account.address);
+  const response = await first(account, watched(), 200000n)(`${gateway}/x402/rpc/eth_mainnet`, fast);
+  assert.equal(response.status, 200, await response.clone().text());
+  assert.equal(before - (await balance(account.address)), 108000n);
+});
+
+test('who cannot pay is told why, and pays nothing', async () => {
+  const poor = mnemonicToAccount(mnemonic, { addressIndex: 4242 });
+  for (const pay of [first, second]) {
+    const response = await pay(poor, watched())(`${gateway}/x402/rpc/eth_mainnet`, call('eth_blockNumber'));
+    assert.equal(response.status, 402);
+    assert.match((await response.json()).error, /insufficient_funds/);
+  }
+});
+
+test('viem reads the chain over a client that pays', async () => {
+  const through = watched();
+  const client = createPublicClient({
+    chain: mainnet,
+    transport: http(`${gateway}/x402/rpc/eth_mainnet`, { fetchFn: first(payer(5), through), retryCount: 0 }),
+  });
+  assert.equal(await client.getChainId(), 1);
+  assert.equal(through.requests, 2);
+});
