@@ -19,9 +19,12 @@ import (
 // anvilProgram is where npm puts the anvil of the one platform that the lock knows; ANVIL names another.
 const anvilProgram = "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 
-// TestTheToolboxOverASecondNode serves two chains from anvil, which shares no code with the sandbox's go-ethereum, and holds the toolbox against
-// what ethers reads there. No block is mined unless a script says so.
-func TestTheToolboxOverASecondNode(t *testing.T) {
+// seller is whom the scripts pay per call: nobody's account.
+const seller = "0x5e11e75e11E75e11E75e11e75e11e75E11e75E11"
+
+// TestTheGatewayOverASecondNode serves two chains from anvil, which shares no code with the sandbox's go-ethereum: it holds the toolbox against what
+// ethers reads there, and pays per call as ethers does. No block is mined unless a script says so.
+func TestTheGatewayOverASecondNode(t *testing.T) {
 	t.Parallel()
 	install(t)
 	ethereum, base := anvil(t, 1), anvil(t, 8453)
@@ -32,7 +35,7 @@ func TestTheToolboxOverASecondNode(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := append(gateway(t, "--upstreams", file), "ETHEREUM_NODE="+ethereum, "BASE_NODE="+base)
+	env := append(gateway(t, "--upstreams", file, "--pay-to", seller), "ETHEREUM_NODE="+ethereum, "BASE_NODE="+base, "SELLER="+seller)
 	scripts, err := filepath.Glob("anvil/*.test.js")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)

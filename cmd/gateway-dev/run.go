@@ -27,6 +27,7 @@ type options struct {
 	listen    string
 	data      string
 	upstreams string
+	payTo     string
 	plan      string
 	headless  bool
 }
@@ -90,6 +91,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		defer func() { err = errors.Join(err, box.Close()) }()
 	}
 	cfg := configuration(stack, listener.Addr().String(), box)
+	if o.payTo != "" {
+		cfg.X402PayTo = o.payTo
+	}
 	// The chains behind the names may be others than last time, or have begun anew.
 	if err := errors.Join(wire.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
 		return err
