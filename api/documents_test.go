@@ -171,7 +171,7 @@ func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 	g := setup(t)
 	guide := g.read("/skill.md").body
 	want := []string{
-		"https://gateway.example/keys", "Authorization: Bearer", "X-Route-Tier", "X-Request-Id", "-32017", "claim_code", "next_door",
+		"https://gateway.example/keys", "Authorization: Bearer", "X-Route-Tier", "X-Request-Id", "-32017", "claim_code", "next_door", "X-PAYMENT", "https://gateway.example/x402/redeem",
 		plan.Must(plan.Door1).DailyQuota().Grouped() + " a UTC day", plan.Must(plan.WalletBound).MonthlyQuota().Grouped() + " a calendar month",
 		fmt.Sprintf("gets %d keys a UTC day", capability.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
 		fmt.Sprintf("takes up to %d blocks a call, `eth_feeHistory` up to %d", chain.MaxLogBlocks, chain.MaxFeeBlocks),
@@ -259,7 +259,7 @@ func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 		t.Errorf("it begins with %.120q", text)
 	}
 	links := regexp.MustCompile(`(?m)^- \[[^\]]+\]\(https://gateway\.example(/[^)]*)\): .+$`).FindAllStringSubmatch(text, -1)
-	if len(links) != 5 || strings.Count(text, "](") != len(links) {
+	if len(links) != 6 || strings.Count(text, "](") != len(links) {
 		t.Errorf("it has %d links of %d", len(links), strings.Count(text, "]("))
 	}
 	for _, l := range links {
