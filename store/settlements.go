@@ -92,6 +92,15 @@ func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Sett
 	return settlementsOf(rows), nil
 }
 
+// CountSettlements counts the settlements at a stage.
+func (s *Store) CountSettlements(ctx context.Context, stage x402.Stage) (int64, error) {
+	n, err := s.queries().CountSettlements(ctx, string(stage))
+	if err != nil {
+		return 0, fmt.Errorf("count settlements: %w", err)
+	}
+	return n, nil
+}
+
 // NoteSettlement records how far a settlement came before it is redeemed, with a line of its history when that is news. found is what the
 // chain says, nil when it was not read. One that is redeemed stays as it is, and is given so.
 func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (Settlement, error) {

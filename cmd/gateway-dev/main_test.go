@@ -74,7 +74,10 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
-	for _, flag := range []string{"--listen", "--data", "--upstreams", "--plan", "--headless"} {
+	if code, out, errs := finish(t, program(t, "pay", "--help")); code != 0 || errs != "" || !strings.Contains(out, "--tier") || !strings.Contains(out, "--url") {
+		t.Errorf("pay --help: exit code %d, %q, %s", code, errs, out)
+	}
+	for _, flag := range []string{"--listen", "--data", "--upstreams", "--plan", "--headless", "pay"} {
 		if !strings.Contains(out, flag) {
 			t.Errorf("help does not explain %s", flag)
 		}
@@ -355,6 +358,16 @@ func (g *gateway) wantNames(t *testing.T) {
 	}
 }
 
+// wantPaid wants a stranger to come from the menu to a call and its receipt.
+func (g *gateway) wantPaid(t *testing.T) {
+	t.Helper()
+	code, out, errs := finish(t, program(t, "pay", "--url", g.base, "--tier", "cheap", "--chain", "solana_mainnet"))
+	if code != 0 || errs != "" || !strings.Contains(out, "\nredeem   10000 units on cheap until ") || !strings.Contains(out, "\ncall     getBlockHeight on solana_mainnet answers ") ||
+		!strings.Contains(out, "\nreceipt  0.054000 USDC for 10000 units. ") {
+		t.Errorf("pay: exit code %d, %q, %s", code, errs, out)
+	}
+}
+
 func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -382,6 +395,7 @@ func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 	first.wantUsage(t, 15*time.Second)
 	first.wantMailbox(t)
 	first.wantNames(t)
+	first.wantPaid(t)
 	first.stop(t, os.Interrupt)
 
 	second := begin(t, dir)

@@ -82,3 +82,8 @@ FROM settlement_events
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 ORDER BY id
 LIMIT sqlc.arg(most);
+
+-- name: CountSettlements :one
+SELECT count(*)
+FROM settlements
+WHERE stage = $1;
