@@ -160,6 +160,9 @@ func before(q *x402.Quote, a *store.Authorization) *fault.Error {
 		return told(fault.New(fault.SettlementRedeemed, "This authorization was settled by transaction %s, and a payment header works once. "+
 			"Redeem the transaction at POST /x402/redeem for a credential, or pay again.", a.Tx), q, a).With("transaction_hash", a.Tx.String())
 	case store.AuthorizationFailed:
+		if !a.Closed { // a facilitator's word, and the chain has not said the same yet
+			return unknown(q, a)
+		}
 		return refused(fmt.Sprintf("This authorization was refused before (%s). Sign another one.", a.Reason))
 	case store.AuthorizationUnknown:
 		return unknown(q, a)
@@ -176,7 +179,8 @@ func (c *Cashier) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, he
 	}
 	c.release(ctx, held.Attempt, false)
 	if refusal, ok := errors.AsType[*facilitator.Refusal](err); ok {
-		return refused(fmt.Sprintf("The payment would not settle: %s. Nothing was paid; sign another one.", refusal.Reason))
+		return refused(fmt.Sprintf("The payment would not settle: %s. This request paid nothing. Sign another one; or, when the "+
+			"authorization was used before, redeem its transaction at POST /x402/redeem.", refusal.Reason))
 	}
 	return unavailable(err)
 }

@@ -75,7 +75,9 @@ func TestASettlementIsSentOnceWhateverComesOfIt(t *testing.T) {
 		reason, again fault.Reason
 		says, state   string
 	}{
-		"refused":                    {says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":""}`), fault.PaymentRequired, fault.PaymentRequired, "insufficient_funds", "failed"},
+		"refused for its form":       {says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":""}`), fault.PaymentRequired, fault.OutcomeUnknown, "evm_signature", "failed"},
+		"failed without a hash":      {says(200, `{"success":false,"errorReason":"invalid_exact_evm_transaction_failed","transaction":""}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+		"used by somebody":           {says(200, `{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used","transaction":""}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
 		"failed after a transaction": {says(200, `{"success":false,"errorReason":"invalid_transaction_state","transaction":"`+paidIn.String()+`"}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
 		"fails":                      {says(503, `busy`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
 		"breaks off":                 {breakOff, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},

@@ -153,7 +153,7 @@ func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x4
 	}
 	tx, named := x402.ParseTxHash(o.Transaction)
 	switch {
-	case !*o.Success && o.Transaction == "" && beforeAnyTransaction(o.Reason):
+	case !*o.Success && o.Transaction == "" && formReasons[o.Reason]:
 		return x402.TxHash{}, &Refusal{word(o.Reason)}
 	case !*o.Success:
 		return x402.TxHash{}, fmt.Errorf("%w: it failed with %s", ErrUnknown, word(o.Reason))
@@ -163,15 +163,20 @@ func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x4
 	return tx, nil
 }
 
-// beforeAnyTransaction says of a reason for which a facilitator refuses to settle whether it is one that is found out before a transaction is
-// sent. Others, "unexpected_settle_error" for instance, may come from waiting for one.
-func beforeAnyTransaction(reason string) bool {
-	switch reason {
-	case "insufficient_funds", "invalid_scheme", "invalid_network", "invalid_payload", "invalid_payment_requirements", "invalid_x402_version",
-		"unsupported_scheme", "payment_expired":
-		return true
-	}
-	return strings.HasPrefix(reason, "invalid_exact_evm_")
+// formReasons are the reasons of the reference facilitators and of the protocol's list of errors that are about the form of a payment and its
+// signature alone: with them the authorization cannot have moved anything, before or after. All others may come from a transaction that was
+// sent, or from one that used the authorization already: a wallet that is empty, a nonce that is used and a time that is over are what that
+// looks like afterwards, "invalid_exact_evm_transaction_failed" is also said of one that was waited for in vain.
+var formReasons = map[string]bool{
+	"invalid_x402_version": true, "invalid_scheme": true, "unsupported_scheme": true, "invalid_network": true, "invalid_payload": true,
+	"invalid_payment_requirements": true, "unsupported_payload_type": true,
+	"invalid_exact_evm_scheme": true, "invalid_exact_evm_network_mismatch": true, "invalid_exact_evm_payload": true,
+	"invalid_exact_evm_missing_eip712_domain": true, "invalid_exact_evm_token_name_mismatch": true, "invalid_exact_evm_token_version_mismatch": true,
+	"invalid_exact_evm_recipient_mismatch": true, "invalid_exact_evm_payload_recipient_mismatch": true,
+	"invalid_exact_evm_authorization_value": true, "invalid_exact_evm_required_amount": true,
+	"invalid_exact_evm_payload_authorization_value": true, "invalid_exact_evm_payload_authorization_value_mismatch": true,
+	"invalid_exact_evm_payload_missing_signature": true, "invalid_exact_evm_signature_format": true,
+	"invalid_exact_evm_failed_to_parse_signature": true, "invalid_exact_evm_signature": true, "invalid_exact_evm_payload_signature": true,
 }
 
 // post sends one request. left says whether it may have left this machine.

@@ -89,9 +89,9 @@ func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
 	}{
 		"settled":                    {says(200, good), nil, ""},
 		"settled, no payer named":    {says(200, `{"success":true,"transaction":"`+tx+`","network":"base"}`), nil, ""},
-		"refused beforehand":         {says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":"","network":"base"}`), nil, "insufficient_funds"},
+		"refused for its form":       {says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":"","network":"base"}`), nil, "invalid_exact_evm_signature"},
 		"refused with a status":      {says(400, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":""}`), nil, "invalid_exact_evm_payload_signature"},
-		"failed with a transaction":  {says(200, `{"success":false,"errorReason":"insufficient_funds","transaction":"`+tx+`"}`), facilitator.ErrUnknown, ""},
+		"failed with a transaction":  {says(200, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":"`+tx+`"}`), facilitator.ErrUnknown, ""},
 		"failed for reasons unknown": {says(200, `{"success":false,"errorReason":"unexpected_settle_error","transaction":""}`), facilitator.ErrUnknown, ""},
 		"another network":            {says(200, strings.Replace(good, "base", "base-sepolia", 1)), facilitator.ErrUnknown, ""},
 		"another payer":              {says(200, strings.Replace(good, payer.String(), wallet.Address{7}.String(), 1)), facilitator.ErrUnknown, ""},
@@ -115,6 +115,26 @@ func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
 			}
 			if n := s.got.Load(); n != 1 {
 				t.Errorf("%d requests were sent, want 1", n)
+			}
+		})
+	}
+}
+
+// What may be said of a transaction that was sent, or of an authorization that somebody used already, is no refusal.
+func TestReasonsThatATransactionMayHaveAreNoRefusals(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{
+		"invalid_exact_evm_transaction_failed", "transaction failed", "invalid_exact_evm_nonce_already_used", "invalid_exact_evm_transaction_simulation_failed",
+		"invalid_exact_evm_payload_simulation_failed", "invalid_exact_evm_failed_to_get_receipt", "invalid_exact_evm_failed_to_execute_transfer",
+		"invalid_exact_evm_verification_failed", "invalid_exact_evm_insufficient_balance", "insufficient_funds", "payment_expired",
+		"invalid_exact_evm_payload_authorization_valid_before", "invalid_exact_evm_of_next_year", "",
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, says(http.StatusOK, `{"success":false,"errorReason":"`+reason+`","transaction":""}`))
+			q, p := ask(x402.Version2)
+			if _, err := client(t, s.URL).Settle(t.Context(), q, p); !errors.Is(err, facilitator.ErrUnknown) {
+				t.Errorf("%v, want unknown", err)
 			}
 		})
 	}
