@@ -2,7 +2,10 @@ package fences_test
 
 import (
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -281,5 +284,60 @@ func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
 		if _, err := b.db.Exec(b.ctx, `UPDATE packs SET units = 5000; UPDATE settlements SET units = 5000`); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestAPaymentThatIsSentBackIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	g := settlement(1, 5*plan.Unit)
+	if _, err := b.store.NoteSettlement(b.ctx, g.ID, x402.StagePayable, "", "Good.", &g.Found); err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64
+	var both sync.WaitGroup
+	for range 8 {
+		both.Go(func() {
+			switch before, err := b.store.NoteRefund(b.ctx, g.ID, "Support noted a refund by hand: asked for.", false); {
+			case err == nil:
+			case errors.Is(err, store.ErrRefundNoted) && !before.RefundedAt.IsZero():
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if n := refused.Load(); n != 7 {
+		t.Errorf("%d of 8 were told that it was noted before", n)
+	}
+	g.Credential = b.mint(t).Credential
+	_, err := b.fences.GrantSettlement(b.ctx, g)
+	refusedWith(t, "what is sent back", err, fault.SettlementRedeemed)
+}
+
+func TestRedeemingOverAndOverHidesNothingOfTheHistory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "payer", Origin: "test"}
+	g := settlement(1, 5*plan.Unit)
+	b.settle(t, g)
+	for range 3 {
+		if _, err := b.fences.RotateCredential(b.ctx, g.ID, b.mint(t).Credential, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 600 {
+		if err := b.store.TellSettlement(b.ctx, g.ID, fmt.Sprintf("Line %d.", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.store.FindSettlement(b.ctx, g.ID)
+	if err != nil || s.Rotations != 3 {
+		t.Errorf("redeemed %d times again, %v", s.Rotations, err)
+	}
+	history, err := b.store.SettlementHistory(b.ctx, g.ID)
+	if err != nil || len(history) != 500 || history[0].Words != "Line 100." || history[499].Words != "Line 599." {
+		t.Errorf("%d lines of history, %v", len(history), err)
 	}
 }

@@ -34,6 +34,8 @@ CREATE TABLE settlements (
     updated_at   timestamptz NOT NULL DEFAULT now(),
     redeemed_at  timestamptz,
     window_ends  timestamptz,
+    rotations    integer NOT NULL DEFAULT 0,
+    refunded_at  timestamptz,
     CONSTRAINT settlements_pkey PRIMARY KEY (chain_id, tx_hash, payer),
     CONSTRAINT settlements_account_unique UNIQUE (account_id),
     CONSTRAINT settlements_account_exists FOREIGN KEY (account_id) REFERENCES accounts (id),
@@ -52,6 +54,8 @@ CREATE TABLE settlements (
 );
 COMMENT ON COLUMN settlements.paid IS 'atomic units of the asset, as net and vat; units are thousandths';
 COMMENT ON COLUMN settlements.country IS 'ISO 3166-1 code that the tax went by; empty when the payer was not located';
+COMMENT ON COLUMN settlements.rotations IS 'how often it was redeemed again: each ended one credential and gave another';
+COMMENT ON COLUMN settlements.refunded_at IS 'when support last noted that its money is sent back by hand; units are granted no more then';
 COMMENT ON COLUMN settlements.reason IS 'why it is stuck or refused, in a word';
 CREATE INDEX settlements_by_stage ON settlements (stage, updated_at);
 

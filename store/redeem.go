@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,6 +44,10 @@ func (s *Store) GrantSettlement(ctx context.Context, g Grant) (Settlement, error
 		if before.Redeemed() {
 			granted = before
 			return nil
+		}
+		if !before.RefundedAt.IsZero() {
+			return fault.New(fault.SettlementRedeemed, "Support noted at %s that this payment is sent back, so it buys nothing any more. Pay a new one against "+
+				"the menu at /x402.", before.RefundedAt.Format(time.RFC3339))
 		}
 		granted, err = grantSettlement(ctx, q, &g)
 		return err
@@ -119,7 +124,7 @@ func (s *Store) RotateCredential(ctx context.Context, id x402.ID, c Credential, 
 			return err
 		}
 		rotated = settlementOf(row)
-		return addEvent(ctx, q, id, rotated.Stage, "Redeemed again by the payer: another credential for what is left, and the one before ended.")
+		return nil
 	})
 	if err != nil {
 		return Settlement{}, account.KeyID{}, fmt.Errorf("rotate the credential of settlement %s: %w", id, err)
@@ -211,4 +216,31 @@ func concludedStage(s *Settlement, f x402.Finality, at time.Time) x402.Stage {
 	default:
 		return s.Stage
 	}
+}
+
+// ErrRefundNoted says that a refund was noted before.
+var ErrRefundNoted = errors.New("store: a refund of this settlement was noted before")
+
+// NoteRefund records that support sends the money of a settlement back by hand, with a line of its history. From then on it is not granted.
+// ErrRefundNoted when that was recorded before, unless again is set; of two at the same time one is told so. It gives the settlement as it was.
+func (s *Store) NoteRefund(ctx context.Context, id x402.ID, words string, again bool) (Settlement, error) {
+	var before Settlement
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))
+		if err != nil {
+			return found(err)
+		}
+		before = settlementOf(row)
+		if !before.RefundedAt.IsZero() && !again {
+			return ErrRefundNoted
+		}
+		if err := q.NoteRefund(ctx, db.NoteRefundParams(settlementKey(id))); err != nil {
+			return err
+		}
+		return addEvent(ctx, q, id, before.Stage, words)
+	})
+	if err != nil {
+		return before, fmt.Errorf("note a refund of settlement %s: %w", id, err)
+	}
+	return before, nil
 }

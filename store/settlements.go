@@ -30,6 +30,9 @@ type Settlement struct {
 	Key        account.KeyID // of the newest credential
 	RedeemedAt time.Time
 	WindowEnds time.Time
+	Rotations  int // how often it was redeemed again
+	// RefundedAt is when support last noted that the money is sent back by hand; zero when never.
+	RefundedAt time.Time
 }
 
 // Redeemed says whether units were granted for it, whatever came of them.
@@ -159,7 +162,7 @@ type SettlementEvent struct {
 // maxHistory bounds how much of a settlement's history is read.
 const maxHistory = 500
 
-// SettlementHistory reads a settlement's history, oldest first.
+// SettlementHistory reads the newest part of a settlement's history, oldest first.
 func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]SettlementEvent, error) {
 	k := settlementKey(id)
 	rows, err := s.queries().ListSettlementEvents(ctx, db.ListSettlementEventsParams{ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Most: maxHistory})
@@ -168,7 +171,7 @@ func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]Settlement
 	}
 	events := make([]SettlementEvent, len(rows))
 	for i, row := range rows {
-		events[i] = SettlementEvent{At: row.At.UTC(), Stage: x402.Stage(row.Stage), Words: row.Words}
+		events[len(rows)-1-i] = SettlementEvent{At: row.At.UTC(), Stage: x402.Stage(row.Stage), Words: row.Words}
 	}
 	return events, nil
 }
@@ -237,6 +240,7 @@ func settlementOf(row db.Settlement) Settlement { //nolint:gocritic // rows go b
 		ID:    x402.ID{Chain: uint64(row.ChainID), Tx: x402.TxHash(row.TxHash), Payer: wallet.Address(row.Payer)}, //nolint:gosec // not negative
 		Stage: x402.Stage(row.Stage), Reason: row.Reason, SeenAt: row.SeenAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(),
 		RedeemedAt: instant(row.RedeemedAt), WindowEnds: instant(row.WindowEnds),
+		Rotations: int(row.Rotations), RefundedAt: instant(row.RefundedAt),
 	}
 	if row.Paid != nil && row.BlockNumber != nil && row.BlockTime != nil {
 		s.Found = x402.Finding{

@@ -286,6 +286,9 @@ func writeGrant(table io.Writer, s *wire.SettlementHistory) {
 	line(table, "TAX", fmt.Sprintf("%s USDC net and %s USDC VAT, %s", g.Net.USDC(), g.VAT.USDC(), country))
 	line(table, "UNITS", fmt.Sprintf("%s on %s%s: %s used, %s not used", g.Units.Grouped(), g.Tier, capped, s.Used.Grouped(), max(g.Units-s.Used, 0).Grouped()))
 	line(table, "WINDOW", fmt.Sprintf("%s to %s", moment(g.RedeemedAt), moment(g.WindowEnds)))
+	if g.Rotations > 0 {
+		line(table, "REDEEMED", fmt.Sprintf("%d times again, each with a fresh credential", g.Rotations))
+	}
 	line(table, "FINALITY", string(s.Finality))
 	line(table, "ACCOUNT", g.AccountID)
 }
@@ -304,7 +307,9 @@ func writeRefund(out io.Writer, s *wire.SettlementHistory, why string) error {
 		line(table, "MIND", "the transaction is no longer part of the chain: the money never came, so there is nothing to send back")
 	case s.Paid == 0:
 		line(table, "MIND", "the chain was not read: look the transfer up before anything is sent")
-	case s.Granted != nil && s.Stage == x402.StageRedeemed:
+	case s.Granted == nil:
+		line(table, "MIND", "it was not redeemed, and from now on it cannot be: what is sent back is all that was paid")
+	case s.Stage == x402.StageRedeemed:
 		line(table, "MIND", "its credential works until the window ends: units may still be used")
 	}
 	line(table, "NOTED", "in the history of the settlement, and on its receipt")

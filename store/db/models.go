@@ -211,6 +211,10 @@ type Settlement struct {
 	UpdatedAt  time.Time
 	RedeemedAt *time.Time
 	WindowEnds *time.Time
+	// how often it was redeemed again: each ended one credential and gave another
+	Rotations int32
+	// when support last noted that its money is sent back by hand; units are granted no more then
+	RefundedAt *time.Time
 }
 
 // the history of a settlement in words, for receipts and for support; it holds no secret

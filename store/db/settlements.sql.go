@@ -41,7 +41,7 @@ UPDATE settlements
 SET stage = $1, finality = $2::text, block_number = $3::bigint, block_hash = $4,
     block_time = $5::timestamptz, updated_at = now()
 WHERE chain_id = $6 AND tx_hash = $7 AND payer = $8
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 `
 
 type ConcludeSettlementParams struct {
@@ -90,6 +90,8 @@ func (q *Queries) ConcludeSettlement(ctx context.Context, arg ConcludeSettlement
 		&i.UpdatedAt,
 		&i.RedeemedAt,
 		&i.WindowEnds,
+		&i.Rotations,
+		&i.RefundedAt,
 	)
 	return i, err
 }
@@ -108,7 +110,7 @@ func (q *Queries) CountSettlements(ctx context.Context, stage string) (int64, er
 }
 
 const getSettlement = `-- name: GetSettlement :one
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 `
@@ -145,12 +147,14 @@ func (q *Queries) GetSettlement(ctx context.Context, arg GetSettlementParams) (S
 		&i.UpdatedAt,
 		&i.RedeemedAt,
 		&i.WindowEnds,
+		&i.Rotations,
+		&i.RefundedAt,
 	)
 	return i, err
 }
 
 const getSettlementOf = `-- name: GetSettlementOf :one
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 FROM settlements
 WHERE account_id = $1::uuid
 `
@@ -181,6 +185,8 @@ func (q *Queries) GetSettlementOf(ctx context.Context, account uuid.UUID) (Settl
 		&i.UpdatedAt,
 		&i.RedeemedAt,
 		&i.WindowEnds,
+		&i.Rotations,
+		&i.RefundedAt,
 	)
 	return i, err
 }
@@ -235,7 +241,7 @@ const listSettlementEvents = `-- name: ListSettlementEvents :many
 SELECT id, chain_id, tx_hash, payer, at, stage, words
 FROM settlement_events
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
-ORDER BY id
+ORDER BY id DESC
 LIMIT $4
 `
 
@@ -246,6 +252,7 @@ type ListSettlementEventsParams struct {
 	Most    int32
 }
 
+// The newest first.
 func (q *Queries) ListSettlementEvents(ctx context.Context, arg ListSettlementEventsParams) ([]SettlementEvent, error) {
 	rows, err := q.db.Query(ctx, listSettlementEvents,
 		arg.ChainID,
@@ -280,7 +287,7 @@ func (q *Queries) ListSettlementEvents(ctx context.Context, arg ListSettlementEv
 }
 
 const listSettlements = `-- name: ListSettlements :many
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 FROM settlements
 WHERE ($1::text IS NULL OR stage = $1)
     AND ($2::timestamptz IS NULL
@@ -336,6 +343,8 @@ func (q *Queries) ListSettlements(ctx context.Context, arg ListSettlementsParams
 			&i.UpdatedAt,
 			&i.RedeemedAt,
 			&i.WindowEnds,
+			&i.Rotations,
+			&i.RefundedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -348,7 +357,7 @@ func (q *Queries) ListSettlements(ctx context.Context, arg ListSettlementsParams
 }
 
 const listSettlementsOf = `-- name: ListSettlementsOf :many
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2
 ORDER BY payer
@@ -394,6 +403,8 @@ func (q *Queries) ListSettlementsOf(ctx context.Context, arg ListSettlementsOfPa
 			&i.UpdatedAt,
 			&i.RedeemedAt,
 			&i.WindowEnds,
+			&i.Rotations,
+			&i.RefundedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -406,7 +417,7 @@ func (q *Queries) ListSettlementsOf(ctx context.Context, arg ListSettlementsOfPa
 }
 
 const lockSettlement = `-- name: LockSettlement :one
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 FOR UPDATE
@@ -444,8 +455,27 @@ func (q *Queries) LockSettlement(ctx context.Context, arg LockSettlementParams) 
 		&i.UpdatedAt,
 		&i.RedeemedAt,
 		&i.WindowEnds,
+		&i.Rotations,
+		&i.RefundedAt,
 	)
 	return i, err
+}
+
+const noteRefund = `-- name: NoteRefund :exec
+UPDATE settlements
+SET refunded_at = now(), updated_at = now()
+WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
+`
+
+type NoteRefundParams struct {
+	ChainID int64
+	TxHash  []byte
+	Payer   []byte
+}
+
+func (q *Queries) NoteRefund(ctx context.Context, arg NoteRefundParams) error {
+	_, err := q.db.Exec(ctx, noteRefund, arg.ChainID, arg.TxHash, arg.Payer)
+	return err
 }
 
 const openSettlement = `-- name: OpenSettlement :exec
@@ -473,7 +503,7 @@ SET stage = 'redeemed', reason = '', finality = 'waiting', paid = $1::bigint, bl
     net = $7::bigint, vat = $8::bigint, units = $9::bigint, capped = $10, account_id = $11::uuid,
     key_id = $12::uuid, redeemed_at = $13::timestamptz, window_ends = $14::timestamptz, updated_at = now()
 WHERE chain_id = $15 AND tx_hash = $16 AND payer = $17
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 `
 
 type RedeemSettlementParams struct {
@@ -540,15 +570,17 @@ func (q *Queries) RedeemSettlement(ctx context.Context, arg RedeemSettlementPara
 		&i.UpdatedAt,
 		&i.RedeemedAt,
 		&i.WindowEnds,
+		&i.Rotations,
+		&i.RefundedAt,
 	)
 	return i, err
 }
 
 const setCredential = `-- name: SetCredential :one
 UPDATE settlements
-SET key_id = $1::uuid, updated_at = now()
+SET key_id = $1::uuid, rotations = rotations + 1, updated_at = now()
 WHERE chain_id = $2 AND tx_hash = $3 AND payer = $4
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 `
 
 type SetCredentialParams struct {
@@ -589,6 +621,8 @@ func (q *Queries) SetCredential(ctx context.Context, arg SetCredentialParams) (S
 		&i.UpdatedAt,
 		&i.RedeemedAt,
 		&i.WindowEnds,
+		&i.Rotations,
+		&i.RefundedAt,
 	)
 	return i, err
 }
@@ -598,7 +632,7 @@ UPDATE settlements
 SET stage = $1, reason = $2, paid = $3, block_number = $4,
     block_hash = $5, block_time = $6, updated_at = now()
 WHERE chain_id = $7 AND tx_hash = $8 AND payer = $9
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 `
 
 type UpdateSettlementParams struct {
@@ -649,6 +683,8 @@ func (q *Queries) UpdateSettlement(ctx context.Context, arg UpdateSettlementPara
 		&i.UpdatedAt,
 		&i.RedeemedAt,
 		&i.WindowEnds,
+		&i.Rotations,
+		&i.RefundedAt,
 	)
 	return i, err
 }

@@ -61,9 +61,14 @@ SET stage = sqlc.arg(stage), finality = sqlc.arg(finality)::text, block_number =
 WHERE chain_id = sqlc.arg(chain_id) AND tx_hash = sqlc.arg(tx_hash) AND payer = sqlc.arg(payer)
 RETURNING *;
 
+-- name: NoteRefund :exec
+UPDATE settlements
+SET refunded_at = now(), updated_at = now()
+WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3;
+
 -- name: SetCredential :one
 UPDATE settlements
-SET key_id = sqlc.arg(key_id)::uuid, updated_at = now()
+SET key_id = sqlc.arg(key_id)::uuid, rotations = rotations + 1, updated_at = now()
 WHERE chain_id = sqlc.arg(chain_id) AND tx_hash = sqlc.arg(tx_hash) AND payer = sqlc.arg(payer)
 RETURNING *;
 
@@ -77,10 +82,11 @@ INSERT INTO settlement_events (chain_id, tx_hash, payer, stage, words)
 VALUES ($1, $2, $3, $4, $5);
 
 -- name: ListSettlementEvents :many
+-- The newest first.
 SELECT *
 FROM settlement_events
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
-ORDER BY id
+ORDER BY id DESC
 LIMIT sqlc.arg(most);
 
 -- name: CountSettlements :one

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/bits"
-	"strings"
 	"time"
 
 	"github.com/chainaccess/gateway/config"
@@ -44,6 +43,7 @@ type GrantView struct {
 	Capped     bool        `json:"capped"`
 	RedeemedAt time.Time   `json:"redeemed_at"`
 	WindowEnds time.Time   `json:"window_ends"`
+	Rotations  int         `json:"redeemed_again"` // how often
 }
 
 // SettlementHistory is a settlement with its history, and how many of its units are recorded as used.
@@ -166,8 +166,8 @@ func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, 
 	return workflowID, err
 }
 
-// RefundNoted begins the line of a history that says that money goes back by hand.
-const RefundNoted = "Support noted a refund by hand: "
+// refundNoted begins the line of a history that says that money goes back by hand.
+const refundNoted = "Support noted a refund by hand: "
 
 // OpsNoteRefund records that the money of a settlement is sent back by hand, and gives what support needs for it. Noted before, it is refused
 // unless again is set, so that two people do not send it twice.
@@ -178,13 +178,12 @@ func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x4
 		if err != nil {
 			return err
 		}
-		for _, l := range v.History {
-			if strings.HasPrefix(l.Words, RefundNoted) && !again {
-				return fmt.Errorf("a refund was noted before, at %s; see whether it was sent, and note another one with --again", l.At.UTC().Format(time.RFC3339))
-			}
-		}
 		noted = *v
-		return s.TellSettlement(ctx, id, RefundNoted+why)
+		before, err := s.NoteRefund(ctx, id, refundNoted+why, again)
+		if errors.Is(err, store.ErrRefundNoted) {
+			return fmt.Errorf("a refund was noted before, at %s; see whether it was sent, and note another one with --again", before.RefundedAt.Format(time.RFC3339))
+		}
+		return err
 	})
 	return noted, err
 }
@@ -197,7 +196,7 @@ func viewSettlement(s *store.Settlement) SettlementView {
 	if s.Redeemed() {
 		v.Granted = &GrantView{
 			AccountID: s.Account.String(), Tier: s.Deal.Tier, Country: s.Deal.Country, Net: s.Deal.Net, VAT: s.Deal.VAT, Units: s.Deal.Units, Capped: s.Deal.Capped,
-			RedeemedAt: s.RedeemedAt, WindowEnds: s.WindowEnds,
+			RedeemedAt: s.RedeemedAt, WindowEnds: s.WindowEnds, Rotations: s.Rotations,
 		}
 	}
 	return v
