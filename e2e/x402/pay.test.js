@@ -7,12 +7,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
 import { decodePaymentResponseHeader, wrapFetchWithPayment as wrapSecond, x402Client } from '@x402/fetch';
-import { createPublicClient, erc20Abi, http } from 'viem';
+import { createPublicClient, erc20Abi, http, isAddressEqual, parseEventLogs } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
 import { base, mainnet } from 'viem/chains';
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapFirst } from 'x402-fetch';
 
 const gateway = process.env.GATEWAY_URL;
+const patience = 120_000; // milliseconds: blocks become final, and are looked at half a minute after the payment
 const key = { Authorization: `Bearer ${process.env.API_KEY}` };
 const mnemonic = 'test test test test test test test test test test test junk'; // of the sandbox's public test accounts
 const payer = (index) => mnemonicToAccount(mnemonic, { addressIndex: index });
@@ -24,7 +25,16 @@ const call = (method, params = []) => ({
 
 const menu = await (await fetch(`${gateway}/x402`)).json();
 const chain = createPublicClient({ chain: base, transport: http(`${gateway}/rpc/base_mainnet`, { fetchOptions: { headers: key } }) });
-const balance = (of) => chain.readContract({ address: menu.assetAddress, abi: erc20Abi, functionName: 'balanceOf', args: [of] });
+
+// What a transaction moved to the seller, and from whom. The sandbox's own traffic moves balances all the time.
+async function paid(transaction) {
+  const { status, logs } = await chain.getTransactionReceipt({ hash: transaction });
+  assert.equal(status, 'success');
+  const transfers = parseEventLogs({ abi: erc20Abi, eventName: 'Transfer', logs: logs.filter((l) => isAddressEqual(l.address, menu.assetAddress)) });
+  assert.equal(transfers.length, 1);
+  assert.ok(isAddressEqual(transfers[0].args.to, menu.payTo));
+  return transfers[0].args;
+}
 
 // Counts the requests that a client makes, and keeps the last answer.
 function watched() {
@@ -35,6 +45,18 @@ function watched() {
     return seen.last;
   };
   return seen;
+}
+
+// Asks again until the check passes, or time is up.
+async function eventually(check) {
+  for (const end = Date.now() + patience; ; ) {
+    try {
+      return await check();
+    } catch (e) {
+      if (Date.now() > end) throw e;
+    }
+    await new Promise((resolve) => { setTimeout(resolve, 500); });
+  }
 }
 
 function first(account, through, most) {
@@ -48,37 +70,44 @@ function second(account, through) {
 }
 
 // What was paid is what the chain shows, and the rest of the bundle can be used without paying again.
-async function bought(response, receipt, account, before, amount) {
+async function bought(response, receipt, account, amount) {
   assert.equal(response.status, 200);
   assert.match((await response.json()).result, /^0x/);
   assert.equal(receipt.success, true);
   assert.match(receipt.transaction, /^0x[0-9a-f]{64}$/);
-  assert.equal(before - (await balance(account.address)), amount);
-  const mined = await chain.getTransactionReceipt({ hash: receipt.transaction });
-  assert.equal(mined.status, 'success');
+  const { from, value } = await paid(receipt.transaction);
+  assert.ok(isAddressEqual(from, account.address));
+  assert.equal(value, amount);
   const credential = response.headers.get('X-Payment-Credential');
   assert.match(credential, /^cagx_/);
   const more = await fetch(`${gateway}/rpc/eth_mainnet`, { ...call('eth_gasPrice'), headers: { 'X-PAYMENT': credential, 'Content-Type': 'application/json' } });
   assert.equal(more.status, 200, await more.clone().text());
   const told = await fetch(`${gateway}/x402/receipts/${receipt.transaction}.json`);
   assert.equal(told.status, 200, await told.clone().text());
+  return receipt.transaction;
 }
 
 test('x402-fetch pays for a call and gets a bundle', async () => {
   const account = payer(7);
-  const before = await balance(account.address);
   const through = watched();
   const response = await first(account, through)(`${gateway}/x402/rpc/eth_mainnet`, call('eth_blockNumber'));
-  await bought(response, decodeXPaymentResponse(response.headers.get('X-PAYMENT-RESPONSE')), account, before, 54000n);
+  const transaction = await bought(response, decodeXPaymentResponse(response.headers.get('X-PAYMENT-RESPONSE')), account, 54000n);
   assert.equal(through.requests, 2);
+  // The chain is read afterwards, and the receipt says where the payment is, for good.
+  await eventually(async () => {
+    const { settlements } = await (await fetch(`${gateway}/x402/receipts/${transaction}.json`)).json();
+    assert.equal(settlements.length, 1);
+    assert.equal(settlements[0].finality, 'final', JSON.stringify(settlements[0]));
+    assert.equal(settlements[0].amount_paid, '54000');
+    assert.ok(settlements[0].block.number > 0);
+  });
 });
 
 test('@x402/fetch pays for a call and gets a bundle', async () => {
   const account = payer(8);
-  const before = await balance(account.address);
   const through = watched();
   const response = await second(account, through)(`${gateway}/x402/rpc/eth_mainnet`, call('eth_blockNumber'));
-  await bought(response, decodePaymentResponseHeader(response.headers.get('PAYMENT-RESPONSE')), account, before, 54000n);
+  await bought(response, decodePaymentResponseHeader(response.headers.get('PAYMENT-RESPONSE')), account, 54000n);
   assert.equal(through.requests, 2);
 });
 
@@ -101,10 +130,9 @@ test('a dearer tier is offered first when it is asked for, and x402-fetch keeps 
   const request = call('eth_blockNumber');
   const fast = { ...request, headers: { ...request.headers, 'X-Route-Tier': 'balanced' } };
   await assert.rejects(first(account, watched())(`${gateway}/x402/rpc/eth_mainnet`, fast), /exceeds maximum/);
-  const before = await balance(account.address);
   const response = await first(account, watched(), 200000n)(`${gateway}/x402/rpc/eth_mainnet`, fast);
   assert.equal(response.status, 200, await response.clone().text());
-  assert.equal(before - (await balance(account.address)), 108000n);
+  assert.equal((await paid(decodeXPaymentResponse(response.headers.get('X-PAYMENT-RESPONSE')).transaction)).value, 108000n);
 });
 
 test('who cannot pay is told why, and pays nothing', async () => {
