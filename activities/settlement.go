@@ -69,10 +69,12 @@ type SettlementFacts struct {
 	Sight     x402.Sight   `json:"sight,omitempty"`
 	Found     x402.Finding `json:"found"`
 	Finalized uint64       `json:"finalized,omitempty"` // number of the newest final block, 0 when not known
-	Stage     x402.Stage   `json:"stage,omitempty"`     // payable, pending or refused
-	Why       string       `json:"why,omitempty"`
-	Words     string       `json:"words,omitempty"`
-	Deal      BoughtDeal   `json:"deal"`
+	// FinalizedTime is that block's, in seconds since 1970.
+	FinalizedTime int64      `json:"finalized_time,omitempty"`
+	Stage         x402.Stage `json:"stage,omitempty"` // payable, pending or refused
+	Why           string     `json:"why,omitempty"`
+	Words         string     `json:"words,omitempty"`
+	Deal          BoughtDeal `json:"deal"`
 }
 
 // BoughtDeal is an x402.Deal as histories hold it: plan.Units are whole units in JSON, which nothing reads back.
@@ -111,7 +113,7 @@ func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) 
 		return SettlementFacts{}, s.failed(err, "judge", q.ID)
 	}
 	return SettlementFacts{
-		Sight: reading.Sight, Found: found, Finalized: reading.Finalized,
+		Sight: reading.Sight, Found: found, Finalized: reading.Finalized, FinalizedTime: reading.FinalizedTime,
 		Stage: verdict.Stage, Why: verdict.Why, Words: verdict.Words, Deal: bought(verdict.Deal),
 	}, nil
 }

@@ -42,6 +42,8 @@ type Reading struct {
 	Final     bool
 	// Finalized is the number of the newest block that is final; 0 when that is not known.
 	Finalized uint64
+	// FinalizedTime is when that block was made, in seconds since 1970.
+	FinalizedTime int64
 }
 
 // Finding is what the reading says of one payer.
@@ -122,7 +124,10 @@ func agree(a, b *testimony) (Reading, error) {
 			return Reading{}, disagreement(a, b)
 		}
 		both := *a
-		both.head, both.finalized = min(a.head, b.head), min(a.finalized, b.finalized)
+		both.head = min(a.head, b.head)
+		if b.finalized < a.finalized {
+			both.finalized, both.finalizedTime = b.finalized, b.finalizedTime
+		}
 		return both.reading(), nil
 	}
 	for _, pair := range [][2]*testimony{{a, b}, {b, a}} {
@@ -141,7 +146,7 @@ func disagreement(a, b *testimony) error {
 
 func (t *testimony) reading() Reading {
 	r := Reading{
-		Sight: t.sight, Payments: t.payments, Block: t.block, BlockHash: t.blockHash, Time: t.time, Finalized: t.finalized,
+		Sight: t.sight, Payments: t.payments, Block: t.block, BlockHash: t.blockHash, Time: t.time, Finalized: t.finalized, FinalizedTime: t.finalizedTime,
 		Final: t.finalized >= t.block && t.block > 0,
 	}
 	if t.head > t.block {

@@ -273,7 +273,7 @@ func TestANodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 	s := open(t, 1)
 	s.pay(transfer(small))
 	s.ledgers[0].Grow(110, 105)
-	if got, err := s.Read(t.Context(), paying); err != nil || !got.Final || got.Finalized != 105 {
+	if got, err := s.Read(t.Context(), paying); err != nil || !got.Final || got.Finalized != 105 || got.FinalizedTime != 1 {
 		t.Errorf("with one: %+v, %v", got, err)
 	}
 	genuine := s.ledgers[0]

@@ -25,6 +25,8 @@ type testimony struct {
 	time      int64
 	head      uint64
 	finalized uint64 // 0 when it does not tell
+	// finalizedTime is that block's, in seconds since 1970.
+	finalizedTime int64
 }
 
 // receipt is what is read of eth_getTransactionReceipt.
@@ -107,7 +109,7 @@ func (r *Reader) unmined(ctx context.Context, tx x402.TxHash, who among) (testim
 		t.sight = x402.SightWaiting
 	}
 	t.head, err = r.number(ctx, "eth_blockNumber", by)
-	t.finalized = r.finalizedBy(ctx, by)
+	t.finalized, t.finalizedTime = r.finalizedBy(ctx, by)
 	return t, err
 }
 
@@ -122,7 +124,7 @@ func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *testimony) error 
 	asking.Go(func() (err error) { at, err = r.blockAt(ctx, hexutil.Uint64(t.block), t.by); return err })
 	asking.Go(func() (err error) { t.head, err = r.number(ctx, "eth_blockNumber", t.by); return err })
 	asking.Go(func() (err error) { chainID, err = r.number(ctx, "eth_chainId", t.by); return err })
-	asking.Go(func() error { t.finalized = r.finalizedBy(ctx, t.by); return nil })
+	asking.Go(func() error { t.finalized, t.finalizedTime = r.finalizedBy(ctx, t.by); return nil })
 	if err := asking.Wait(); err != nil {
 		return err
 	}
@@ -139,13 +141,14 @@ func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *testimony) error 
 	return nil
 }
 
-// finalizedBy is the newest block that an upstream calls final. 0 when it does not tell, which leaves open whether anything is.
-func (r *Reader) finalizedBy(ctx context.Context, of string) uint64 {
+// finalizedBy is the newest block that an upstream calls final, and when it was made. 0 when it does not tell, which leaves open whether
+// anything is.
+func (r *Reader) finalizedBy(ctx context.Context, of string) (number uint64, seconds int64) {
 	b, err := r.blockAt(ctx, "finalized", of)
-	if err != nil || b == nil || b.Number == nil {
-		return 0
+	if err != nil || b == nil || b.Number == nil || b.Time > math.MaxInt64 {
+		return 0, 0
 	}
-	return uint64(*b.Number)
+	return uint64(*b.Number), int64(b.Time) //nolint:gosec // see above
 }
 
 // blockAt gives a block by number or tag; nil when the upstream has none.

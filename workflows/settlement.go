@@ -56,6 +56,7 @@ type SettlementState struct {
 	Granted *activities.RecordedSettlement `json:"granted,omitempty"`
 	Next    time.Time                      `json:"next"`             // look at a granted one
 	Nudged  bool                           `json:"nudged,omitempty"` // by the signal, and not looked since
+	Shown   string                         `json:"shown,omitempty"`  // reason in the search attribute, which outlives the run
 }
 
 // Redeem asks for what was paid. Whoever sends it has verified that the payer signed.
@@ -132,7 +133,6 @@ type settling struct {
 	gaveUp  bool
 	over    bool
 	closing bool
-	shown   string // reason in the search attribute
 }
 
 // hear takes signals, which say nothing but that they came.
@@ -163,7 +163,11 @@ func (s *settling) begin(ctx workflow.Context) error {
 		return nil
 	}
 	if known.Redeemed() {
-		return s.granted(ctx, &known)
+		if err := s.granted(ctx, &known); err != nil {
+			return err
+		}
+		s.Nudged = s.Nudged && !workflow.Now(ctx).Before(s.Next) // what began the flow does not make a transaction final sooner
+		return nil
 	}
 	return s.enter(ctx, x402.StageReading, "", "Looks at the chain, as it was told to.")
 }
@@ -305,10 +309,10 @@ func (s *settling) enter(ctx workflow.Context, stage x402.Stage, reason, words s
 
 // stuck shows why the flow waits for something outside; empty when it does not.
 func (s *settling) stuck(ctx workflow.Context, reason string) error {
-	if reason == s.shown {
+	if reason == s.Shown {
 		return nil
 	}
-	s.shown = reason
+	s.Shown = reason
 	if reason == "" {
 		return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueUnset())
 	}

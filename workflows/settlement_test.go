@@ -343,6 +343,47 @@ func TestAFlowThatTheSignalBeginsGoesOnFromTheRecord(t *testing.T) {
 	}
 }
 
+// TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt is that of facilitators: they settle before anybody reads a block.
+func TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		back  time.Duration // when an upstream that lagged knows it
+		stage x402.Stage
+		last  time.Duration
+	}{
+		"nobody ever knows it":  {100 * time.Hour, x402.StageReorganised, 100 * time.Minute}, // an hour and twenty minutes, the chain being final 15 late
+		"upstreams lag a while": {50 * time.Minute, x402.StageOver, 50 * time.Minute},
+	} {
+		p := settle(nil)
+		p.hold(account.NewKeyID(), 90_000)
+		p.held.Block = 0
+		p.chain = func(after time.Duration) (activities.SettlementFacts, error) {
+			if after >= c.back {
+				return final(good), nil
+			}
+			unknown := missing
+			unknown.FinalizedTime = p.begun.Add(after - 15*time.Minute).Unix()
+			return unknown, nil
+		}
+		p.retry(0)
+		if stage := p.run(t); stage != c.stage || p.looks[0] != 20*time.Minute || p.looks[len(p.looks)-1] != c.last {
+			t.Errorf("%s: ended %s, looked %s", name, stage, p.looks)
+		}
+	}
+}
+
+func TestTheSignalLooksAtOnceAtAGrantThatIsOldEnough(t *testing.T) {
+	t.Parallel()
+	p := settle(from(final(good)))
+	p.hold(account.NewKeyID(), 90_000)
+	p.held.RedeemedAt = p.held.RedeemedAt.Add(-31 * 24 * time.Hour) // long after its flow gave it up
+	p.held.WindowEnds = p.held.RedeemedAt.Add(plan.SettlementWindow)
+	p.retry(0)
+	if stage := p.run(t); stage != x402.StageOver || len(p.looks) != 1 || p.told != 0 {
+		t.Errorf("ended %s, looked %s, told %d times", stage, p.looks, p.told)
+	}
+}
+
 func TestWhatDoesNotPayIsRefusedAndTheFlowEnds(t *testing.T) {
 	t.Parallel()
 	p := settle(from(failed))
@@ -431,5 +472,35 @@ func TestALongLifeGoesOnInANewRun(t *testing.T) {
 	var stage x402.Stage
 	if err := after.env.GetWorkflowResult(&stage); err != nil || stage != x402.StageOver || len(after.grants) != 0 {
 		t.Errorf("ended %s, %v", stage, err)
+	}
+}
+
+func TestTheReasonThatIsShownIsTakenAwayInALaterRun(t *testing.T) {
+	t.Parallel()
+	run := func(p *paid, in workflows.SettlementInput) (next workflows.SettlementInput) {
+		t.Helper()
+		p.env.ExecuteWorkflow(workflows.SettlementWorkflow, in)
+		again, ok := errors.AsType[*workflow.ContinueAsNewError](p.env.GetWorkflowError())
+		if !ok {
+			t.Fatalf("ended with %v", p.env.GetWorkflowError())
+		}
+		if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &next); err != nil || next.Carried == nil {
+			t.Fatalf("carried %+v, %v", next, err)
+		}
+		return next
+	}
+	p := settle(from(good, time.Minute, away))
+	p.redeem(0, newRedeem())
+	p.env.RegisterDelayedCallback(func() { p.env.SetContinueAsNewSuggested(true) }, 20*time.Minute+30*time.Second)
+	first := run(p, workflows.SettlementInput{ID: somePayment})
+	if first.Carried.Shown != "no_usable_answer" {
+		t.Errorf("while the chain is away %q is shown", first.Carried.Shown)
+	}
+	after := settle(from(good))
+	after.held = p.held
+	after.env.SetStartTime(p.env.Now())
+	after.env.SetContinueAsNewSuggested(true)
+	if second := run(after, first); len(after.looks) != 1 || second.Carried.Shown != "" {
+		t.Errorf("looked %s; %q is shown when the chain is back", after.looks, second.Carried.Shown)
 	}
 }

@@ -17,6 +17,9 @@ const (
 	looksPerDelay   = 4
 	// slowAfter is how many delays after the grant looks become as rare as those at a chain that cannot be read.
 	slowAfter = 6
+	// unplacedFor is how much longer than the delay the chain has to be final after a grant whose block is not known: facilitators send what they
+	// settle within minutes.
+	unplacedFor = time.Hour
 	// afterWindow leaves the meter's clock, by which credentials expire, a little behind Temporal's.
 	afterWindow = 2 * time.Second
 	// overAgain is when to come back to a window that is not over by that clock.
@@ -92,12 +95,21 @@ func (s *settling) confirm(ctx workflow.Context) error {
 			strconv.FormatInt(int64(f.Paid), 10)+" of "+strconv.FormatInt(int64(s.Granted.Paid), 10)+" atomic units.")
 	case facts.Sight == x402.SightFailed && f.Final:
 		return s.conclude(ctx, x402.FinalityGone, f, "A reorganisation moved the transaction into block "+number(f.Block)+", where it failed.")
-	case facts.Sight == x402.SightNone && facts.Finalized >= s.Granted.Block && facts.Finalized > 0:
+	case facts.Sight == x402.SightNone && s.passed(&facts):
 		return s.conclude(ctx, x402.FinalityGone, nil, "A reorganisation took the transaction away: block "+number(facts.Finalized)+" is final, and nobody knows it.")
 	}
 	s.Next = workflow.Now(ctx).Add(s.again(ctx))
 	workflow.SetCurrentDetails(ctx, "Waits until the transaction is final.")
 	return nil
+}
+
+// passed says whether the final part of the chain has come past where the transaction was. Of what a facilitator settled the block may not be
+// known: then only time tells, and whoever reads upstreams that lag would call a fresh payment gone.
+func (s *settling) passed(facts *activities.SettlementFacts) bool {
+	if s.Granted.Block > 0 {
+		return facts.Finalized >= s.Granted.Block
+	}
+	return facts.Finalized > 0 && time.Unix(facts.FinalizedTime, 0).After(s.Granted.RedeemedAt.Add(unplacedFor+s.delay))
 }
 
 // again is how long to wait before the next look at a transaction that is not final.
