@@ -74,7 +74,7 @@ func (g *gateway) payment(t *testing.T, version, amount int) (name, value string
 	document := map[string]any{"x402Version": 1, "scheme": "exact", "network": "base", "payload": payload}
 	name = "X-PAYMENT"
 	if version == x402.Version2 {
-		accepted := map[string]any{"scheme": "exact", "network": "eip155:8453", "asset": terms.Asset.String()}
+		accepted := map[string]any{"scheme": "exact", "network": "eip155:8453", "asset": terms.Asset.String(), "amount": strconv.Itoa(amount), "extra": map[string]any{"tier": "cheap"}}
 		document, name = map[string]any{"x402Version": 2, "accepted": accepted, "payload": payload}, "PAYMENT-SIGNATURE"
 	}
 	b, err := json.Marshal(document)
@@ -200,6 +200,10 @@ func TestARequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
 	name, value := g.payment(t, x402.Version1, 53_999)
 	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(why, "54000 are required") {
 		t.Errorf("too little is refused with %q", why)
+	}
+	name, value = g.payment(t, x402.Version2, 45_000) // what is asked of other countries
+	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(why, "no offer of now") {
+		t.Errorf("an offer of elsewhere is refused with %q", why)
 	}
 	if f.settled.Load() != 0 {
 		t.Error("something was settled")

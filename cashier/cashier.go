@@ -26,7 +26,8 @@ type Record interface {
 	ReserveAuthorization(ctx context.Context, a store.Authorization, hold time.Duration) (store.Authorization, bool, error)
 	ReleaseAuthorization(ctx context.Context, of store.Attempt, unsent bool) error
 	BeginSettling(ctx context.Context, of store.Attempt, hold time.Duration) (bool, error)
-	EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash) error
+	EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error
+	TellSettlement(ctx context.Context, id x402.ID, words string) error
 }
 
 // Facilitator verifies and settles; facilitator.Client does.
@@ -45,7 +46,7 @@ type Limiter interface {
 	Limit(ctx context.Context, name string, w account.RateWindow) (meter.Limited, error)
 }
 
-// Options of a Cashier. All are required but Logger.
+// Options of a Cashier. All are required but Chain and Logger.
 type Options struct {
 	Record      Record
 	Facilitator Facilitator
@@ -54,6 +55,7 @@ type Options struct {
 	Terms       x402.Terms
 	Token       x402.Token
 	Hasher      *account.Hasher
+	Chain       Chain // that is paid on; nil: where a payment is stands in no grant
 	// Head is the newest block of the chain that is paid on; false when nobody knows.
 	Head   func() (uint64, bool)
 	Now    func() time.Time
@@ -222,7 +224,7 @@ func (c *Cashier) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, tx 
 	}
 	deal, _ := x402.Price(p.Value, p.Offer.Tier, q.Country)
 	grant := store.Grant{
-		ID: id, Deal: deal, Found: x402.Finding{Paid: p.Value}, Origin: "facilitator",
+		ID: id, Deal: deal, Found: c.found(ctx, tx, p.Value), Origin: "facilitator",
 		Credential: store.Credential{Key: account.NewKeyID(), Digest: credential.Digest(c.Hasher), Prefix: credential.Prefix()},
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -232,8 +234,8 @@ func (c *Cashier) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, tx 
 	case err != nil:
 		return Sale{}, notGranted(id).Wrap(err)
 	case granted.Key != grant.Key:
-		return Sale{}, fault.New(fault.SettlementRedeemed, "The payment settled in transaction %s, which was redeemed already. "+
-			"Redeem it again at POST /x402/redeem for a credential for what is left.", tx).With("transaction_hash", tx.String())
+		c.tellOfSecond(ctx, id, p)
+		return Sale{}, redeemedBefore(id)
 	}
 	return Sale{credential, granted}, nil
 }
@@ -253,11 +255,27 @@ func (c *Cashier) release(ctx context.Context, of store.Attempt, unsent bool) {
 	}
 }
 
+// tellOfSecond lets support see a payment that came to a settlement which was granted already: its payer redeemed the transaction first, or it was
+// settled in one transaction with another one, and its units were not granted.
+func (c *Cashier) tellOfSecond(ctx context.Context, id x402.ID, p *x402.Payload) {
+	c.Logger.Warn("a payment settled in a transaction that was granted before; its units may be missing", "settlement", id.String(),
+		"nonce", p.Nonce.String(), "value", int64(p.Value))
+	words := fmt.Sprintf("A stock client's authorization %s of %d atomic units settled in this transaction after its units were granted. "+
+		"When they are not part of what was paid, they are owed.", p.Nonce, p.Value)
+	if err := c.Record.TellSettlement(ctx, id, words); err != nil {
+		c.Logger.Error("the history of a settlement lacks a payment that came later", "settlement", id.String(), "error", err)
+	}
+}
+
 // end records what a facilitator answered. When that fails, the sweep reads it from the chain.
 func (c *Cashier) end(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	if err := c.Record.EndSettling(ctx, of, state, reason, tx); err != nil {
+	after := time.Duration(0)
+	if state == store.AuthorizationSettled {
+		after = hold // the grant comes first, so that what is watched then was granted
+	}
+	if err := c.Record.EndSettling(ctx, of, state, reason, tx, after); err != nil {
 		c.Logger.Warn("what became of an authorization will be read from the chain", "state", string(state), "error", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -173,8 +174,15 @@ func TestTwoPaymentsThatSettleInOneTransactionAreGrantedOnce(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	_, refusal = b.pay(b.sign(b.quote()))
-	b.refusedAs("the second", refusal, fault.SettlementRedeemed, "/x402/redeem")
+	b.refusedAs("the second", refusal, fault.SettlementRedeemed, "POST /support that names the transaction")
+	if refusal != nil && (refusal.Data["transaction_hash"] != paidIn.String() || refusal.Data["support"] != "/support") {
+		t.Errorf("it is told %v", refusal.Data)
+	}
 	b.works(sale)
+	told, err := b.store.SettlementHistory(t.Context(), sale.Settlement.ID)
+	if err != nil || len(told) != 2 || !strings.Contains(told[1].Words, "0x02") || !strings.Contains(told[1].Words, "54000 atomic units") {
+		t.Errorf("the history is %+v, %v", told, err)
+	}
 	b.requests(2, 2)
 }
 
@@ -213,11 +221,11 @@ func (f failing) BeginSettling(ctx context.Context, of store.Attempt, hold time.
 	return begun, err
 }
 
-func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash) error {
+func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error {
 	if f.end {
 		return errAway
 	}
-	return f.Store.EndSettling(ctx, of, state, reason, tx)
+	return f.Store.EndSettling(ctx, of, state, reason, tx, hold)
 }
 
 func (f failing) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) { //nolint:gocritic // as the interface has it

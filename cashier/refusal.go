@@ -49,3 +49,11 @@ func notGranted(id x402.ID) *fault.Error {
 	return fault.New(fault.OutcomeUnknown, "The payment settled in transaction %s, and its units could not be granted right now, so the call was not relayed. "+
 		"Do not pay again: redeem the transaction at POST /x402/redeem.", id.Tx).With("transaction_hash", id.Tx.String()).With("redeem", "/x402/redeem")
 }
+
+// redeemedBefore is for a payment that moved in a transaction whose units were granted already.
+func redeemedBefore(id x402.ID) *fault.Error {
+	return fault.New(fault.SettlementRedeemed, "The payment settled in transaction %s, which was redeemed already, and a transaction buys once for each payer. "+
+		"Redeem it again at POST /x402/redeem for a credential for what is left. When two payments settled in it together, the units of one are missing: "+
+		"file a ticket at POST /support that names the transaction.", id.Tx).
+		With("transaction_hash", id.Tx.String()).With("redeem", "/x402/redeem").With("support", "/support")
+}

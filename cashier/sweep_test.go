@@ -240,9 +240,49 @@ func TestSweepingEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// hasty is a record in which what settled is due at once, as when its process died a while ago.
+type hasty struct{ *store.Store }
+
+func (h hasty) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash, _ time.Duration) error {
+	return h.Store.EndSettling(ctx, of, state, reason, tx, 0)
+}
+
+// A sweep between the answer of the facilitator and the grant would record a payment that nobody granted, and leave the grant unwatched.
+func TestAPaymentThatIsBeingGrantedIsNotSweptBefore(t *testing.T) {
+	t.Parallel()
+	l := &ledger{}
+	var b *till
+	b = setup(t, func(o *cashier.Options) {
+		o.Grants = granting{o.Grants, func() {
+			b.sweep(cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2}))
+		}}
+	})
+	p := b.sign(b.quote())
+	sale, refusal := b.pay(p)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	b.works(sale)
+	if a, err := b.store.FindAuthorization(t.Context(), idOf(b.Terms, p)); err != nil || a.Closed || len(l.watched) != 0 {
+		t.Errorf("it was swept before its grant: %+v, %v", a, l.watched)
+	}
+}
+
+// granting is a granter that has something done first.
+type granting struct {
+	cashier.Grants
+
+	first func()
+}
+
+func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store.Settlement, error) { //nolint:gocritic // as the interface has it
+	g.first()
+	return g.Grants.GrantSettlement(ctx, grant)
+}
+
 func TestAGrantedSettlementIsWatchedAlthoughItsProcessDiedOrDurableFlowsAreAway(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	b := setup(t, func(o *cashier.Options) { o.Record = hasty{o.Record.(*store.Store)} }) //nolint:forcetypeassert // setup's
 	l := &ledger{unwatchable: true, away: true}
 	s := cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2})
 	sale, refusal := b.pay(b.sign(b.quote()))

@@ -111,9 +111,9 @@ func (s *Store) BeginSettling(ctx context.Context, of Attempt, hold time.Duratio
 }
 
 // EndSettling records what a facilitator answered: settled with a transaction, failed or unknown with a reason. What the chain was found to say
-// meanwhile stands.
-func (s *Store) EndSettling(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash) error {
-	p := db.EndSettlingParams{Attempt: of.UUID, State: string(state), Reason: reason}
+// meanwhile stands. The chain is looked at after hold.
+func (s *Store) EndSettling(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error {
+	p := db.EndSettlingParams{Attempt: of.UUID, State: string(state), Reason: reason, HoldSeconds: hold.Seconds()}
 	if state == AuthorizationSettled {
 		p.TxHash = tx[:]
 	}

@@ -114,7 +114,7 @@ func TestAnOpenAuthorizationIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	if again := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, time.Hour, 10)); len(again) != 0 {
 		t.Error("two look for it at once")
 	}
-	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationUnknown, "timeout", x402.TxHash{}); err != nil {
+	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationUnknown, "timeout", x402.TxHash{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if again := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(again) != 1 || again[0].State != store.AuthorizationUnknown {
@@ -126,7 +126,7 @@ func TestAnOpenAuthorizationIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	if ok := must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationFailed, "void", x402.TxHash{})); ok {
 		t.Error("it is concluded twice")
 	}
-	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "late", x402.TxHash{}); err != nil {
+	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "late", x402.TxHash{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := must[store.Authorization](t)(s.FindAuthorization(ctx, a.AuthorizationID)); got.State != store.AuthorizationSettled || got.Tx != tx || !got.Closed {
@@ -142,7 +142,7 @@ func TestARefusedAuthorizationStaysRefusedAndIsStillLookedFor(t *testing.T) {
 	ctx, s := setup(t)
 	a := reserved(ctx, t, s, 1, time.Minute)
 	must[bool](t)(s.BeginSettling(ctx, a.Attempt, time.Minute))
-	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "insufficient_funds", x402.TxHash{}); err != nil {
+	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "insufficient_funds", x402.TxHash{}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got || before.Reason != "insufficient_funds" {
@@ -153,5 +153,20 @@ func TestARefusedAuthorizationStaysRefusedAndIsStillLookedFor(t *testing.T) {
 	}
 	if _, err := s.FindAuthorization(ctx, authorization(9).AuthorizationID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
+	}
+}
+
+func TestASettledAuthorizationIsLeftToItsRequestForAWhile(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	held, due := reserved(ctx, t, s, 1, time.Minute), reserved(ctx, t, s, 2, time.Minute)
+	for a, hold := range map[store.Attempt]time.Duration{held.Attempt: time.Minute, due.Attempt: 0} {
+		must[bool](t)(s.BeginSettling(ctx, a, time.Minute))
+		if err := s.EndSettling(ctx, a, store.AuthorizationSettled, "", x402.TxHash{5}, hold); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if claimed := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(claimed) != 1 || claimed[0].Nonce != due.Nonce {
+		t.Errorf("claimed are %+v", claimed)
 	}
 }

@@ -32,11 +32,10 @@ func (q *Quote) ReadPayload(version int, header string) (p Payload, wrong string
 	}
 	p.Version = version
 	if version == Version1 {
-		p.Authorization, wrong = q.readV1(document)
+		p.Authorization, p.Offer, wrong = q.readV1(document)
 	} else {
-		p.Authorization, wrong = q.readV2(document)
+		p.Authorization, p.Offer, wrong = q.readV2(document)
 	}
-	p.Offer = q.Meant(p.Value)
 	return p, wrong
 }
 

@@ -194,19 +194,44 @@ func TestAQuoteOffersTheAskedTierFirstAndTaxesByCountry(t *testing.T) {
 	}
 }
 
-func TestAPaymentIsForTheTierThatItsCallerMeant(t *testing.T) {
+func TestAPaymentOfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		asked plan.Tier
-		paid  plan.Atomic
-		want  plan.Tier
+		paid  string
+		want  plan.Tier // empty: refused
 	}{
-		{"", 54_000, plan.Cheap}, {"", 108_000, plan.Balanced}, {"", 216_000, plan.Fast}, {"", 200_000, plan.Cheap},
-		{plan.Cheap, 216_000, plan.Cheap}, {plan.Fast, 54_000, plan.Fast},
+		{"", "54000", plan.Cheap}, {"", "108000", plan.Balanced}, {"", "216000", plan.Fast}, {"", "200000", ""}, {"", "53999", ""}, {"", "45000", ""},
+		{plan.Cheap, "216000", ""}, {plan.Fast, "54000", ""}, {plan.Fast, "216000", plan.Fast},
 	} {
 		q := laneQuote(t, c.asked, "")
-		if got := q.Meant(c.paid).Tier.Tier; got != c.want {
-			t.Errorf("asked for %q and paid %d: %s, want %s", c.asked, c.paid, got, c.want)
+		p, wrong := q.ReadPayload(x402.Version1, changed(t, "x402-fetch", `"value":"54000"`, `"value":"`+c.paid+`"`))
+		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") || (wrong != "" && !strings.Contains(wrong, "no offer's amount")) {
+			t.Errorf("asked for %q and paid %s: %s, %q, want %q", c.asked, c.paid, p.Offer.Tier.Tier, wrong, c.want)
+		}
+	}
+}
+
+func TestAPaymentOfVersion2IsForWhatItAccepted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		asked                 plan.Tier
+		country, amount, tier string
+		want                  plan.Tier // empty: refused
+	}{
+		{"", "", "54000", "cheap", plan.Cheap}, {"", "", "216000", "fast", plan.Fast}, {plan.Fast, "", "54000", "cheap", plan.Cheap},
+		{"", "", "54000", "fast", ""}, {"", "", "216000", "cheap", ""}, {"", "", "54001", "cheap", ""}, {"", "", "54000", "", ""}, {"", "", "", "cheap", ""},
+		{"", "US", "54000", "cheap", ""}, {"", "US", "45000", "cheap", plan.Cheap},
+	} {
+		q := laneQuote(t, c.asked, c.country)
+		document, err := base64.StdEncoding.DecodeString(changed(t, "x402-fetch-v2", `"amount":"54000"`, `"amount":"`+c.amount+`"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		document = []byte(strings.Replace(string(document), `"tier":"cheap"`, `"tier":"`+c.tier+`"`, 1))
+		p, wrong := q.ReadPayload(x402.Version2, base64.StdEncoding.EncodeToString(document))
+		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") || (wrong != "" && !strings.Contains(wrong, "no offer of now")) {
+			t.Errorf("accepted %s of %q in %q: %s, %q, want %q", c.amount, c.tier, c.country, p.Offer.Tier.Tier, wrong, c.want)
 		}
 	}
 }

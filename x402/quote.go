@@ -42,16 +42,31 @@ func (t Terms) Quote(token Token, asked plan.Tier, country, resource string) Quo
 	return q
 }
 
-// Meant is the offer that a payment is for: the one that the caller asked for; else the one that costs exactly what is paid; else the first.
-func (q *Quote) Meant(paid plan.Atomic) Offer {
-	if !q.Asked {
-		for _, o := range q.Offers {
-			if o.Amount == paid {
-				return o
-			}
+// Meant is the offer that pays exactly what an authorization of version 1 moves: the one that the caller asked for, or any when nobody asked. No
+// amount is taken for another offer's; the words say what to sign instead.
+func (q *Quote) Meant(paid plan.Atomic) (o Offer, wrong string) {
+	offers := q.Offers
+	if q.Asked {
+		offers = offers[:1]
+	}
+	for _, o := range offers {
+		if o.Amount == paid {
+			return o, ""
 		}
 	}
-	return q.Offers[0]
+	return Offer{}, fmt.Sprintf("The authorization is for %d atomic units, which is no offer's amount: %d are required for %s. Sign one for exactly what one of accepts asks.",
+		paid, q.Offers[0].Amount, q.Offers[0].Tier.Tier)
+}
+
+// accepted is the offer that a payment of version 2 says it accepted, while that is an offer of now.
+func (q *Quote) accepted(tier plan.Tier, amount string) (o Offer, wrong string) {
+	for _, o := range q.Offers {
+		if o.Tier.Tier == tier && o.amount() == amount {
+			return o, ""
+		}
+	}
+	return Offer{}, wrongFieldPrefix + "accepted is no offer of now: its amount and extra.tier are not those of one. Accept one of the offers in " +
+		RequiredV2Header + ", and sign again."
 }
 
 func (o Offer) description() string {

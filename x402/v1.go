@@ -75,18 +75,22 @@ type payloadV1 struct {
 	Payload wireExact `json:"payload"`
 }
 
-func (q *Quote) readV1(document []byte) (a Authorization, wrong string) {
+func (q *Quote) readV1(document []byte) (a Authorization, o Offer, wrong string) {
 	var p payloadV1
 	if err := json.Unmarshal(document, &p); err != nil {
-		return a, wrongFieldPrefix + "JSON does not have the form of version 1."
+		return a, o, wrongFieldPrefix + "JSON does not have the form of version 1."
 	}
 	switch {
 	case p.Version != Version1:
-		return a, wrongFieldPrefix + "x402Version takes 1 in X-PAYMENT; version 2 goes into PAYMENT-SIGNATURE."
+		return a, o, wrongFieldPrefix + "x402Version takes 1 in X-PAYMENT; version 2 goes into PAYMENT-SIGNATURE."
 	case p.Scheme != plan.X402Scheme:
-		return a, wrongFieldPrefix + "scheme takes exact."
+		return a, o, wrongFieldPrefix + "scheme takes exact."
 	case p.Network != q.Terms.networkV1():
-		return a, wrongFieldPrefix + "network takes " + q.Terms.networkV1() + "."
+		return a, o, wrongFieldPrefix + "network takes " + q.Terms.networkV1() + "."
 	}
-	return p.Payload.read()
+	if a, wrong = p.Payload.read(); wrong != "" {
+		return a, o, wrong
+	}
+	o, wrong = q.Meant(a.Value)
+	return a, o, wrong
 }

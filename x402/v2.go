@@ -59,7 +59,8 @@ func (q *Quote) requirementV2(o Offer) RequirementV2 {
 	}
 }
 
-// payloadV2 is what PAYMENT-SIGNATURE holds. What it accepted is read as far as it says where it is paid; what is asked for is the seller's word.
+// payloadV2 is what PAYMENT-SIGNATURE holds. What it accepted says which offer is paid for, and is read as far as it tells offers apart; what is
+// asked for is the seller's word.
 type payloadV2 struct {
 	Version  int        `json:"x402Version"`
 	Accepted acceptedV2 `json:"accepted"`
@@ -70,22 +71,30 @@ type acceptedV2 struct {
 	Scheme  string         `json:"scheme"`
 	Network string         `json:"network"`
 	Asset   wallet.Address `json:"asset"`
+	Amount  string         `json:"amount"`
+	Extra   struct {
+		Tier plan.Tier `json:"tier"`
+	} `json:"extra"`
 }
 
-func (q *Quote) readV2(document []byte) (a Authorization, wrong string) {
+func (q *Quote) readV2(document []byte) (a Authorization, o Offer, wrong string) {
 	var p payloadV2
 	if err := json.Unmarshal(document, &p); err != nil {
-		return a, wrongFieldPrefix + "JSON does not have the form of version 2."
+		return a, o, wrongFieldPrefix + "JSON does not have the form of version 2."
 	}
 	switch {
 	case p.Version != Version2:
-		return a, wrongFieldPrefix + "x402Version takes 2 in PAYMENT-SIGNATURE; version 1 goes into X-PAYMENT."
+		return a, o, wrongFieldPrefix + "x402Version takes 2 in PAYMENT-SIGNATURE; version 1 goes into X-PAYMENT."
 	case p.Accepted.Scheme != plan.X402Scheme:
-		return a, wrongFieldPrefix + "accepted.scheme takes exact."
+		return a, o, wrongFieldPrefix + "accepted.scheme takes exact."
 	case p.Accepted.Network != q.Terms.caip2():
-		return a, wrongFieldPrefix + "accepted.network takes " + q.Terms.caip2() + "."
+		return a, o, wrongFieldPrefix + "accepted.network takes " + q.Terms.caip2() + "."
 	case p.Accepted.Asset != q.Terms.Asset:
-		return a, wrongFieldPrefix + "accepted.asset takes " + q.Terms.Asset.String() + "."
+		return a, o, wrongFieldPrefix + "accepted.asset takes " + q.Terms.Asset.String() + "."
 	}
-	return p.Payload.read()
+	if o, wrong = q.accepted(p.Accepted.Extra.Tier, p.Accepted.Amount); wrong != "" {
+		return a, o, wrong
+	}
+	a, wrong = p.Payload.read()
+	return a, o, wrong
 }

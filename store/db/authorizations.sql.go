@@ -114,15 +114,17 @@ func (q *Queries) ConcludeAuthorization(ctx context.Context, arg ConcludeAuthori
 const endSettling = `-- name: EndSettling :execrows
 UPDATE payment_authorizations
 SET
-    state = $1, reason = $2, tx_hash = $3, updated_at = now(), look_at = now()
-WHERE attempt = $4 AND state = 'settling' AND closed_at IS NULL
+    state = $1, reason = $2, tx_hash = $3, updated_at = now(),
+    look_at = now() + make_interval(secs => $4::double precision)
+WHERE attempt = $5 AND state = 'settling' AND closed_at IS NULL
 `
 
 type EndSettlingParams struct {
-	State   string
-	Reason  string
-	TxHash  []byte
-	Attempt uuid.UUID
+	State       string
+	Reason      string
+	TxHash      []byte
+	HoldSeconds float64
+	Attempt     uuid.UUID
 }
 
 // What the chain was found to say meanwhile stands.
@@ -131,6 +133,7 @@ func (q *Queries) EndSettling(ctx context.Context, arg EndSettlingParams) (int64
 		arg.State,
 		arg.Reason,
 		arg.TxHash,
+		arg.HoldSeconds,
 		arg.Attempt,
 	)
 	if err != nil {

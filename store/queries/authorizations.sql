@@ -28,7 +28,8 @@ WHERE attempt = sqlc.arg(attempt) AND state = 'reserved';
 -- What the chain was found to say meanwhile stands.
 UPDATE payment_authorizations
 SET
-    state = sqlc.arg(state), reason = sqlc.arg(reason), tx_hash = sqlc.narg(tx_hash), updated_at = now(), look_at = now()
+    state = sqlc.arg(state), reason = sqlc.arg(reason), tx_hash = sqlc.narg(tx_hash), updated_at = now(),
+    look_at = now() + make_interval(secs => sqlc.arg(hold_seconds)::double precision)
 WHERE attempt = sqlc.arg(attempt) AND state = 'settling' AND closed_at IS NULL;
 
 -- name: ClaimAuthorizations :many

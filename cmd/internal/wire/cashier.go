@@ -36,7 +36,8 @@ func newCashier(cfg config.Config, b *base, fence *fences.Fences, hasher *accoun
 	}
 	return cashier.New(cashier.Options{
 		Record: b.store, Facilitator: asks, Grants: fence, Limiter: b.meter, Terms: terms,
-		Token: x402.Token{Name: cfg.X402AssetName, Version: cfg.X402AssetVersion}, Hasher: hasher, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader, Logger: log,
+		Token: x402.Token{Name: cfg.X402AssetName, Version: cfg.X402AssetVersion}, Hasher: hasher,
+		Chain: paidChain{node.New(b.pool, chain.Links{})}, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader, Logger: log,
 	}), nil
 }
 
