@@ -32,6 +32,7 @@ import (
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/settlement"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/upstream"
@@ -140,7 +141,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
 		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
 		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
-		Terms: o.terms, StockClients: o.stock,
+		Terms: o.terms, StockClients: o.stock, Payments: settlement.New(g.pool, chain.BaseMainnet, o.terms),
 	})
 	var sells *cashier.Cashier
 	if o.cashier != nil {
