@@ -18,12 +18,14 @@ import (
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/x402"
 )
 
 // Record keeps what became of authorizations.
 type Record interface {
 	ReserveAuthorization(ctx context.Context, a store.Authorization, hold time.Duration) (store.Authorization, bool, error)
+	CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string, most int) (ofPayer, ofNetwork int, err error)
 	ReleaseAuthorization(ctx context.Context, of store.Attempt, unsent bool) error
 	BeginSettling(ctx context.Context, of store.Attempt, hold time.Duration) (bool, error)
 	EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error
@@ -109,7 +111,7 @@ func (c *Cashier) Take(ctx context.Context, q *x402.Quote, p *x402.Payload, netw
 	if refusal := c.limit(ctx, network); refusal != nil {
 		return Sale{}, refusal
 	}
-	held, refusal := c.reserve(ctx, q, p, head)
+	held, refusal := c.reserve(ctx, q, p, head, network)
 	if refusal != nil {
 		return Sale{}, refusal
 	}
@@ -139,18 +141,23 @@ func (c *Cashier) limit(ctx context.Context, network netip.Prefix) *fault.Error 
 }
 
 // reserve makes the authorization this request's own, or says who had it before.
-func (c *Cashier) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64) (store.Authorization, *fault.Error) {
+func (c *Cashier) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64, network netip.Prefix) (store.Authorization, *fault.Error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	a, got, err := c.Record.ReserveAuthorization(ctx, store.Authorization{
 		AuthorizationID: store.AuthorizationID{Chain: q.Terms.Chain, Asset: q.Terms.Asset, Payer: p.From, Nonce: p.Nonce},
 		Attempt:         store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: head,
+		Network: network.String(),
 	}, hold)
 	switch {
 	case err != nil:
 		return a, notRecorded(err)
 	case !got:
 		return a, before(q, &a)
+	}
+	if refusal := c.crowded(ctx, &a); refusal != nil {
+		c.release(ctx, a.Attempt, false)
+		return a, refusal
 	}
 	return a, nil
 }

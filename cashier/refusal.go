@@ -57,3 +57,11 @@ func redeemedBefore(id x402.ID) *fault.Error {
 		"file a ticket at POST /support that names the transaction.", id.Tx).
 		With("transaction_hash", id.Tx.String()).With("redeem", "/x402/redeem").With("support", "/support")
 }
+
+// tooManyOpen refuses a payment for others whose outcome is open.
+func tooManyOpen(whose string, most int64) *fault.Error {
+	f := fault.New(fault.RateWindow, "It is not known yet what became of %d payments %s, so this one was not taken and nothing was paid by it. Wait until the "+
+		"chain says what became of them, which takes minutes after their authorizations end, and redeem those that moved at POST /x402/redeem.", most, whose)
+	f.RetryAfter, f.Window = time.Minute, &fault.Window{Limit: most, Reset: time.Minute}
+	return f
+}

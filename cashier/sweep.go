@@ -54,10 +54,13 @@ func NewSweeper(o SweepOptions) *Sweeper {
 }
 
 const (
-	sweepPage = 50
-	// again is after how long an authorization that is still open is looked at once more, and left to a sweeper that may have died.
-	again        = 15 * time.Second
-	sweepTimeout = time.Minute // of one page
+	sweepPage = 10
+	mostPages = 20 // of one sweep
+	// again is after how long an authorization that is still open is looked at once more, and left to a sweeper that may have died. The older it is,
+	// the longer (store.ClaimAuthorizations).
+	again       = 15 * time.Second
+	pageTimeout = 75 * time.Second
+	rowTimeout  = 5 * time.Second // of what one authorization may take of a page
 )
 
 // Run sweeps until ctx ends.
@@ -76,27 +79,63 @@ func (s *Sweeper) Run(ctx context.Context) {
 	}
 }
 
-// Sweep looks once at every authorization that is due.
+// Sweep looks once at the authorizations that are due, two hundred at most.
 func (s *Sweeper) Sweep(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
-	defer cancel()
-	for {
-		open, err := s.Record.ClaimAuthorizations(ctx, again, sweepPage)
-		if err != nil || len(open) == 0 {
-			return err
-		}
-		var failed error
-		for i := range open {
-			if open[i].State == store.AuthorizationSettled { // a facilitator said so
-				failed = errors.Join(failed, s.settled(ctx, &open[i], open[i].Tx))
-				continue
-			}
-			failed = errors.Join(failed, s.resolve(ctx, &open[i]))
-		}
-		if failed != nil || len(open) < sweepPage {
-			return failed
+	var failed error
+	for range mostPages {
+		n, err := s.page(ctx)
+		failed = errors.Join(failed, err)
+		if n < sweepPage || ctx.Err() != nil {
+			break
 		}
 	}
+	return failed
+}
+
+// page looks at those that wait longest, and says how many they are: none when the chain cannot be read. What one of them meets does not keep
+// it from the others.
+func (s *Sweeper) page(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	claimed, err := s.Record.ClaimAuthorizations(ctx, again, sweepPage)
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	open := make([]*store.Authorization, 0, len(claimed))
+	for i := range claimed {
+		if a := &claimed[i]; a.State != store.AuthorizationSettled {
+			open = append(open, a)
+		} else { // a facilitator said so
+			failed = errors.Join(failed, s.settled(ctx, a, a.Tx))
+		}
+	}
+	if len(open) == 0 {
+		return len(claimed), failed
+	}
+	at, err := s.view(ctx)
+	if err != nil {
+		return 0, errors.Join(failed, err)
+	}
+	for _, a := range open {
+		failed = errors.Join(failed, s.resolve(ctx, a, at))
+	}
+	return len(claimed), failed
+}
+
+// view is how far the chain is, for all of a page.
+type view struct {
+	deep  uint64 // the newest block that has enough on it; 0 for none
+	final block
+}
+
+func (s *Sweeper) view(ctx context.Context) (view, error) {
+	head, err := s.block(ctx, "latest")
+	if err != nil {
+		return view{}, err
+	}
+	final, err := s.block(ctx, "finalized")
+	return view{head.Number - min(head.Number, s.Confirmations), final}, err
 }
 
 // block is what a node says of one.
@@ -119,37 +158,35 @@ func (s *Sweeper) block(ctx context.Context, tag string) (block, error) {
 }
 
 // resolve concludes an authorization when the chain says what came of it: its transfer is deep enough, or it can move nothing any more in any
-// block that is to come, which is known once a final block is past its end.
-func (s *Sweeper) resolve(ctx context.Context, a *store.Authorization) error {
-	head, err := s.block(ctx, "latest")
-	if err != nil || head.Number < s.Confirmations {
-		return err
+// block that is to come, which is known once a final block is past its end. Logs are looked through only for one that was used, which strangers
+// cannot have for nothing.
+func (s *Sweeper) resolve(ctx context.Context, a *store.Authorization, at view) error {
+	ctx, cancel := context.WithTimeout(ctx, rowTimeout)
+	defer cancel()
+	if at.deep == 0 {
+		return nil
 	}
-	final, err := s.block(ctx, "finalized")
+	spent, err := s.spent(ctx, a, at.deep)
 	if err != nil {
 		return err
 	}
-	deep := head.Number - s.Confirmations
-	used, found, err := s.transfer(ctx, a, deep)
+	finalAfter := func(end time.Time) bool { return at.final.Number <= at.deep && int64(at.final.Time) >= end.Unix() } //nolint:gosec // a time
+	if !spent {
+		if finalAfter(a.ValidBefore) {
+			return s.conclude(ctx, a, "it was not used in its time", x402.TxHash{})
+		}
+		return nil
+	}
+	used, found, err := s.transfer(ctx, a, at.deep)
 	switch {
 	case err != nil:
 		return err
 	case found:
 		return s.settled(ctx, a, used.Tx)
+	case finalAfter(a.ValidBefore.Add(patience)):
+		return s.conclude(ctx, a, "it was cancelled, or used before it came here", x402.TxHash{})
 	}
-	if int64(final.Time) < a.ValidBefore.Unix() || final.Number > deep { //nolint:gosec // a time
-		return nil
-	}
-	spent, err := s.spent(ctx, a, final.Number)
-	switch {
-	case err != nil:
-		return err
-	case !spent:
-		return s.conclude(ctx, a, "it was not used in its time", x402.TxHash{})
-	case int64(final.Time) < a.ValidBefore.Add(patience).Unix(): //nolint:gosec // a time
-		return nil // cancelled, used before it came here, or a node that does not tell its logs
-	}
-	return s.conclude(ctx, a, "it was cancelled, or used before it came here", x402.TxHash{})
+	return nil // cancelled, used before it came here, or a node that does not tell its logs
 }
 
 // patience is how long a used authorization whose transfer is not found is looked for after its end.
@@ -187,8 +224,8 @@ const (
 	logRange = 500
 	// earlier is how many blocks before the head at its reservation a transfer is looked for: nodes are not at the same block.
 	earlier = 10
-	// mostRanges bounds the calls for one authorization; an hour of the fastest chain that the asset is on is less.
-	mostRanges = 40
+	// mostRanges bounds the calls for one look at an authorization: 5,000 blocks, where an hour, which is how long one may live, is 1,800 of Base.
+	mostRanges = 10
 )
 
 // transfer finds the transfer of an authorization up to a block.

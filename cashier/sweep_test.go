@@ -23,7 +23,9 @@ type ledger struct {
 	used         uint64 // block of the transfer; 0 for none
 	spent        bool   // what authorizationState says
 	away         bool
+	failing      map[x402.Nonce]bool // authorizations of which the state cannot be read
 	ranges, asks int
+	blocks       int
 	watched      []x402.ID
 	unwatchable  bool
 }
@@ -46,6 +48,7 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 	}
 	switch method {
 	case "eth_getBlockByNumber":
+		l.blocks++
 		number := map[any]uint64{"latest": l.head, "finalized": l.final}[params[0]]
 		if number == 0 {
 			_, _ = fmt.Sscanf(params[0].(string), "0x%x", &number) //nolint:forcetypeassert // a number otherwise
@@ -53,7 +56,14 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 		return fmt.Appendf(nil, `{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`, number, l.at(number), x402.TxHash{byte(number)}), nil
 	case "eth_call":
 		l.asks++
-		return fmt.Appendf(nil, `"0x%064x"`, map[bool]int{true: 1}[l.spent]), nil
+		var at uint64
+		_, _ = fmt.Sscanf(params[1].(string), "0x%x", &at)  //nolint:forcetypeassert // a sweep's
+		data := params[0].(map[string]any)["data"].(string) //nolint:forcetypeassert // a sweep's
+		nonce, _ := x402.ParseTxHash("0x" + data[len(data)-64:])
+		if l.failing[x402.Nonce(nonce)] {
+			return nil, errors.New("execution timeout")
+		}
+		return fmt.Appendf(nil, `"0x%064x"`, map[bool]int{true: 1}[l.spent || (l.used > 0 && l.used <= at)]), nil
 	case "eth_getLogs":
 		l.ranges++
 		var from, to uint64
@@ -142,12 +152,12 @@ func TestAnUnusedAuthorizationIsVoidOnlyWhenAFinalBlockIsPastItsEnd(t *testing.T
 	end := uint64((p.ValidBefore-l.at(0))/2 + 2) //nolint:gosec // a test's own
 	l.set(func(l *ledger) { l.head, l.final = end+100, end-10 })
 	b.sweep(s)
-	if state := b.state(p); state != "unknown" || l.asks != 0 {
-		t.Errorf("it is %s before that is final", state)
+	if state := b.state(p); state != "unknown" || l.ranges != 0 {
+		t.Errorf("it is %s before that is final, and %d ranges of logs were looked through", state, l.ranges)
 	}
 	l.set(func(l *ledger) { l.final = end })
 	b.sweep(s)
-	if state := b.state(p); state != "failed" || l.asks != 1 {
+	if state := b.state(p); state != "failed" || l.asks != 2 || l.ranges != 0 {
 		t.Errorf("it is %s, asked %d times", state, l.asks)
 	}
 	_, refusal := b.pay(p)
@@ -164,7 +174,15 @@ func TestAUsedAuthorizationWhoseTransferIsNotToldStaysOpenForADay(t *testing.T) 
 	if state := b.state(p); state != "unknown" {
 		t.Errorf("it is %s", state)
 	}
+	if l.ranges > 10 {
+		t.Errorf("one look took %d ranges", l.ranges)
+	}
 	const day = 24 * 1800 // blocks
+	l.set(func(l *ledger) { l.head, l.ranges = end+100+day, 0 })
+	b.sweep(s)
+	if state := b.state(p); state != "unknown" || l.ranges != 10 {
+		t.Errorf("it is %s, and one look took %d ranges", state, l.ranges)
+	}
 	l.set(func(l *ledger) { l.head, l.final = end+100+day, end+day })
 	b.sweep(s)
 	if state := b.state(p); state != "failed" {

@@ -45,6 +45,7 @@ type Authorization struct {
 	ValidBefore time.Time
 	FromBlock   uint64      // from which on a transfer by it is looked for
 	Tx          x402.TxHash // of a settled one
+	Network     string      // prefix of the address that it came from, while it is open
 	Closed      bool        // nothing more can come of it, and a transfer's finality is watched
 }
 
@@ -60,7 +61,7 @@ func (s *Store) ReserveAuthorization(ctx context.Context, a Authorization, hold 
 	for range 2 { // what was in the way may be released between the two statements
 		n, err := s.queries().ReserveAuthorization(ctx, db.ReserveAuthorizationParams{
 			ChainID: int64(a.Chain), Asset: a.Asset[:], Payer: a.Payer[:], Nonce: a.Nonce[:], Attempt: a.Attempt.UUID, Value: int64(a.Value), //nolint:gosec // ids are small
-			ValidBefore: a.ValidBefore, FromBlock: int64(a.FromBlock), HoldSeconds: hold.Seconds(), //nolint:gosec // heads are small
+			ValidBefore: a.ValidBefore, FromBlock: int64(a.FromBlock), Network: a.Network, HoldSeconds: hold.Seconds(), //nolint:gosec // heads are small
 		})
 		switch {
 		case err != nil:
@@ -123,8 +124,18 @@ func (s *Store) EndSettling(ctx context.Context, of Attempt, state Authorization
 	return nil
 }
 
+// CountOpenAuthorizations says of how many authorizations of a payer and of a network it is open what became of them, each counted up to most.
+// Reservations are not among them: anybody can make those in a payer's name.
+func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string, most int) (ofPayer, ofNetwork int, err error) {
+	n, err := s.queries().CountOpenAuthorizations(ctx, db.CountOpenAuthorizationsParams{Payer: payer[:], Network: network, Most: int32(most)}) //nolint:gosec // small
+	if err != nil {
+		return 0, 0, fmt.Errorf("count open authorizations: %w", err)
+	}
+	return int(n.OfPayer), int(n.OfNetwork), nil
+}
+
 // ClaimAuthorizations gives up to most authorizations of which the chain may say what came of them, those that wait longest first, and leaves each
-// to the caller for as long as again says. Reservations whose process died are released on the way.
+// to the caller for as long as again says, and that much longer for each minute of its age, an hour at most. Reservations whose process died are released on the way.
 func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, most int) ([]Authorization, error) {
 	if _, err := s.queries().ReleaseAbandoned(ctx); err != nil {
 		return nil, fmt.Errorf("release abandoned authorizations: %w", err)
@@ -157,7 +168,7 @@ func (s *Store) ConcludeAuthorization(ctx context.Context, of Attempt, state Aut
 func authorizationOf(row db.PaymentAuthorization) Authorization { //nolint:gocritic // rows go by value
 	a := Authorization{
 		AuthorizationID: AuthorizationID{Chain: uint64(row.ChainID)}, Attempt: Attempt{row.Attempt}, State: AuthorizationState(row.State), //nolint:gosec // written as such
-		Reason: row.Reason, Value: plan.Atomic(row.Value), ValidBefore: row.ValidBefore.UTC(), FromBlock: uint64(row.FromBlock), Closed: row.ClosedAt != nil, //nolint:gosec // not negative, by its constraint
+		Network: row.Network, Reason: row.Reason, Value: plan.Atomic(row.Value), ValidBefore: row.ValidBefore.UTC(), FromBlock: uint64(row.FromBlock), Closed: row.ClosedAt != nil, //nolint:gosec // not negative, by its constraint
 	}
 	copy(a.Asset[:], row.Asset)
 	copy(a.Payer[:], row.Payer)

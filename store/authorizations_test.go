@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/x402"
@@ -168,5 +172,55 @@ func TestASettledAuthorizationIsLeftToItsRequestForAWhile(t *testing.T) {
 	}
 	if claimed := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(claimed) != 1 || claimed[0].Nonce != due.Nonce {
 		t.Errorf("claimed are %+v", claimed)
+	}
+}
+
+func TestTheOlderAnOpenAuthorizationTheLongerItIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
+	t.Cleanup(cancel)
+	url := testkit.Postgres(t)
+	s := must[*store.Store](t)(store.Open(ctx, url))
+	t.Cleanup(s.Close)
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	for nonce, c := range map[byte]struct{ age, least, most time.Duration }{
+		1: {0, 14 * time.Second, 17 * time.Second}, 2: {9 * time.Minute, 149 * time.Second, 152 * time.Second}, 3: {24 * time.Hour, 3599 * time.Second, time.Hour},
+	} {
+		a := reserved(ctx, t, s, nonce, time.Minute)
+		must[bool](t)(s.BeginSettling(ctx, a.Attempt, 0))
+		must[pgconn.CommandTag](t)(conn.Exec(ctx, "UPDATE payment_authorizations SET reserved_at = now() - make_interval(secs => $1) WHERE attempt = $2", c.age.Seconds(), a.Attempt.UUID))
+		must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 15*time.Second, 10))
+		var left float64
+		if err := conn.QueryRow(ctx, "SELECT extract(EPOCH FROM look_at - now())::float8 FROM payment_authorizations WHERE attempt = $1", a.Attempt.UUID).Scan(&left); err != nil {
+			t.Fatal(err)
+		}
+		if pause := time.Duration(left * float64(time.Second)); pause < c.least-10*time.Second || pause > c.most {
+			t.Errorf("at an age of %s it is left alone for %s, want %s", c.age, pause, c.most)
+		}
+	}
+}
+
+func TestTheNetworkOfAnAuthorizationIsForgottenWhenNothingMoreCanComeOfIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	a := authorization(1)
+	a.Network = "192.0.2.7/32"
+	if _, got, err := s.ReserveAuthorization(ctx, a, time.Minute); err != nil || !got {
+		t.Fatal(err)
+	}
+	counts := func(want int) {
+		t.Helper()
+		if payer, network, err := s.CountOpenAuthorizations(ctx, a.Payer, a.Network, 10); err != nil || payer != want || network != want {
+			t.Errorf("open are %d and %d, %v, want %d", payer, network, err, want)
+		}
+	}
+	counts(0) // anybody can reserve in a payer's name
+	must[bool](t)(s.BeginSettling(ctx, a.Attempt, time.Minute))
+	counts(1)
+	must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationFailed, "void", x402.TxHash{}))
+	counts(0)
+	if got := must[store.Authorization](t)(s.FindAuthorization(ctx, a.AuthorizationID)); got.Network != "" || !got.Closed {
+		t.Errorf("it is %+v", got)
 	}
 }

@@ -33,7 +33,8 @@ func (q *Queries) BeginSettling(ctx context.Context, arg BeginSettlingParams) (i
 
 const claimAuthorizations = `-- name: ClaimAuthorizations :many
 UPDATE payment_authorizations
-SET look_at = now() + make_interval(secs => $1::double precision)
+SET look_at = now() + make_interval(secs => least(
+    $1::double precision * (1 + extract(EPOCH FROM now() - reserved_at)::double precision / 60), 3600))
 WHERE (chain_id, asset, payer, nonce) IN (
     SELECT o.chain_id, o.asset, o.payer, o.nonce FROM payment_authorizations AS o
     WHERE o.closed_at IS NULL AND o.state <> 'reserved' AND o.look_at <= now()
@@ -41,7 +42,7 @@ WHERE (chain_id, asset, payer, nonce) IN (
     LIMIT $2::integer
     FOR UPDATE SKIP LOCKED
 )
-RETURNING chain_id, asset, payer, nonce, attempt, state, reason, value, valid_before, from_block, tx_hash, reserved_at, updated_at, look_at, closed_at
+RETURNING chain_id, asset, payer, nonce, attempt, state, reason, value, valid_before, from_block, tx_hash, reserved_at, updated_at, look_at, closed_at, network
 `
 
 type ClaimAuthorizationsParams struct {
@@ -49,6 +50,7 @@ type ClaimAuthorizationsParams struct {
 	Most         int32
 }
 
+// The older one is, the longer it is left alone, an hour at most: so those that stay open do not keep from looking at new ones.
 func (q *Queries) ClaimAuthorizations(ctx context.Context, arg ClaimAuthorizationsParams) ([]PaymentAuthorization, error) {
 	rows, err := q.db.Query(ctx, claimAuthorizations, arg.AgainSeconds, arg.Most)
 	if err != nil {
@@ -74,6 +76,7 @@ func (q *Queries) ClaimAuthorizations(ctx context.Context, arg ClaimAuthorizatio
 			&i.UpdatedAt,
 			&i.LookAt,
 			&i.ClosedAt,
+			&i.Network,
 		); err != nil {
 			return nil, err
 		}
@@ -87,7 +90,8 @@ func (q *Queries) ClaimAuthorizations(ctx context.Context, arg ClaimAuthorizatio
 
 const concludeAuthorization = `-- name: ConcludeAuthorization :execrows
 UPDATE payment_authorizations
-SET state = $1, reason = $2, tx_hash = $3, updated_at = now(), closed_at = now()
+SET
+    state = $1, reason = $2, tx_hash = $3, network = '', updated_at = now(), closed_at = now()
 WHERE attempt = $4 AND closed_at IS NULL AND state <> 'reserved'
 `
 
@@ -109,6 +113,37 @@ func (q *Queries) ConcludeAuthorization(ctx context.Context, arg ConcludeAuthori
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const countOpenAuthorizations = `-- name: CountOpenAuthorizations :one
+SELECT
+    (SELECT count(*) FROM (
+        SELECT 1 FROM payment_authorizations AS o
+        WHERE o.payer = $1 AND o.closed_at IS NULL AND o.state IN ('settling', 'unknown', 'failed')
+        LIMIT $2::integer) AS p) AS of_payer,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM payment_authorizations AS o
+        WHERE o.network = $3 AND o.closed_at IS NULL AND o.state IN ('settling', 'unknown', 'failed')
+        LIMIT $2::integer) AS n) AS of_network
+`
+
+type CountOpenAuthorizationsParams struct {
+	Payer   []byte
+	Most    int32
+	Network string
+}
+
+type CountOpenAuthorizationsRow struct {
+	OfPayer   int64
+	OfNetwork int64
+}
+
+// Those of a payer and of a network whose outcome is open, each counted up to most.
+func (q *Queries) CountOpenAuthorizations(ctx context.Context, arg CountOpenAuthorizationsParams) (CountOpenAuthorizationsRow, error) {
+	row := q.db.QueryRow(ctx, countOpenAuthorizations, arg.Payer, arg.Most, arg.Network)
+	var i CountOpenAuthorizationsRow
+	err := row.Scan(&i.OfPayer, &i.OfNetwork)
+	return i, err
 }
 
 const endSettling = `-- name: EndSettling :execrows
@@ -143,7 +178,7 @@ func (q *Queries) EndSettling(ctx context.Context, arg EndSettlingParams) (int64
 }
 
 const getAuthorization = `-- name: GetAuthorization :one
-SELECT chain_id, asset, payer, nonce, attempt, state, reason, value, valid_before, from_block, tx_hash, reserved_at, updated_at, look_at, closed_at FROM payment_authorizations
+SELECT chain_id, asset, payer, nonce, attempt, state, reason, value, valid_before, from_block, tx_hash, reserved_at, updated_at, look_at, closed_at, network FROM payment_authorizations
 WHERE chain_id = $1 AND asset = $2 AND payer = $3 AND nonce = $4
 `
 
@@ -178,6 +213,7 @@ func (q *Queries) GetAuthorization(ctx context.Context, arg GetAuthorizationPara
 		&i.UpdatedAt,
 		&i.LookAt,
 		&i.ClosedAt,
+		&i.Network,
 	)
 	return i, err
 }
@@ -215,10 +251,10 @@ func (q *Queries) ReleaseAuthorization(ctx context.Context, arg ReleaseAuthoriza
 }
 
 const reserveAuthorization = `-- name: ReserveAuthorization :execrows
-INSERT INTO payment_authorizations (chain_id, asset, payer, nonce, attempt, value, valid_before, from_block, look_at)
+INSERT INTO payment_authorizations (chain_id, asset, payer, nonce, attempt, value, valid_before, from_block, network, look_at)
 VALUES (
     $1, $2, $3, $4, $5, $6, $7,
-    $8, now() + make_interval(secs => $9::double precision)
+    $8, $9, now() + make_interval(secs => $10::double precision)
 )
 ON CONFLICT ON CONSTRAINT payment_authorizations_pkey DO NOTHING
 `
@@ -232,6 +268,7 @@ type ReserveAuthorizationParams struct {
 	Value       int64
 	ValidBefore time.Time
 	FromBlock   int64
+	Network     string
 	HoldSeconds float64
 }
 
@@ -245,6 +282,7 @@ func (q *Queries) ReserveAuthorization(ctx context.Context, arg ReserveAuthoriza
 		arg.Value,
 		arg.ValidBefore,
 		arg.FromBlock,
+		arg.Network,
 		arg.HoldSeconds,
 	)
 	if err != nil {

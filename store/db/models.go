@@ -183,6 +183,8 @@ type PaymentAuthorization struct {
 	LookAt time.Time
 	// from when on nothing more can come of it
 	ClosedAt *time.Time
+	// prefix of the address that it came from; empty once nothing more can come of it
+	Network string
 }
 
 type Settlement struct {

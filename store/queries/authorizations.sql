@@ -1,8 +1,8 @@
 -- name: ReserveAuthorization :execrows
-INSERT INTO payment_authorizations (chain_id, asset, payer, nonce, attempt, value, valid_before, from_block, look_at)
+INSERT INTO payment_authorizations (chain_id, asset, payer, nonce, attempt, value, valid_before, from_block, network, look_at)
 VALUES (
     sqlc.arg(chain_id), sqlc.arg(asset), sqlc.arg(payer), sqlc.arg(nonce), sqlc.arg(attempt), sqlc.arg(value), sqlc.arg(valid_before),
-    sqlc.arg(from_block), now() + make_interval(secs => sqlc.arg(hold_seconds)::double precision)
+    sqlc.arg(from_block), sqlc.arg(network), now() + make_interval(secs => sqlc.arg(hold_seconds)::double precision)
 )
 ON CONFLICT ON CONSTRAINT payment_authorizations_pkey DO NOTHING;
 
@@ -32,9 +32,23 @@ SET
     look_at = now() + make_interval(secs => sqlc.arg(hold_seconds)::double precision)
 WHERE attempt = sqlc.arg(attempt) AND state = 'settling' AND closed_at IS NULL;
 
+-- name: CountOpenAuthorizations :one
+-- Those of a payer and of a network whose outcome is open, each counted up to most.
+SELECT
+    (SELECT count(*) FROM (
+        SELECT 1 FROM payment_authorizations AS o
+        WHERE o.payer = sqlc.arg(payer) AND o.closed_at IS NULL AND o.state IN ('settling', 'unknown', 'failed')
+        LIMIT sqlc.arg(most)::integer) AS p) AS of_payer,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM payment_authorizations AS o
+        WHERE o.network = sqlc.arg(network) AND o.closed_at IS NULL AND o.state IN ('settling', 'unknown', 'failed')
+        LIMIT sqlc.arg(most)::integer) AS n) AS of_network;
+
 -- name: ClaimAuthorizations :many
+-- The older one is, the longer it is left alone, an hour at most: so those that stay open do not keep from looking at new ones.
 UPDATE payment_authorizations
-SET look_at = now() + make_interval(secs => sqlc.arg(again_seconds)::double precision)
+SET look_at = now() + make_interval(secs => least(
+    sqlc.arg(again_seconds)::double precision * (1 + extract(EPOCH FROM now() - reserved_at)::double precision / 60), 3600))
 WHERE (chain_id, asset, payer, nonce) IN (
     SELECT o.chain_id, o.asset, o.payer, o.nonce FROM payment_authorizations AS o
     WHERE o.closed_at IS NULL AND o.state <> 'reserved' AND o.look_at <= now()
@@ -46,5 +60,6 @@ RETURNING *;
 
 -- name: ConcludeAuthorization :execrows
 UPDATE payment_authorizations
-SET state = sqlc.arg(state), reason = sqlc.arg(reason), tx_hash = sqlc.narg(tx_hash), updated_at = now(), closed_at = now()
+SET
+    state = sqlc.arg(state), reason = sqlc.arg(reason), tx_hash = sqlc.narg(tx_hash), network = '', updated_at = now(), closed_at = now()
 WHERE attempt = sqlc.arg(attempt) AND closed_at IS NULL AND state <> 'reserved';
