@@ -33,7 +33,7 @@ type SettlementRecord interface {
 
 // SettlementChain reads what was paid.
 type SettlementChain interface {
-	Read(ctx context.Context, tx x402.TxHash) (settlement.Reading, error)
+	Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (settlement.Reading, error)
 	Terms() x402.Terms
 }
 
@@ -97,9 +97,21 @@ func (b *BoughtDeal) Deal() x402.Deal {
 	return x402.Deal{Tier: b.Tier, Country: b.Country, Paid: b.Paid, Net: b.Net, VAT: b.VAT, Units: plan.Units(b.UnitsMilli), Capped: b.Capped}
 }
 
-// ReadSettlement reads the chain and judges. That the chain cannot be read is an answer.
+// ReadSettlement reads the chain and judges, by when the payment was first seen and with what was known of it. That the chain cannot be read is
+// an answer.
 func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) (SettlementFacts, error) { //nolint:gocritic // a copy does no harm
-	reading, err := s.Chain.Read(ctx, q.ID.Tx)
+	expected, at := x402.PayerSum{Payer: q.ID.Payer}, s.Now()
+	if sold, ok := plan.FindPerCallTier(q.Tier); ok {
+		expected.Paid = sold.NetAmountRequired()
+	}
+	known, err := s.Record.FindSettlement(ctx, q.ID)
+	switch {
+	case err == nil:
+		expected.Paid, at = max(expected.Paid, known.Found.Paid), known.SeenAt
+	case !errors.Is(err, store.ErrNotFound):
+		return SettlementFacts{}, s.failed(err, "find", q.ID)
+	}
+	reading, err := s.Chain.Read(ctx, q.ID.Tx, expected)
 	if stuck, ok := errors.AsType[*settlement.Unreadable](err); ok {
 		s.Logger.Warn("a payment cannot be read", "settlement", q.ID.String(), "why", stuck.Why, "error", err)
 		return SettlementFacts{Stuck: stuck.Why}, nil
@@ -108,7 +120,7 @@ func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) 
 		return SettlementFacts{}, s.failed(err, "read", q.ID)
 	}
 	found := reading.Finding(q.ID.Payer)
-	verdict, err := s.Chain.Terms().Judge(reading.Sight, found, q.Tier, q.Country, s.Now())
+	verdict, err := s.Chain.Terms().Judge(reading.Sight, found, q.Tier, q.Country, at)
 	if err != nil {
 		return SettlementFacts{}, s.failed(err, "judge", q.ID)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/people"
-	"github.com/chainaccess/gateway/settlement"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/toolbox"
@@ -47,7 +46,7 @@ type Options struct {
 	StockClients bool
 	// Payments reads what was paid; nil where nothing can be redeemed. FinalityDelay is how long after a redeem its transaction is looked at again; 0
 	// for the flow's own.
-	Payments      *settlement.Reader
+	Payments      Payments
 	FinalityDelay time.Duration
 	Logger        *slog.Logger
 	Metrics       *telemetry.Operations // nil: nothing is counted

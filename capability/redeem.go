@@ -44,9 +44,10 @@ const (
 	statusPending  = "pending"
 )
 
-// How often redeems are let through: those of a network that ask the chain, those of them that begin a flow though the chain cannot be read,
+// How often redeems are let through: those of a network, which look into the record, those of them that ask the chain, those of them that begin a flow though the chain cannot be read,
 // and those of one settlement that was redeemed before.
 var (
+	lookLimit   = account.RateWindow{Limit: 240, Per: time.Minute}
 	redeemLimit = account.RateWindow{Limit: 30, Per: time.Minute}
 	stuckLimit  = account.RateWindow{Limit: 10, Per: time.Hour}
 	againLimit  = account.RateWindow{Limit: 120, Per: time.Minute}
@@ -142,6 +143,9 @@ func wrongSignature(err error) error {
 
 // redeem looks in the record first: what was redeemed once needs neither the chain nor a flow.
 func (h *house) redeem(ctx context.Context, r *redeeming) (Redeemed, error) {
+	if refusal := h.limit(ctx, "redeem-look:"+r.network, lookLimit); refusal != nil {
+		return Redeemed{}, refusal
+	}
 	known, err := h.Store.ListSettlementsOf(ctx, h.Terms.Chain, r.tx)
 	if err != nil {
 		return Redeemed{}, recordAway(err)
@@ -157,14 +161,8 @@ func (h *house) redeem(ctx context.Context, r *redeeming) (Redeemed, error) {
 	if h.Payments == nil || !h.Terms.Open() {
 		return Redeemed{}, fault.New(fault.DurableUnavailable, "Nothing is sold per call here today, so nothing can be redeemed. GET /x402 says when that changes; pay nothing until then.")
 	}
-	taken := false
-	for i := range known {
-		if s := &known[i]; s.Redeemed() {
-			taken = true
-			if h.Payments.Proves(ctx, x402.PayerSum{Payer: s.Payer, Paid: s.Deal.Paid}, r.message, r.signature) == nil {
-				return h.redeemAgain(ctx, s)
-			}
-		}
+	if s := h.redeemedBy(ctx, r, known); s != nil {
+		return h.redeemAgain(ctx, s)
 	}
-	return h.redeemFirst(ctx, r, taken)
+	return h.redeemFirst(ctx, r, known)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/settlement"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/wallet"
@@ -19,26 +20,33 @@ import (
 const (
 	retryPending  = 4 * time.Second  // two blocks of Base
 	retryStuck    = 60 * time.Second // when the flow itself looks again
-	mostAskedFor  = 8                // contract wallets that are asked whether a signature is theirs
 	receiptPrefix = "/x402/receipts/"
 )
 
-// redeemFirst redeems what nobody redeemed yet, as far as is known. taken says that another payer's part of the transaction was redeemed.
-func (h *house) redeemFirst(ctx context.Context, r *redeeming, taken bool) (Redeemed, error) {
-	reading, err := h.Payments.Read(ctx, r.tx)
+// Payments reads what was paid, and who signed; settlement.Reader does.
+type Payments interface {
+	Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (settlement.Reading, error)
+	Proves(ctx context.Context, p x402.PayerSum, message, signature string) error
+}
+
+var _ Payments = (*settlement.Reader)(nil)
+
+// redeemFirst redeems what its payer did not redeem yet, as far as is known. known are the settlements of the transaction.
+func (h *house) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
+	reading, err := h.Payments.Read(ctx, r.tx, expectedOf(r, known))
 	if _, unreadable := errors.AsType[*settlement.Unreadable](err); unreadable {
-		return Redeemed{}, h.redeemUnread(ctx, r, err)
+		return h.redeemUnread(ctx, r, err)
 	}
 	if err != nil {
 		return Redeemed{}, err
 	}
 	paid := x402.PayerSum{Payer: r.signer}
 	if len(reading.Payments) > 0 {
-		if paid, err = h.payerOf(ctx, r, reading.Payments, taken); err != nil {
+		if paid, err = h.payerOf(ctx, r, reading.Payments, known); err != nil {
 			return Redeemed{}, err
 		}
 	}
-	verdict, err := h.Terms.Judge(reading.Sight, reading.Finding(paid.Payer), r.tier, r.country, h.Now())
+	verdict, err := h.Terms.Judge(reading.Sight, reading.Finding(paid.Payer), r.tier, r.country, h.firstSeen(known, paid.Payer))
 	switch {
 	case err != nil:
 		return Redeemed{}, err
@@ -50,44 +58,51 @@ func (h *house) redeemFirst(ctx context.Context, r *redeeming, taken bool) (Rede
 	return h.redeemInFlow(ctx, r, paid.Payer)
 }
 
-// payerOf finds the payer whose signature it is.
-func (h *house) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum, taken bool) (x402.PayerSum, error) {
-	for _, p := range payments {
-		if p.Payer == r.signer {
-			return p, nil
-		}
+// expectedOf is what the signer must have paid; of a signature of no key, what somebody must.
+func expectedOf(r *redeeming, known []store.Settlement) x402.PayerSum {
+	expected := x402.PayerSum{Payer: r.signer}
+	if sold, ok := plan.FindPerCallTier(r.tier); ok {
+		expected.Paid = sold.NetAmountRequired()
 	}
-	unasked := false
-	for _, p := range payments[:min(len(payments), mostAskedFor)] {
-		err := h.Payments.Proves(ctx, p, r.message, r.signature)
-		if err == nil {
-			return p, nil
-		}
-		unasked = unasked || errors.Is(err, wallet.ErrChainUnreachable)
+	if s := settlementOf(known, r.signer); s != nil {
+		expected.Paid = max(expected.Paid, s.Found.Paid)
 	}
-	switch {
-	case unasked:
-		return x402.PayerSum{}, wallet.Refuse(fault.FieldRefused, wallet.ErrChainUnreachable)
-	case taken:
-		return x402.PayerSum{}, fault.New(fault.SettlementRedeemed, "This transaction was redeemed by the wallet that paid, and the signature is another's. "+
-			"Sign messageToSign with the wallet that paid, or pay a new settlement against the menu at /x402.")
-	}
-	return x402.PayerSum{}, wrongSignature(wallet.ErrSignatureMismatch)
+	return expected
 }
 
-// redeemUnread leaves a payment that cannot be read to its flow, which goes on by itself; within bounds, because nobody knows whether there is one.
-func (h *house) redeemUnread(ctx context.Context, r *redeeming, cause error) error {
+// firstSeen is when a payer's settlement was first tried; now for a new one.
+func (h *house) firstSeen(known []store.Settlement, payer wallet.Address) time.Time {
+	if s := settlementOf(known, payer); s != nil {
+		return s.SeenAt
+	}
+	return h.Now()
+}
+
+func settlementOf(known []store.Settlement, payer wallet.Address) *store.Settlement {
+	for i := range known {
+		if known[i].Payer == payer {
+			return &known[i]
+		}
+	}
+	return nil
+}
+
+// redeemUnread leaves a payment that cannot be read here to its flow, which may read it, and goes on by itself otherwise; within bounds, because
+// nobody knows whether there is one.
+func (h *house) redeemUnread(ctx context.Context, r *redeeming, cause error) (Redeemed, error) {
 	f := fault.New(fault.NoUpstream, "The chain that is paid on cannot be read right now, so the payment is not judged yet. Nothing is lost: send the same again in a minute.").Wrap(cause)
 	f.RetryAfter = retryStuck
 	if r.signer.IsZero() || h.limit(ctx, "redeem-stuck:"+r.network, stuckLimit) != nil {
-		return f
+		return Redeemed{}, f
 	}
-	if _, err := h.redeemInFlow(ctx, r, r.signer); err != nil {
-		if told := fault.From(err); told.Reason != fault.NoUpstream && told.Reason != fault.InternalFault {
-			return err
-		}
+	answer, err := h.redeemInFlow(ctx, r, r.signer)
+	if err == nil {
+		return answer, nil
 	}
-	return f
+	if told := fault.From(err); told.Reason != fault.NoUpstream && told.Reason != fault.InternalFault {
+		return Redeemed{}, err
+	}
+	return Redeemed{}, f
 }
 
 // redeemInFlow has the settlement's flow judge and grant. The payer has proved itself.

@@ -46,6 +46,7 @@ type shop struct {
 	space    string // namespace
 	flows    *workflows.Client
 	txs      int
+	options  capability.Options // of the second
 }
 
 const (
@@ -66,7 +67,7 @@ func openShop(t *testing.T) *shop {
 		twin = *o
 	})
 	twin.Fences = fences.New(s.store, twin.Meter, s.hasher, time.Now)
-	s.second = capability.New(twin)
+	s.second, s.options = capability.New(twin), twin
 	s.work(t, time.Now)
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/jsonrpc"
@@ -16,8 +17,14 @@ import (
 // maxAnswer bounds one answer in bytes: a block of several thousand transaction hashes, a receipt of as many logs.
 const maxAnswer = 4 << 20
 
-// errAlone says that no upstream is left that could be asked.
+// errAlone says that no upstream could be asked: none is left, or all that are have no room or are out of service.
 var errAlone = errors.New("no other upstream can be asked")
+
+// others says whether another upstream than by is configured, in whatever state: one that is at its limit may know what by denies.
+func (r *Reader) others(by string) bool {
+	on, ok := r.pool.Chain(r.on)
+	return ok && slices.ContainsFunc(on.Names(), without(by))
+}
 
 // inBand is an error that a node answered with.
 type inBand struct {

@@ -87,22 +87,23 @@ func unreadable(err error) *Unreadable {
 // readTimeout bounds a reading, both upstreams together, below what a redeem waits.
 const readTimeout = 5 * time.Second
 
-// Read asks what became of a transaction. What pays more than the terms' CorroborateAbove must be told by two upstreams, and so must whatever
-// takes a payment away: that nobody knows the transaction, that it failed, that it pays nothing; of these the word of one counts where there is
-// no other. An error is an *Unreadable.
-func (r *Reader) Read(ctx context.Context, tx x402.TxHash) (Reading, error) {
+// Read asks what became of a transaction of which a payer is expected to have paid at least so much; of an unknown payer, the zero address, somebody
+// is. What pays more than the terms' CorroborateAbove must be told by two upstreams, and so must whatever takes a payment away: that nobody knows the
+// transaction, that it failed, that it pays less than expected; of these the word of one counts where no other is configured. An error is an
+// *Unreadable.
+func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	first, err := r.testify(ctx, tx, nil)
 	if err != nil {
 		return Reading{}, unreadable(err)
 	}
-	if first.sight == x402.SightWaiting || (first.sight == x402.SightMined && len(first.payments) > 0 && !r.large(first.payments)) {
+	if first.sight == x402.SightWaiting || (first.pays(expected) && !r.large(first.payments)) {
 		return first.reading(), nil
 	}
 	second, err := r.testify(ctx, tx, without(first.by))
 	switch {
-	case errors.Is(err, errAlone) && len(first.payments) == 0:
+	case errors.Is(err, errAlone) && !r.large(first.payments) && !r.others(first.by):
 		return first.reading(), nil
 	case errors.Is(err, errAlone):
 		return Reading{}, &Unreadable{StuckAlone, err}
@@ -110,6 +111,13 @@ func (r *Reader) Read(ctx context.Context, tx x402.TxHash) (Reading, error) {
 		return Reading{}, unreadable(err)
 	}
 	return agree(&first, &second)
+}
+
+// pays says whether the testimony is of what is expected, or of more.
+func (t *testimony) pays(expected x402.PayerSum) bool {
+	return slices.ContainsFunc(t.payments, func(p x402.PayerSum) bool {
+		return (p.Payer == expected.Payer || expected.Payer.IsZero()) && p.Paid >= expected.Paid
+	})
 }
 
 // large is whether a payer paid more than one upstream is believed.

@@ -25,6 +25,8 @@ var (
 	seller = wallet.Address{0x5e}
 	alice  = wallet.Address{0xa1}
 	paying = x402.TxHash{0x7a}
+	// expecting is what the tests know of the payment before they read it.
+	expecting = x402.PayerSum{Payer: alice, Paid: small}
 )
 
 const (
@@ -38,6 +40,15 @@ type scene struct {
 
 	servers []*testkit.UpstreamServer
 	ledgers []*testkit.Ledger
+	pool    *upstream.Pool
+}
+
+// lose has no call go to an upstream any more.
+func (s *scene) lose(name string) {
+	on, _ := s.pool.Chain(chain.BaseMainnet)
+	on.Apply(upstream.Snapshot{Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 110, HeadKnown: true, Upstreams: []upstream.UpstreamState{
+		{Name: name, Fingerprint: on.Fingerprint(name)},
+	}})
 }
 
 func open(t *testing.T, upstreams int) *scene {
@@ -55,6 +66,7 @@ func open(t *testing.T, upstreams int) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
+	s.pool = pool
 	on, _ := pool.Chain(chain.BaseMainnet)
 	snapshot := upstream.Snapshot{Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 110, HeadKnown: true}
 	for i, u := range list.Upstreams {
@@ -81,7 +93,12 @@ func (s *scene) pay(tx testkit.LedgerTx) { //nolint:gocritic // a test's own
 
 func (s *scene) unreadable(t *testing.T, what, why string) {
 	t.Helper()
-	got, err := s.Read(t.Context(), paying)
+	s.unreadableOf(t, what, expecting, why)
+}
+
+func (s *scene) unreadableOf(t *testing.T, what string, expected x402.PayerSum, why string) {
+	t.Helper()
+	got, err := s.Read(t.Context(), paying, expected)
 	if u, ok := errors.AsType[*settlement.Unreadable](err); !ok || u.Why != why {
 		t.Errorf("%s: read %+v, %v; want %s", what, got, err, why)
 	}
@@ -94,7 +111,7 @@ func TestASmallPaymentIsToldByOneUpstreamAndALargeOneByTwo(t *testing.T) {
 		s.pay(transfer(amount))
 		s.ledgers[0].Grow(110, 100)
 		s.ledgers[1].Grow(104, 99)
-		got, err := s.Read(t.Context(), paying)
+		got, err := s.Read(t.Context(), paying, expecting)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,6 +158,12 @@ func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
 	for name, lie := range map[string]func(l *testkit.Ledger){
 		"it failed":     func(l *testkit.Ledger) { tx := transfer(small); tx.Failed = true; l.Put(paying.String(), tx) },
 		"it pays other": func(l *testkit.Ledger) { tx := transfer(small); tx.Logs = nil; l.Put(paying.String(), tx) },
+		"it pays less":  func(l *testkit.Ledger) { l.Put(paying.String(), transfer(small-1)) },
+		"others pay": func(l *testkit.Ledger) {
+			tx := transfer(small)
+			tx.Logs[0].From = digits(wallet.Address{0xb0})
+			l.Put(paying.String(), tx)
+		},
 	} {
 		s := open(t, 2)
 		s.pay(transfer(small))
@@ -150,9 +173,39 @@ func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
 	s := open(t, 2)
 	s.pay(transfer(small))
 	s.ledgers[0].Drop(paying.String()) // whoever knows it is asked
-	if got, err := s.Read(t.Context(), paying); err != nil || got.Finding(alice).Paid != small {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid != small {
 		t.Errorf("known by one: %+v, %v", got, err)
 	}
+}
+
+// TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured holds that an upstream which has no room, or is out, is not taken for none.
+func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
+	t.Parallel()
+	failed, other := transfer(small), transfer(small)
+	failed.Failed, other.Logs = true, nil
+	for name, tx := range map[string]*testkit.LedgerTx{"unknown": nil, "failed": &failed, "pays nothing": &other, "pays less": new(transfer(small - 1))} {
+		for _, upstreams := range []int{1, 2} {
+			s := open(t, upstreams)
+			if tx != nil {
+				s.ledgers[0].Put(paying.String(), *tx)
+			}
+			if upstreams == 2 {
+				s.lose("b")
+				s.unreadable(t, name, settlement.StuckAlone)
+				continue
+			}
+			if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid >= small {
+				t.Errorf("%s, the only one says: %+v, %v", name, got, err)
+			}
+		}
+	}
+	s := open(t, 2)
+	s.pay(transfer(small))
+	s.lose("b")
+	if got, err := s.Read(t.Context(), paying, x402.PayerSum{Paid: small}); err != nil || got.Finding(alice).Paid != small {
+		t.Errorf("what is expected, by whomever: %+v, %v", got, err)
+	}
+	s.unreadableOf(t, "by another", x402.PayerSum{Payer: seller, Paid: small}, settlement.StuckAlone)
 }
 
 func TestUpstreamsThatLagAreWaitedFor(t *testing.T) {
@@ -160,11 +213,11 @@ func TestUpstreamsThatLagAreWaitedFor(t *testing.T) {
 	s := open(t, 2)
 	s.pay(transfer(large))
 	s.ledgers[1].Grow(99, 90)
-	if got, err := s.Read(t.Context(), paying); err != nil || got.Sight != x402.SightWaiting {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightWaiting {
 		t.Errorf("while the second has not come so far: %+v, %v", got, err)
 	}
 	s.ledgers[1].Grow(100, 90)
-	if got, err := s.Read(t.Context(), paying); err != nil || got.Sight != x402.SightMined || got.Depth != 0 || got.Final {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightMined || got.Depth != 0 || got.Final {
 		t.Errorf("when it has: %+v, %v", got, err)
 	}
 }
@@ -189,7 +242,7 @@ func TestHowFarATransactionCame(t *testing.T) {
 	} {
 		s := open(t, 2)
 		c.arrange(s)
-		got, err := s.Read(t.Context(), paying)
+		got, err := s.Read(t.Context(), paying, expecting)
 		if err != nil || got.Sight != c.want {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -209,7 +262,7 @@ func TestAReceiptOfABlockThatIsNotCanonicalCountsForNothing(t *testing.T) {
 	other.Fork(100)
 	other.Serve(s.servers[0])
 	s.servers[0].On("eth_getTransactionReceipt", testkit.Result(genuine.Receipt(paying.String())))
-	if got, err := s.Read(t.Context(), paying); err != nil || got.Sight != x402.SightWaiting || len(got.Payments) != 0 {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightWaiting || len(got.Payments) != 0 {
 		t.Errorf("read %+v, %v", got, err)
 	}
 }
@@ -262,7 +315,7 @@ func TestAChainThatDoesNotAnswerIsUnreadable(t *testing.T) {
 	alone.pay(transfer(large))
 	alone.unreadable(t, "a large payment and one upstream", settlement.StuckAlone)
 	alone.ledgers[0].Drop(paying.String())
-	if got, err := alone.Read(t.Context(), paying); err != nil || got.Sight != x402.SightNone {
+	if got, err := alone.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightNone {
 		t.Errorf("the only upstream denies it: %+v, %v", got, err)
 	}
 	open(t, 0).unreadable(t, "no upstream", settlement.StuckNoAnswer)
@@ -273,7 +326,7 @@ func TestANodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 	s := open(t, 1)
 	s.pay(transfer(small))
 	s.ledgers[0].Grow(110, 105)
-	if got, err := s.Read(t.Context(), paying); err != nil || !got.Final || got.Finalized != 105 || got.FinalizedTime != 1 {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || !got.Final || got.Finalized != 105 || got.FinalizedTime != 1 {
 		t.Errorf("with one: %+v, %v", got, err)
 	}
 	genuine := s.ledgers[0]
@@ -283,7 +336,7 @@ func TestANodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 		}
 		return genuine.Block("0x64")
 	}))
-	if got, err := s.Read(t.Context(), paying); err != nil || got.Final || got.Sight != x402.SightMined {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Final || got.Sight != x402.SightMined {
 		t.Errorf("without: %+v, %v", got, err)
 	}
 }

@@ -89,6 +89,15 @@ func (c *Chain) Fingerprint(name string) string {
 	return ""
 }
 
+// Names lists the configured upstreams, usable or not.
+func (c *Chain) Names() []string {
+	names := make([]string, len(c.endpoints))
+	for i, e := range c.endpoints {
+		names[i] = e.Name
+	}
+	return names
+}
+
 // Joined tells whether the chain was added while the process ran: that its head is not known yet must not take the process out of
 // service for the others.
 func (c *Chain) Joined() bool { return c.joined }

@@ -76,10 +76,10 @@ func diesAt() (points []string) {
 	return points
 }
 
-func (d *dying) Read(ctx context.Context, tx x402.TxHash) (settlement.Reading, error) {
+func (d *dying) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (settlement.Reading, error) {
 	d.on("before read")
 	defer d.on("after read")
-	return d.Reader.Read(ctx, tx)
+	return d.Reader.Read(ctx, tx, expected)
 }
 
 func (d *dying) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (store.Settlement, error) {

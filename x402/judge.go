@@ -38,8 +38,9 @@ type Verdict struct {
 	Deal  Deal
 }
 
-// Judge says whether what the chain tells of a settlement may be redeemed on a tier at now, by a payer from country.
-func (t Terms) Judge(sight Sight, f Finding, tier plan.Tier, country string, now time.Time) (Verdict, error) {
+// Judge says whether what the chain tells of a settlement may be redeemed on a tier, by a payer from country. seen is when it
+// was first tried, as far as that is recorded, and now otherwise: whoever came in time loses nothing to a chain that could not be read.
+func (t Terms) Judge(sight Sight, f Finding, tier plan.Tier, country string, seen time.Time) (Verdict, error) {
 	sold, ok := plan.FindPerCallTier(tier)
 	if !ok {
 		return Verdict{}, fmt.Errorf("x402: no tier %q is sold", tier)
@@ -60,7 +61,7 @@ func (t Terms) Judge(sight Sight, f Finding, tier plan.Tier, country string, now
 		return v, fmt.Errorf("x402: no sight %q", sight)
 	}
 	d, enough := Price(f.Paid, sold, country)
-	age := now.Sub(time.Unix(f.Time, 0))
+	age := seen.Sub(time.Unix(f.Time, 0))
 	switch {
 	case f.Paid <= 0:
 		v.Why, v.Words = WhyNothing, "Nothing in this transaction pays the menu's asset from this wallet to payTo. Compare asset, network and payTo with the menu."

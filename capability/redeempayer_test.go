@@ -1,0 +1,129 @@
+package capability_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/settlement"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// judging is a reader of an API process of its own.
+type judging struct {
+	*settlement.Reader
+
+	blind bool           // it cannot read
+	owner wallet.Address // contract wallet whose every signature is
+}
+
+func (j *judging) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (settlement.Reading, error) {
+	if j.blind {
+		return settlement.Reading{}, &settlement.Unreadable{Why: settlement.StuckNoAnswer}
+	}
+	return j.Reader.Read(ctx, tx, expected)
+}
+
+func (j *judging) Proves(_ context.Context, p x402.PayerSum, _, _ string) error {
+	if p.Payer == j.owner {
+		return nil
+	}
+	return wallet.ErrSignatureMismatch
+}
+
+// process is an API process that reads payments by j.
+func (s *shop) process(j *judging) *capability.Catalogue {
+	o := s.options
+	j.Reader, o.Payments = s.payments, j
+	return capability.New(o)
+}
+
+func TestWhatTheFlowReadsThoughTheAPICannotIsAnswered(t *testing.T) {
+	t.Parallel()
+	s, payer := openShop(t), newSigner(t)
+	blind := s.process(&judging{blind: true})
+	hash := s.pay(transfer(90_000, payer))
+	out, refusal := blind.RedeemPayment.Invoke(s.ctx, s.visitor(), capability.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)})
+	if refusal != nil || out.Status != "redeemed" || s.call(t, out.Credential, plan.Unit) != "" {
+		t.Errorf("answered %+v, %v", out, refusal)
+	}
+	young := transfer(90_000, payer)
+	young.Block = 1000
+	hash = s.pay(young)
+	out, refusal = blind.RedeemPayment.Invoke(s.ctx, s.visitor(), capability.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)})
+	if refusal != nil || out.Status != "pending" || out.ComeAgain() <= 0 {
+		t.Errorf("too young: %+v, %v", out, refusal)
+	}
+}
+
+// from has contract wallets pay in one transaction, each what stands beside it.
+func (s *shop) from(amounts ...uint64) (hash string, wallets []wallet.Address) {
+	tx := testkit.LedgerTx{Block: 900, Seconds: time.Now().Add(-time.Minute).Unix()}
+	for i, amount := range amounts {
+		wallets = append(wallets, wallet.Address{0xc0, byte(i)})
+		tx.Logs = append(tx.Logs, testkit.LedgerLog{Token: usdcOnBase, From: fmt.Sprintf("0x%x", wallets[i][:]), To: sellerAt, Amount: amount})
+	}
+	return s.pay(tx), wallets
+}
+
+func TestNobodyStandsInAContractWalletsWay(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	redeem := func(hash string, by wallet.Address) error {
+		in := capability.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: "0x1234"}
+		if _, refusal := s.process(&judging{owner: by}).RedeemPayment.Invoke(s.ctx, s.visitor(), in); refusal != nil {
+			return refusal
+		}
+		return nil
+	}
+	hash, all := s.from(1, 2, 3, 4, 5, 6, 7, 8, 9, 90_000)
+	if err := redeem(hash, all[9]); err != nil {
+		t.Errorf("behind dust: %v", err)
+	}
+	hash, all = s.from(60_000, 60_000, 60_000, 60_000, 60_000, 60_000, 60_000, 60_000, 90_000)
+	if err := redeem(hash, all[8]); err != nil {
+		t.Errorf("behind eight that paid less: %v", err)
+	}
+	hash, all = s.from(90_000, 90_000, 90_000, 90_000, 90_000, 90_000, 90_000, 90_000, 90_000)
+	if err := redeem(hash, all[8]); !errors.Is(err, wallet.ErrSignatureMismatch) {
+		t.Errorf("the ninth of nine that paid the same: %v", err)
+	}
+	for i, when := range []string{"the first", "the ninth, when the first is done"} {
+		if err := redeem(hash, all[8*i]); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+}
+
+func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
+	t.Parallel()
+	s, payer := openShop(t), newSigner(t)
+	tx := transfer(90_000, payer)
+	tx.Seconds -= 31 * 24 * 3600
+	hash := s.pay(tx)
+	s.refused(t, "31 days old", body(hash, "balanced", s.signed(t, payer, hash)), fault.PaymentRequired, x402.WhyTooOld)
+	by := addressIn(t, payer.address)
+	at, _ := x402.ParseTxHash(hash)
+	s.sql(t, "INSERT INTO settlements (chain_id, tx_hash, payer, stage, reason, seen_at) VALUES (8453, $1, $2, 'stuck', 'no_usable_answer', now() - interval '2 days')", at[:], by[:])
+	s.redeem(t, payer, hash, "balanced", "redeemed")
+}
+
+func TestRedeemsThatLookIntoTheRecordAreLimited(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	in := capability.RedeemInput{TxHash: fmt.Sprintf("0x%064x", 7), Tier: plan.Cheap, Signature: newSigner(t).sign(t, "whatever")}
+	for range 250 {
+		_, refusal := o.RedeemPayment.Invoke(o.ctx, browser(""), in)
+		if refusal.Reason == fault.RateWindow && refusal.Window.Limit == 240 {
+			return
+		}
+	}
+	t.Error("250 of a minute were let into the record")
+}
