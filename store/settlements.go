@@ -104,6 +104,20 @@ func (s *Store) CountSettlements(ctx context.Context, stage x402.Stage) (int64, 
 	return n, nil
 }
 
+// ListUnconfirmed reads a page of the settlements that were granted longer ago than older and not as long ago as younger, and are not final, the oldest
+// first. after is the last of the page before; nil for the first page.
+func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement, most int) ([]Settlement, error) {
+	p := db.ListUnconfirmedParams{OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), Most: int32(min(most, maxPage))} //nolint:gosec // bounded
+	if after != nil {
+		p.After, p.AfterTx, p.AfterPayer = &after.RedeemedAt, after.Tx[:], after.Payer[:]
+	}
+	rows, err := s.queries().ListUnconfirmed(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list settlements that are not final: %w", err)
+	}
+	return settlementsOf(rows), nil
+}
+
 // NoteSettlement records how far a settlement came before it is redeemed, with a line of its history when that is news. found is what the
 // chain says, nil when it was not read. One that is redeemed stays as it is, and is given so.
 func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (Settlement, error) {

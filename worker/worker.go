@@ -16,6 +16,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -34,6 +35,7 @@ type Courier interface {
 type Store interface {
 	activities.PartitionStore
 	activities.NoticeStore
+	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement, most int) ([]store.Settlement, error)
 }
 
 // Options of a Worker. Those without a default are required.
@@ -57,6 +59,7 @@ type Options struct {
 	ProbeInterval  time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
 	ProbeTimeout   time.Duration // of one attempt; the workflow's default, ten seconds
 	NoticeInterval time.Duration // between looks for notices that nothing delivers yet; ten seconds
+	FinalityDelay  time.Duration // after which flows of settlements look whether they are final; twenty minutes
 	CheckInterval  time.Duration // between looks at Temporal; ten seconds
 	MaxBackoff     time.Duration // between attempts to begin; thirty seconds
 	StopTimeout    time.Duration // for activities that run when the worker stops; ten seconds
@@ -76,6 +79,7 @@ type Worker struct {
 	o Options
 
 	changed chan struct{} // by ChainsChanged
+	swept   time.Time     // when settlements were last swept; of the one goroutine that does
 
 	mu      sync.Mutex // guards durable
 	durable error      // why durable work does not run, nil when it does
@@ -94,7 +98,7 @@ func New(o Options) (*Worker, error) {
 		o.Logger = slog.Default()
 	}
 	for value, byDefault := range map[*time.Duration]time.Duration{
-		&o.NoticeInterval: 10 * time.Second, &o.CheckInterval: 10 * time.Second, &o.MaxBackoff: 30 * time.Second, &o.StopTimeout: 10 * time.Second,
+		&o.NoticeInterval: 10 * time.Second, &o.FinalityDelay: 20 * time.Minute, &o.CheckInterval: 10 * time.Second, &o.MaxBackoff: 30 * time.Second, &o.StopTimeout: 10 * time.Second,
 	} {
 		if *value <= 0 {
 			*value = byDefault
@@ -208,6 +212,7 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	var carrying sync.WaitGroup
 	carried, stop := context.WithCancel(ctx)
 	carrying.Go(func() { w.carryNotices(carried) })
+	carrying.Go(func() { w.sweepSettlements(carried) })
 	defer carrying.Wait()
 	defer stop()
 	return true, w.watch(ctx, failed)

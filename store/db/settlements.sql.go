@@ -416,6 +416,80 @@ func (q *Queries) ListSettlementsOf(ctx context.Context, arg ListSettlementsOfPa
 	return items, nil
 }
 
+const listUnconfirmed = `-- name: ListUnconfirmed :many
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+FROM settlements
+WHERE stage = 'redeemed' AND finality = 'waiting'
+    AND redeemed_at < now() - make_interval(secs => $1::double precision)
+    AND redeemed_at > now() - make_interval(secs => $2::double precision)
+    AND ($3::timestamptz IS NULL
+        OR (redeemed_at, tx_hash, payer) > ($3::timestamptz, $4::bytea, $5::bytea))
+ORDER BY redeemed_at, tx_hash, payer
+LIMIT $6
+`
+
+type ListUnconfirmedParams struct {
+	OlderSeconds   float64
+	YoungerSeconds float64
+	After          *time.Time
+	AfterTx        []byte
+	AfterPayer     []byte
+	Most           int32
+}
+
+// Those that were granted within a span of time and are not final, the oldest first; from a keyset on.
+func (q *Queries) ListUnconfirmed(ctx context.Context, arg ListUnconfirmedParams) ([]Settlement, error) {
+	rows, err := q.db.Query(ctx, listUnconfirmed,
+		arg.OlderSeconds,
+		arg.YoungerSeconds,
+		arg.After,
+		arg.AfterTx,
+		arg.AfterPayer,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Settlement
+	for rows.Next() {
+		var i Settlement
+		if err := rows.Scan(
+			&i.ChainID,
+			&i.TxHash,
+			&i.Payer,
+			&i.Stage,
+			&i.Reason,
+			&i.Finality,
+			&i.Paid,
+			&i.BlockNumber,
+			&i.BlockHash,
+			&i.BlockTime,
+			&i.Tier,
+			&i.Country,
+			&i.Net,
+			&i.Vat,
+			&i.Units,
+			&i.Capped,
+			&i.AccountID,
+			&i.KeyID,
+			&i.SeenAt,
+			&i.UpdatedAt,
+			&i.RedeemedAt,
+			&i.WindowEnds,
+			&i.Rotations,
+			&i.RefundedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockSettlement = `-- name: LockSettlement :one
 SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 FROM settlements

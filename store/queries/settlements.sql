@@ -32,6 +32,18 @@ WHERE (sqlc.narg(stage)::text IS NULL OR stage = sqlc.narg(stage))
 ORDER BY updated_at DESC, tx_hash DESC, payer DESC
 LIMIT sqlc.arg(most);
 
+-- name: ListUnconfirmed :many
+-- Those that were granted within a span of time and are not final, the oldest first; from a keyset on.
+SELECT *
+FROM settlements
+WHERE stage = 'redeemed' AND finality = 'waiting'
+    AND redeemed_at < now() - make_interval(secs => sqlc.arg(older_seconds)::double precision)
+    AND redeemed_at > now() - make_interval(secs => sqlc.arg(younger_seconds)::double precision)
+    AND (sqlc.narg(after)::timestamptz IS NULL
+        OR (redeemed_at, tx_hash, payer) > (sqlc.narg(after)::timestamptz, sqlc.narg(after_tx)::bytea, sqlc.narg(after_payer)::bytea))
+ORDER BY redeemed_at, tx_hash, payer
+LIMIT sqlc.arg(most);
+
 -- name: OpenSettlement :exec
 -- Makes the row, which is locked then.
 INSERT INTO settlements (chain_id, tx_hash, payer, stage)

@@ -69,6 +69,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements,
 		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
+		FinalityDelay: cfg.X402FinalityDelay,
 	})
 	if err != nil {
 		return err
