@@ -112,7 +112,7 @@ func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) 
 		return SettlementFacts{}, s.failed(err, "find", q.ID)
 	}
 	reading, err := s.Chain.Read(ctx, q.ID.Tx, expected)
-	if stuck, ok := errors.AsType[*settlement.Unreadable](err); ok {
+	if stuck, ok := errors.AsType[*settlement.UnreadableError](err); ok {
 		s.Logger.Warn("a payment cannot be read", "settlement", q.ID.String(), "why", stuck.Why, "error", err)
 		return SettlementFacts{Stuck: stuck.Why}, nil
 	}

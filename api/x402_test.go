@@ -217,7 +217,7 @@ func TestAFacilitatorThatFailsIsToldApartByWhetherMoneyMayHaveMoved(t *testing.T
 		name, value := g.payment(t, x402.Version2, 54_000)
 		return g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
 	}
-	refusal, away, unknown := error(&facilitator.Refusal{Reason: "insufficient_funds"}), facilitator.ErrUnavailable, errors.Join(facilitator.ErrUnknown)
+	refusal, away, unknown := error(&facilitator.RefusalError{Reason: "insufficient_funds"}), facilitator.ErrUnavailable, errors.Join(facilitator.ErrUnknown)
 	f.verdict.Store(&refusal)
 	if _, why := pay().asked(); !strings.Contains(why, "insufficient_funds") {
 		t.Errorf("refused with %q", why)

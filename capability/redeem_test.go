@@ -43,7 +43,7 @@ func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
 		t.Errorf("the credential is refused: %s", refused)
 	}
 	// Again: a fresh one for what is left, in the same window, and the old one dies.
-	again := s.redeem(t, payer, hash, "fast", "redeemed")
+	again := s.redeem(t, payer, hash, "fast")
 	if again.Credential == out.Credential || *again.Units != 9_600*plan.Unit || again.Tier != plan.Balanced || !again.ExpiresAt.Equal(*out.ExpiresAt) {
 		t.Errorf("redeemed again: %+v", again)
 	}
@@ -113,10 +113,10 @@ func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
 		"another tier": body(hash, "gold", good), "no tier": {"tx_hash": hash, "signature": good}, "a short hash": body(hash[:64], "balanced", good),
 		"a number": {"tx_hash": 1.0, "tier": "balanced", "signature": good}, "one field more": {"tx_hash": hash, "tier": "balanced", "signature": good, "x": 1.0},
 	} {
-		s.refused(t, name, in, fault.FieldRefused, "")
+		_ = s.refused(t, name, in, fault.FieldRefused, "")
 	}
 	// None of it spoiled anything.
-	if out := s.redeem(t, payer, hash, "balanced", "redeemed"); *out.Units != 8_333*plan.Unit {
+	if out := s.redeem(t, payer, hash, "balanced"); *out.Units != 8_333*plan.Unit {
 		t.Errorf("the payer gets %s units", out.Units)
 	}
 	if f := s.refused(t, "a stranger, afterwards", body(hash, "balanced", s.signed(t, other, hash)), fault.SettlementRedeemed, ""); f.HTTP() != 409 {
@@ -128,7 +128,7 @@ func TestTooMuchIsCappedAndSaidSo(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(50_000_000, payer))
-	out := s.redeem(t, payer, hash, "balanced", "redeemed")
+	out := s.redeem(t, payer, hash, "balanced")
 	if *out.Units != plan.MaxUnitsPerSettlement || !strings.Contains(out.Note, "More was paid") || !s.settlement(t, payer, hash).Deal.Capped {
 		t.Errorf("answered %+v", out)
 	}
@@ -146,7 +146,7 @@ func TestPayersOfOneTransactionAreApartAndTheirTransfersSummed(t *testing.T) {
 	var out [2]capability.Redeemed
 	var both sync.WaitGroup
 	for i, by := range []signer{first, second} {
-		both.Go(func() { out[i] = s.redeem(t, by, hash, []string{"balanced", "cheap"}[i], "redeemed") })
+		both.Go(func() { out[i] = s.redeem(t, by, hash, []string{"balanced", "cheap"}[i]) })
 	}
 	both.Wait()
 	if *out[0].Units != 10_000*plan.Unit || *out[1].Units != 10_000*plan.Unit || out[0].Tier != plan.Balanced || out[1].Tier != plan.Cheap {
@@ -238,14 +238,14 @@ func TestAPaymentThatIsTooYoungIsPending(t *testing.T) {
 	for _, l := range s.ledgers {
 		l.Grow(1001, 0)
 	}
-	s.redeem(t, payer, hash, "balanced", "redeemed")
+	s.redeem(t, payer, hash, "balanced")
 }
 
 func TestAReorganisationMovesNothingTwice(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
-	first := s.redeem(t, payer, hash, "balanced", "redeemed")
+	first := s.redeem(t, payer, hash, "balanced")
 	before := s.settlement(t, payer, hash)
 	for _, l := range s.ledgers { // into another block at the same height, with other transactions around it
 		l.Fork(900)
@@ -273,7 +273,7 @@ func TestAPaymentThatLeavesTheChainTakesItsCredentialAlong(t *testing.T) {
 	spent, unspent := s.pay(transfer(90_000, payer)), s.pay(transfer(90_000, payer))
 	var given []capability.Redeemed
 	for _, hash := range []string{spent, unspent} {
-		given = append(given, s.redeem(t, payer, hash, "balanced", "redeemed"))
+		given = append(given, s.redeem(t, payer, hash, "balanced"))
 	}
 	if refused := s.call(t, given[0].Credential, *given[0].Units); refused != "" {
 		t.Fatalf("refused with %s", refused)
@@ -304,17 +304,17 @@ func TestASettlementOutlivesItsHistory(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
-	first := s.redeem(t, payer, hash, "balanced", "redeemed")
+	first := s.redeem(t, payer, hash, "balanced")
 	was := s.settlement(t, payer, hash)
 	s.forget(t, was.ID)
-	again := s.redeem(t, payer, hash, "cheap", "redeemed")
+	again := s.redeem(t, payer, hash, "cheap")
 	if *again.Units != *first.Units || !again.ExpiresAt.Equal(*first.ExpiresAt) {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
 	if refused := s.call(t, again.Credential, *again.Units); refused != "" {
 		t.Errorf("refused with %s", refused)
 	}
-	s.refused(t, "used up", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementRedeemed, "")
+	_ = s.refused(t, "used up", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementRedeemed, "")
 	// Straight into a flow that knows nothing: the record has the last word.
 	_, err := s.flows.RedeemSettlement(s.ctx, was.ID, time.Hour, workflows.Redeem{Tier: plan.Fast, Credential: newCredential(t, s)})
 	if err != nil {
@@ -356,11 +356,11 @@ func TestAChainThatCannotBeReadParksThePaymentAndLosesNothing(t *testing.T) {
 	if now := s.settlement(t, payer, hash); now.Redeemed() {
 		t.Error("it was granted to nobody")
 	}
-	s.redeem(t, payer, hash, "balanced", "redeemed")
+	s.redeem(t, payer, hash, "balanced")
 	// A signature of nobody begins no flow for what cannot be read.
 	unread := s.pay(transfer(5_000_000, payer))
 	s.ledgers[1].Drop(unread)
-	s.refused(t, "no key's signature", body(unread, "balanced", "0x1234"), fault.NoUpstream, "")
+	_ = s.refused(t, "no key's signature", body(unread, "balanced", "0x1234"), fault.NoUpstream, "")
 	if all, err := s.store.ListSettlementsOf(s.ctx, 8453, x402.TxHash(common.HexToHash(unread))); err != nil || len(all) != 0 {
 		t.Errorf("it is recorded: %+v, %v", all, err)
 	}
@@ -378,7 +378,7 @@ func TestAGrantThatTheAPIDiedOverIsRedeemedAgainForTheSameUnits(t *testing.T) {
 	if err != nil || lost.Stage != x402.StageRedeemed {
 		t.Fatalf("%+v, %v", lost, err)
 	}
-	out := s.redeem(t, payer, hash, "fast", "redeemed")
+	out := s.redeem(t, payer, hash, "fast")
 	if *out.Units != 10_000*plan.Unit || out.Tier != plan.Balanced {
 		t.Errorf("answered %+v", out)
 	}
@@ -418,7 +418,7 @@ func TestNoHistoryOfARedeemHoldsASecret(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
-	out := s.redeem(t, payer, hash, "balanced", "redeemed")
+	out := s.redeem(t, payer, hash, "balanced")
 	id := s.settlement(t, payer, hash).ID
 	var kept []byte
 	events := s.temporal.GetWorkflowHistory(s.ctx, workflows.SettlementID(id), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -34,7 +34,7 @@ var _ Payments = (*settlement.Reader)(nil)
 // redeemFirst redeems what its payer did not redeem yet, as far as is known. known are the settlements of the transaction.
 func (h *house) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
 	reading, err := h.Payments.Read(ctx, r.tx, expectedOf(r, known))
-	if _, unreadable := errors.AsType[*settlement.Unreadable](err); unreadable {
+	if _, unreadable := errors.AsType[*settlement.UnreadableError](err); unreadable {
 		return h.redeemUnread(ctx, r, err)
 	}
 	if err != nil {

@@ -26,7 +26,7 @@ type judging struct {
 
 func (j *judging) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (settlement.Reading, error) {
 	if j.blind {
-		return settlement.Reading{}, &settlement.Unreadable{Why: settlement.StuckNoAnswer}
+		return settlement.Reading{}, &settlement.UnreadableError{Why: settlement.StuckNoAnswer}
 	}
 	return j.Reader.Read(ctx, tx, expected)
 }
@@ -112,7 +112,7 @@ func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
 	by := addressIn(t, payer.address)
 	at, _ := x402.ParseTxHash(hash)
 	s.sql(t, "INSERT INTO settlements (chain_id, tx_hash, payer, stage, reason, seen_at) VALUES (8453, $1, $2, 'stuck', 'no_usable_answer', now() - interval '2 days')", at[:], by[:])
-	s.redeem(t, payer, hash, "balanced", "redeemed")
+	s.redeem(t, payer, hash, "balanced")
 }
 
 func TestRedeemsThatLookIntoTheRecordAreLimited(t *testing.T) {

@@ -31,7 +31,8 @@ func TestManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
 			t.Errorf("the refusal lacks %q: %s", want, refusal.Message)
 		}
 	}
-	if strings.Contains(refusal.Message, "k00005") || !slices.IsSortedFunc(refusal.Data["fields"].([]map[string]string), func(a, b map[string]string) int {
+	fields, _ := refusal.Data["fields"].([]map[string]string)
+	if strings.Contains(refusal.Message, "k00005") || len(fields) == 0 || !slices.IsSortedFunc(fields, func(a, b map[string]string) int {
 		return strings.Compare(a["field"], b["field"])
 	}) {
 		t.Errorf("not the first few in their order: %s, %v", refusal.Message, refusal.Data["fields"])

@@ -187,7 +187,7 @@ func (c *Cashier) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, he
 		return nil
 	}
 	c.release(ctx, held.Attempt, false)
-	if refusal, ok := errors.AsType[*facilitator.Refusal](err); ok {
+	if refusal, ok := errors.AsType[*facilitator.RefusalError](err); ok {
 		return refused(fmt.Sprintf("The payment would not settle: %s. This request paid nothing. Sign another one; or, when the "+
 			"authorization was used before, redeem its transaction at POST /x402/redeem.", refusal.Reason))
 	}
@@ -205,7 +205,7 @@ func (c *Cashier) settle(ctx context.Context, q *x402.Quote, p *x402.Payload, he
 		return x402.TxHash{}, retry(fault.New(fault.DurableUnavailable, "Verifying the payment took too long, so it was not settled. Nothing was paid; send it again."))
 	}
 	tx, err := c.Facilitator.Settle(ctx, q, p)
-	refusal, isRefusal := errors.AsType[*facilitator.Refusal](err)
+	refusal, isRefusal := errors.AsType[*facilitator.RefusalError](err)
 	switch {
 	case err == nil:
 		c.end(ctx, held.Attempt, store.AuthorizationSettled, "", tx)

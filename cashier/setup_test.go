@@ -126,7 +126,7 @@ func setup(t *testing.T, change ...func(*cashier.Options)) *till {
 		Terms: x402.Terms{Chain: 8453, Asset: wallet.Address{1}, PayTo: wallet.Address{2}, Confirmations: 2},
 		Token: x402.Token{Name: "USD Coin", Version: "2"},
 		Head:  func() (uint64, bool) { return 1000, true },
-		Now:   time.Now, Random: rand.Reader, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Now:   time.Now, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&o)

@@ -51,14 +51,14 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 		l.blocks++
 		number := map[any]uint64{"latest": l.head, "finalized": l.final}[params[0]]
 		if number == 0 {
-			_, _ = fmt.Sscanf(params[0].(string), "0x%x", &number) //nolint:forcetypeassert // a number otherwise
+			_, _ = fmt.Sscanf(params[0].(string), "0x%x", &number) //nolint:errcheck,forcetypeassert // a number otherwise
 		}
 		return fmt.Appendf(nil, `{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`, number, l.at(number), x402.TxHash{byte(number)}), nil
 	case "eth_call":
 		l.asks++
 		var at uint64
-		_, _ = fmt.Sscanf(params[1].(string), "0x%x", &at)  //nolint:forcetypeassert // a sweep's
-		data := params[0].(map[string]any)["data"].(string) //nolint:forcetypeassert // a sweep's
+		_, _ = fmt.Sscanf(params[1].(string), "0x%x", &at)  //nolint:errcheck,forcetypeassert // a sweep's
+		data := params[0].(map[string]any)["data"].(string) //nolint:errcheck,forcetypeassert // a sweep's
 		nonce, _ := x402.ParseTxHash("0x" + data[len(data)-64:])
 		if l.failing[x402.Nonce(nonce)] {
 			return nil, errors.New("execution timeout")
@@ -67,9 +67,9 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 	case "eth_getLogs":
 		l.ranges++
 		var from, to uint64
-		filter := params[0].(map[string]any)                           //nolint:forcetypeassert // a sweep's
-		_, _ = fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from) //nolint:forcetypeassert // a sweep's
-		_, _ = fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)     //nolint:forcetypeassert // a sweep's
+		filter := params[0].(map[string]any)                           //nolint:errcheck,forcetypeassert // a sweep's
+		_, _ = fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from) //nolint:errcheck,forcetypeassert // a sweep's
+		_, _ = fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)     //nolint:errcheck,forcetypeassert // a sweep's
 		if to < from || to-from >= 500 {
 			return nil, errors.New("block range is too wide")
 		}
@@ -300,7 +300,7 @@ func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store
 
 func TestAGrantedSettlementIsWatchedAlthoughItsProcessDiedOrDurableFlowsAreAway(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *cashier.Options) { o.Record = hasty{o.Record.(*store.Store)} }) //nolint:forcetypeassert // setup's
+	b := setup(t, func(o *cashier.Options) { o.Record = hasty{o.Record.(*store.Store)} }) //nolint:errcheck,forcetypeassert // setup's
 	l := &ledger{unwatchable: true, away: true}
 	s := cashier.NewSweeper(cashier.SweepOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2})
 	sale, refusal := b.pay(b.sign(b.quote()))

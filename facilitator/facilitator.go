@@ -30,11 +30,11 @@ var (
 	ErrUnknown = errors.New("the outcome of the settlement is unknown")
 )
 
-// Refusal is a facilitator's no, with its reason: a word of its protocol.
-type Refusal struct{ Reason string }
+// RefusalError is a facilitator's no, with its reason: a word of its protocol.
+type RefusalError struct{ Reason string }
 
 // Error names the reason.
-func (r *Refusal) Error() string { return "the facilitator refused: " + r.Reason }
+func (r *RefusalError) Error() string { return "the facilitator refused: " + r.Reason }
 
 // Options of a Client. Only URL is required.
 type Options struct {
@@ -95,7 +95,7 @@ type verdict struct {
 	Payer  string `json:"payer"`
 }
 
-// Verify asks whether a payment would settle. It is a *Refusal when not, and ErrUnavailable when nobody knows. The answer is for this payer
+// Verify asks whether a payment would settle. It is a *RefusalError when not, and ErrUnavailable when nobody knows. The answer is for this payer
 // or it is none.
 func (c *Client) Verify(ctx context.Context, q *x402.Quote, p *x402.Payload) error {
 	body, err := q.FacilitatorRequest(p)
@@ -113,7 +113,7 @@ func (c *Client) Verify(ctx context.Context, q *x402.Quote, p *x402.Payload) err
 	case err != nil || v.Valid == nil:
 		return fmt.Errorf("%w: status %d and no verdict", ErrUnavailable, status)
 	case !*v.Valid:
-		return &Refusal{word(v.Reason)}
+		return &RefusalError{word(v.Reason)}
 	case status != http.StatusOK:
 		return fmt.Errorf("%w: status %d with a verdict that is good", ErrUnavailable, status)
 	case !isPayer(v.Payer, p.From):
@@ -131,7 +131,7 @@ type outcome struct {
 	Payer       string `json:"payer"`
 }
 
-// Settle has a payment settled, once: it sends one request and never another. It gives the transaction; or a *Refusal when no transaction
+// Settle has a payment settled, once: it sends one request and never another. It gives the transaction; or a *RefusalError when no transaction
 // was made; ErrUnavailable when the request never left; ErrUnknown for everything else. A caller that goes away does not end it.
 func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x402.TxHash, error) {
 	body, err := q.FacilitatorRequest(p)
@@ -154,7 +154,7 @@ func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x4
 	tx, named := x402.ParseTxHash(o.Transaction)
 	switch {
 	case !*o.Success && o.Transaction == "" && formReasons[o.Reason]:
-		return x402.TxHash{}, &Refusal{word(o.Reason)}
+		return x402.TxHash{}, &RefusalError{word(o.Reason)}
 	case !*o.Success:
 		return x402.TxHash{}, fmt.Errorf("%w: it failed with %s", ErrUnknown, word(o.Reason))
 	case status != http.StatusOK, !named, tx.IsZero(), o.Network != q.Terms.Network(p.Version), !isPayer(o.Payer, p.From):

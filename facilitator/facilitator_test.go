@@ -108,7 +108,7 @@ func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
 			s := serve(t, c.answer)
 			q, p := ask(x402.Version1)
 			got, err := client(t, s.URL).Settle(t.Context(), q, p)
-			if refusal, refused := errors.AsType[*facilitator.Refusal](err); refused != (c.reason != "") || (refused && refusal.Reason != c.reason) {
+			if refusal, refused := errors.AsType[*facilitator.RefusalError](err); refused != (c.reason != "") || (refused && refusal.Reason != c.reason) {
 				t.Errorf("%v, want a refusal for %q", err, c.reason)
 			} else if !refused && (!errors.Is(err, c.want) || (err == nil && got.String() != tx)) {
 				t.Errorf("%s, %v, want %v", got, err, c.want)
@@ -208,7 +208,7 @@ func TestAVerdictIsTakenOnlyWhenItIsOne(t *testing.T) {
 			s := serve(t, c.answer)
 			q, p := ask(x402.Version2)
 			err := client(t, s.URL+"/base/").Verify(t.Context(), q, p)
-			if refusal, refused := errors.AsType[*facilitator.Refusal](err); refused != (c.reason != "") || (refused && refusal.Reason != c.reason) {
+			if refusal, refused := errors.AsType[*facilitator.RefusalError](err); refused != (c.reason != "") || (refused && refusal.Reason != c.reason) {
 				t.Errorf("%v, want a refusal for %q", err, c.reason)
 			} else if !refused && !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)

@@ -34,10 +34,10 @@ func (b *bundle) mint(t *testing.T) credential {
 }
 
 // settlement is a payment of so many units' price on the cheap tier from outside the EU.
-func settlement(tx byte, units plan.Units) store.Grant {
+func settlement(units plan.Units) store.Grant {
 	paid := (plan.Atomic(units/plan.Unit)*4_500 + 999) / 1_000
 	return store.Grant{
-		ID:    x402.ID{Chain: 8453, Tx: x402.TxHash{tx}, Payer: someWallet(tx)},
+		ID:    x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: someWallet(1)},
 		Deal:  x402.Deal{Tier: plan.Cheap, Country: "US", Paid: paid, Net: paid, Units: units},
 		Found: x402.Finding{Paid: paid, Block: 7, BlockHash: x402.TxHash{1}, Time: 1_700_000_000},
 	}
@@ -96,7 +96,7 @@ func TestASettlementIsGrantedOnceHoweverManyAskAtOnce(t *testing.T) {
 	for i := range callers {
 		minted[i] = b.mint(t)
 		wait.Go(func() {
-			g := settlement(1, 3*plan.Unit)
+			g := settlement(3 * plan.Unit)
 			g.Credential = minted[i].Credential
 			var err error
 			if granted[i], err = processes[i%2].fences.GrantSettlement(b.ctx, g); err != nil {
@@ -127,7 +127,7 @@ func TestASettlementIsGrantedOnceHoweverManyAskAtOnce(t *testing.T) {
 func TestACredentialIsSpentAtTheUnitAndWhatIsLeftStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	granted, c := b.settle(t, settlement(1, 5*plan.Unit))
+	granted, c := b.settle(t, settlement(5*plan.Unit))
 	s := b.holderOf(t, c)
 	if s.Door != account.DoorCredential || s.Tier != plan.Cheap || s.Supply != plan.Public {
 		t.Errorf("its identity is %+v", s.Identity)
@@ -160,7 +160,7 @@ func TestAnExpiredCredentialIsRefusedForAnswersFromTheCacheToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := b.mint(t)
-	g := settlement(1, 5*plan.Unit)
+	g := settlement(5 * plan.Unit)
 	g.Credential, g.At = c.Credential, now.Add(-plan.SettlementWindow)
 	if _, err := b.store.GrantSettlement(b.ctx, g); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *t
 	t.Parallel()
 	b := setup(t)
 	other := b.another(t)
-	g := settlement(1, 5*plan.Unit)
+	g := settlement(5 * plan.Unit)
 	granted, first := b.settle(t, g)
 	before := other.holderOf(t, first)
 	other.admits(t, before, meter.Charge, 2*plan.Unit, 0)
@@ -205,7 +205,7 @@ func TestASettlementThatLeftTheChainEndsItsCredentialAndStaysSo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "chain", Origin: "test"}
-	g := settlement(1, 5*plan.Unit)
+	g := settlement(5 * plan.Unit)
 	_, c := b.settle(t, g)
 	s := b.holderOf(t, c)
 	b.admits(t, s, meter.Charge, 5*plan.Unit, 0)
@@ -229,7 +229,7 @@ func TestAFinalSettlementIsOverWithItsWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "chain", Origin: "test"}
-	g := settlement(1, 5*plan.Unit)
+	g := settlement(5 * plan.Unit)
 	g.Credential, g.At = b.mint(t).Credential, time.Now().Add(-time.Minute)
 	if _, err := b.store.GrantSettlement(b.ctx, g); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestASettlementsAccountTakesNoPlanAndNoPack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "operator", Origin: "test"}
-	s, _ := b.settle(t, settlement(1, 5*plan.Unit))
+	s, _ := b.settle(t, settlement(5*plan.Unit))
 	_, err := b.fences.SetPlan(b.ctx, s.Account, plan.Must(plan.Pro), by)
 	refusedWith(t, "a plan", err, fault.FieldRefused)
 	_, err = b.fences.SetEnterprise(b.ctx, s.Account, account.Custom{Quota: account.Unlimited, Rate: account.RateWindow{Limit: 1, Per: time.Second}}, by)
@@ -268,7 +268,7 @@ func TestASettlementsAccountTakesNoPlanAndNoPack(t *testing.T) {
 func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	s, _ := b.settle(t, settlement(1, 5*plan.Unit))
+	s, _ := b.settle(t, settlement(5*plan.Unit))
 	for _, row := range []struct{ spoil, what string }{
 		{`UPDATE packs SET units = units + 1000`, "granted"},
 		{`UPDATE packs SET units = units + 1000; UPDATE settlements SET units = units + 1000`, "settled"},
@@ -290,7 +290,7 @@ func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
 func TestAPaymentThatIsSentBackIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	g := settlement(1, 5*plan.Unit)
+	g := settlement(5 * plan.Unit)
 	if _, err := b.store.NoteSettlement(b.ctx, g.ID, x402.StagePayable, "", "Good.", &g.Found); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestRedeemingOverAndOverHidesNothingOfTheHistory(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "payer", Origin: "test"}
-	g := settlement(1, 5*plan.Unit)
+	g := settlement(5 * plan.Unit)
 	b.settle(t, g)
 	for range 3 {
 		if _, err := b.fences.RotateCredential(b.ctx, g.ID, b.mint(t).Credential, by); err != nil {

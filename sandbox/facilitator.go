@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/sandbox/contracts"
@@ -30,7 +29,7 @@ func (f *Facilitator) TroubleAfter(t Trouble) {
 		f.handler.After(nil)
 		return
 	}
-	f.handler.After(func(w http.ResponseWriter, r *http.Request) bool { return t.befall(w, r) })
+	f.handler.After(t.befall)
 }
 
 func (s *Sandbox) startFacilitator(ctx context.Context, o Options) error {

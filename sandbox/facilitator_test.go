@@ -63,7 +63,7 @@ func (f *Facilitator) ask(t *testing.T, path string, q *x402.Quote, p *x402.Payl
 func (s *Sandbox) balance(t *testing.T, of EVMAccount) int64 {
 	t.Helper()
 	out := s.usdc(t, chain.BaseMainnet).ask(t, "balanceOf", of.Address)
-	return out[0].(*big.Int).Int64() //nolint:forcetypeassert // an uint256
+	return out[0].(*big.Int).Int64() //nolint:errcheck,forcetypeassert // an uint256
 }
 
 func TestTheFacilitatorSettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
@@ -77,7 +77,7 @@ func TestTheFacilitatorSettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
 			t.Fatalf("version %d: the verdict is %v, %v", version, verdict, err)
 		}
 		outcome, err := f.ask(t, "/settle", &q, p)
-		if err != nil || outcome["success"] != true || outcome["network"] != q.Terms.Network(version) || !strings.HasPrefix(outcome["transaction"].(string), "0x") { //nolint:forcetypeassert // a text
+		if err != nil || outcome["success"] != true || outcome["network"] != q.Terms.Network(version) || !strings.HasPrefix(outcome["transaction"].(string), "0x") { //nolint:errcheck,forcetypeassert // a text
 			t.Fatalf("version %d: the outcome is %v, %v", version, outcome, err)
 		}
 		if got := s.balance(t, s.Seller()) - before; got != 54_000 {

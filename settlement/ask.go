@@ -26,14 +26,14 @@ func (r *Reader) others(by string) bool {
 	return ok && slices.ContainsFunc(on.Names(), without(by))
 }
 
-// inBand is an error that a node answered with.
-type inBand struct {
+// inBandError is an error that a node answered with.
+type inBandError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
 // Error names the code alone: the words are the node's.
-func (e *inBand) Error() string { return fmt.Sprintf("a node answered with error %d", e.Code) }
+func (e *inBandError) Error() string { return fmt.Sprintf("a node answered with error %d", e.Code) }
 
 // among says which upstreams may be asked; nil for all.
 type among func(name string) bool
@@ -75,7 +75,7 @@ func isNull(result []byte) bool { return string(result) == "null" }
 // whole takes a whole answer out of what may stream.
 func whole(a *upstream.Answer) (json.RawMessage, error) {
 	if a.Error != nil {
-		e := &inBand{}
+		e := &inBandError{}
 		if err := json.Unmarshal(a.Error, e); err != nil {
 			return nil, fmt.Errorf("an error of a node: %w", err)
 		}

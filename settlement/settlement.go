@@ -61,27 +61,27 @@ const (
 	StuckBroken   = "answer_contradicts_itself"
 )
 
-// Unreadable says that the chain could not be read, and why in a word.
-type Unreadable struct {
+// UnreadableError says that the chain could not be read, and why in a word.
+type UnreadableError struct {
 	Why   string
 	cause error
 }
 
 // Error is for logs.
-func (u *Unreadable) Error() string {
+func (u *UnreadableError) Error() string {
 	return fmt.Sprintf("the chain cannot be read: %s: %v", u.Why, u.cause)
 }
 
 // Unwrap gives the cause.
-func (u *Unreadable) Unwrap() error { return u.cause }
+func (u *UnreadableError) Unwrap() error { return u.cause }
 
 // unreadable names what kept an upstream from telling.
-func unreadable(err error) *Unreadable {
+func unreadable(err error) *UnreadableError {
 	why := StuckNoAnswer
 	if errors.Is(err, errBroken) || errors.Is(err, x402.ErrAmount) {
 		why = StuckBroken
 	}
-	return &Unreadable{why, err}
+	return &UnreadableError{why, err}
 }
 
 // readTimeout bounds a reading, both upstreams together, below what a redeem waits.
@@ -90,7 +90,7 @@ const readTimeout = 5 * time.Second
 // Read asks what became of a transaction of which a payer is expected to have paid at least so much; of an unknown payer, the zero address, somebody
 // is. What pays more than the terms' CorroborateAbove must be told by two upstreams, and so must whatever takes a payment away: that nobody knows the
 // transaction, that it failed, that it pays less than expected; of these the word of one counts where no other is configured. An error is an
-// *Unreadable.
+// *UnreadableError.
 func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -106,7 +106,7 @@ func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSu
 	case errors.Is(err, errAlone) && !r.large(first.payments) && !r.others(first.by):
 		return first.reading(), nil
 	case errors.Is(err, errAlone):
-		return Reading{}, &Unreadable{StuckAlone, err}
+		return Reading{}, &UnreadableError{StuckAlone, err}
 	case err != nil:
 		return Reading{}, unreadable(err)
 	}
@@ -149,7 +149,7 @@ func agree(a, b *testimony) (Reading, error) {
 }
 
 func disagreement(a, b *testimony) error {
-	return &Unreadable{StuckDisagree, fmt.Errorf("%s says %s in block %d, %s says %s in block %d", a.by, a.sight, a.block, b.by, b.sight, b.block)}
+	return &UnreadableError{StuckDisagree, fmt.Errorf("%s says %s in block %d, %s says %s in block %d", a.by, a.sight, a.block, b.by, b.sight, b.block)}
 }
 
 func (t *testimony) reading() Reading {

@@ -99,7 +99,7 @@ func (s *scene) unreadable(t *testing.T, what, why string) {
 func (s *scene) unreadableOf(t *testing.T, what string, expected x402.PayerSum, why string) {
 	t.Helper()
 	got, err := s.Read(t.Context(), paying, expected)
-	if u, ok := errors.AsType[*settlement.Unreadable](err); !ok || u.Why != why {
+	if u, ok := errors.AsType[*settlement.UnreadableError](err); !ok || u.Why != why {
 		t.Errorf("%s: read %+v, %v; want %s", what, got, err, why)
 	}
 }

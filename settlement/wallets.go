@@ -42,7 +42,7 @@ var _ wallet.ChainCaller = (*wallets)(nil)
 func (w *wallets) Call(ctx context.Context, msg wallet.CallMsg) ([]byte, error) {
 	result, by, err := w.reader.ask(ctx, "eth_call", msg.Params(), w.who, false)
 	w.by = by
-	if told, ok := errors.AsType[*inBand](err); ok {
+	if told, ok := errors.AsType[*inBandError](err); ok {
 		return nil, wallet.ReadError(told.Code, told.Message)
 	}
 	if err != nil {

@@ -283,9 +283,9 @@ func TestAStuckSettlementGoesOnByItselfWithLongerPausesAndGrantsNothing(t *testi
 		t.Errorf("ended %s", stage)
 	}
 	asked.was(t, "while the chain is away", x402.StageStuck)
-	want := []time.Duration{0, 1, 3, 7, 15, 31, 61, 91, 121}
-	for i := range want {
-		want[i] *= time.Minute
+	var want []time.Duration
+	for _, minutes := range []int{0, 1, 3, 7, 15, 31, 61, 91, 121} {
+		want = append(want, time.Duration(minutes)*time.Minute)
 	}
 	if !slices.Equal(p.looks, want) {
 		t.Errorf("looked after %s, want %s", p.looks, want)

@@ -126,7 +126,8 @@ func (w *wireExact) read() (a Authorization, wrong string) {
 		to         *int64
 	}{
 		{"value", w.Authorization.Value, &value},
-		{"validAfter", w.Authorization.ValidAfter, &a.ValidAfter}, {"validBefore", w.Authorization.ValidBefore, &a.ValidBefore},
+		{"validAfter", w.Authorization.ValidAfter, &a.ValidAfter},
+		{"validBefore", w.Authorization.ValidBefore, &a.ValidBefore},
 	} {
 		if *field.to, ok = decimal(field.text); !ok {
 			return a, "payload.authorization." + field.name + " takes a whole number in decimal digits, in a string, below 2^53."

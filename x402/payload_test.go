@@ -201,8 +201,15 @@ func TestAPaymentOfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
 		paid  string
 		want  plan.Tier // empty: refused
 	}{
-		{"", "54000", plan.Cheap}, {"", "108000", plan.Balanced}, {"", "216000", plan.Fast}, {"", "200000", ""}, {"", "53999", ""}, {"", "45000", ""},
-		{plan.Cheap, "216000", ""}, {plan.Fast, "54000", ""}, {plan.Fast, "216000", plan.Fast},
+		{"", "54000", plan.Cheap},
+		{"", "108000", plan.Balanced},
+		{"", "216000", plan.Fast},
+		{"", "200000", ""},
+		{"", "53999", ""},
+		{"", "45000", ""},
+		{plan.Cheap, "216000", ""},
+		{plan.Fast, "54000", ""},
+		{plan.Fast, "216000", plan.Fast},
 	} {
 		q := laneQuote(t, c.asked, "")
 		p, wrong := q.ReadPayload(x402.Version1, changed(t, "x402-fetch", `"value":"54000"`, `"value":"`+c.paid+`"`))
@@ -219,9 +226,16 @@ func TestAPaymentOfVersion2IsForWhatItAccepted(t *testing.T) {
 		country, amount, tier string
 		want                  plan.Tier // empty: refused
 	}{
-		{"", "", "54000", "cheap", plan.Cheap}, {"", "", "216000", "fast", plan.Fast}, {plan.Fast, "", "54000", "cheap", plan.Cheap},
-		{"", "", "54000", "fast", ""}, {"", "", "216000", "cheap", ""}, {"", "", "54001", "cheap", ""}, {"", "", "54000", "", ""}, {"", "", "", "cheap", ""},
-		{"", "US", "54000", "cheap", ""}, {"", "US", "45000", "cheap", plan.Cheap},
+		{"", "", "54000", "cheap", plan.Cheap},
+		{"", "", "216000", "fast", plan.Fast},
+		{plan.Fast, "", "54000", "cheap", plan.Cheap},
+		{"", "", "54000", "fast", ""},
+		{"", "", "216000", "cheap", ""},
+		{"", "", "54001", "cheap", ""},
+		{"", "", "54000", "", ""},
+		{"", "", "", "cheap", ""},
+		{"", "US", "54000", "cheap", ""},
+		{"", "US", "45000", "cheap", plan.Cheap},
 	} {
 		q := laneQuote(t, c.asked, c.country)
 		document, err := base64.StdEncoding.DecodeString(changed(t, "x402-fetch-v2", `"amount":"54000"`, `"amount":"`+c.amount+`"`))

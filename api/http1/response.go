@@ -103,8 +103,8 @@ func (w *response) writeHead() {
 	if held == 0 {
 		return
 	}
-	head := w.out[held:]
-	whole := append(w.spare[:0], head...)
+	whole := w.spare[:0]
+	whole = append(whole, w.out[held:]...)
 	if w.chunked {
 		whole = append(appendChunk(whole, w.out[:held]), '\r', '\n')
 	} else {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ type stranger struct {
 	wallet *ecdsa.PrivateKey
 }
 
-func (s *stranger) say(step, format string, args ...any) {
+func (s *stranger) sayf(step, format string, args ...any) {
 	fmt.Fprintf(s.out, "%-8s %s\n", step, fmt.Sprintf(format, args...))
 }
 
@@ -101,7 +102,7 @@ func (s *stranger) pay(ctx context.Context) (err error) {
 	if s.wallet, err = crypto.GenerateKey(); err != nil {
 		return fmt.Errorf("make a wallet: %w", err)
 	}
-	s.say("wallet", "%s, made for this", crypto.PubkeyToAddress(s.wallet.PublicKey))
+	s.sayf("wallet", "%s, made for this", crypto.PubkeyToAddress(s.wallet.PublicKey))
 	menu, tier, err := s.readMenu(ctx)
 	if err != nil {
 		return err
@@ -110,34 +111,34 @@ func (s *stranger) pay(ctx context.Context) (err error) {
 	if !plan.VATApplies(menu.TaxCountry) {
 		amount = tier.NetAmountRequired
 	}
-	s.say("menu", "%s: %s units on %s for %s atomic %s to %s, on chain %d", s.url+"/x402", menu.UnitsPerPayment, tier.Name, amount, menu.Asset, menu.PayTo, menu.ChainID)
+	s.sayf("menu", "%s: %s units on %s for %s atomic %s to %s, on chain %d", s.url+"/x402", menu.UnitsPerPayment, tier.Name, amount, menu.Asset, menu.PayTo, menu.ChainID)
 	given, err := s.askFaucet(ctx)
 	if err != nil {
 		return err
 	}
-	s.say("faucet", "gave %s atomic USDC and %s wei, in %s", given.USDC, given.Wei, given.Tx)
+	s.sayf("faucet", "gave %s atomic USDC and %s wei, in %s", given.USDC, given.Wei, given.Tx)
 	tx, err := s.transfer(ctx, given.RPC, menu, amount)
 	if err != nil {
 		return fmt.Errorf("transfer: %w", err)
 	}
-	s.say("pay", "%s atomic %s in %s", amount, menu.Asset, tx)
+	s.sayf("pay", "%s atomic %s in %s", amount, menu.Asset, tx)
 	message := strings.ReplaceAll(menu.MessageToSign, "{tx_hash}", tx.Hex())
 	signature, err := crypto.Sign(accounts.TextHash([]byte(message)), s.wallet)
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
 	}
 	signature[crypto.RecoveryIDOffset] += 27 // as wallets write it
-	s.say("sign", "%q", message)
+	s.sayf("sign", "%q", message)
 	bought, err := s.redeem(ctx, menu, tx, signature)
 	if err != nil {
 		return err
 	}
-	s.say("redeem", "%s units on %s until %s: %s", bought.Units, bought.Tier, bought.ExpiresAt, bought.Credential)
+	s.sayf("redeem", "%s units on %s until %s: %s", bought.Units, bought.Tier, bought.ExpiresAt, bought.Credential)
 	answer, err := s.call(ctx, menu, bought.Credential)
 	if err != nil {
 		return err
 	}
-	s.say("call", "%s on %s answers %s", callMethod(s.chain), s.chain, answer)
+	s.sayf("call", "%s on %s answers %s", callMethod(s.chain), s.chain, answer)
 	return s.readReceipt(ctx, tx)
 }
 
@@ -167,8 +168,8 @@ func (s *stranger) transfer(ctx context.Context, rpc string, menu *menuAnswer, a
 	if id.Uint64() != menu.ChainID {
 		return common.Hash{}, fmt.Errorf("the menu is of chain %d, the faucet of chain %d: give --url of a gateway-dev with its sandbox", menu.ChainID, id)
 	}
-	data := append(crypto.Keccak256([]byte("transfer(address,uint256)"))[:4], common.LeftPadBytes(common.HexToAddress(menu.PayTo).Bytes(), 32)...)
-	data = append(data, common.LeftPadBytes(value.Bytes(), 32)...)
+	data := slices.Concat(crypto.Keccak256([]byte("transfer(address,uint256)"))[:4],
+		common.LeftPadBytes(common.HexToAddress(menu.PayTo).Bytes(), 32), common.LeftPadBytes(value.Bytes(), 32))
 	tx, err := sandbox.SignCall(ctx, node, s.wallet, common.HexToAddress(menu.AssetAddress), nil, data)
 	if err != nil {
 		return common.Hash{}, err

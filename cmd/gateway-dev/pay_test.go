@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -65,7 +66,10 @@ func newSeller(t *testing.T, country string) (*seller, string) {
 }
 
 func (s *seller) redeem(w http.ResponseWriter, r *http.Request) {
-	var body struct{ Tx_hash, Tier, Signature string } //nolint:revive // the names of the wire
+	var body struct {
+		TxHash          string `json:"tx_hash"`
+		Tier, Signature string
+	}
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		s.t.Error(err)
 	}
@@ -74,13 +78,13 @@ func (s *seller) redeem(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	payer, amount := s.payment(common.HexToHash(body.Tx_hash))
+	payer, amount := s.payment(r.Context(), common.HexToHash(body.TxHash))
 	signature, err := hexutil.Decode(body.Signature)
 	if err != nil || len(signature) != crypto.SignatureLength {
 		s.t.Fatalf("signature %q: %v", body.Signature, err)
 	}
 	signature[crypto.RecoveryIDOffset] -= 27
-	key, err := crypto.SigToPub(accounts.TextHash([]byte("Some Gateway x402 redeem\n"+body.Tx_hash)), signature)
+	key, err := crypto.SigToPub(accounts.TextHash([]byte("Some Gateway x402 redeem\n"+body.TxHash)), signature)
 	if err != nil || crypto.PubkeyToAddress(*key) != payer || body.Tier != "balanced" {
 		s.t.Errorf("signed by %v (%v) on %s, paid by %s", key, err, body.Tier, payer)
 	}
@@ -89,14 +93,14 @@ func (s *seller) redeem(w http.ResponseWriter, r *http.Request) {
 }
 
 // payment reads who paid how much to the seller in a transaction.
-func (s *seller) payment(tx common.Hash) (payer common.Address, amount string) {
+func (s *seller) payment(ctx context.Context, tx common.Hash) (payer common.Address, amount string) {
 	s.t.Helper()
-	node, err := ethclient.DialContext(s.t.Context(), s.rpc)
+	node, err := ethclient.DialContext(ctx, s.rpc)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer node.Close()
-	receipt, err := node.TransactionReceipt(s.t.Context(), tx)
+	receipt, err := node.TransactionReceipt(ctx, tx)
 	if err != nil || len(receipt.Logs) != 1 {
 		s.t.Fatalf("%s: %+v, %v", tx, receipt, err)
 	}

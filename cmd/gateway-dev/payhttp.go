@@ -83,7 +83,7 @@ func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash,
 		if err != nil || wait < 1 {
 			return bought, fmt.Errorf("redeeming is pending and does not say for how long: Retry-After is %q", header.Get("Retry-After"))
 		}
-		s.say("redeem", "not deep enough yet, again in %d s", wait)
+		s.sayf("redeem", "not deep enough yet, again in %d s", wait)
 		select {
 		case <-ctx.Done():
 			return bought, fmt.Errorf("the payment was not deep enough in time; redeem it later: %w", ctx.Err())
@@ -129,7 +129,7 @@ func (s *stranger) readReceipt(ctx context.Context, tx common.Hash) error {
 		return fmt.Errorf("the receipt has %d payments, want 1", len(receipt.Settlements))
 	}
 	paid := receipt.Settlements[0]
-	s.say("receipt", "%s USDC for %s units. %s %s", paid.Amount, paid.Bought.Units, paid.Tax.Treatment, page)
+	s.sayf("receipt", "%s USDC for %s units. %s %s", paid.Amount, paid.Bought.Units, paid.Tax.Treatment, page)
 	return nil
 }
 

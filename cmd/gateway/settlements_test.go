@@ -200,7 +200,10 @@ func TestUnusedPartOfAPaymentIsRoundedDownAndNeverMore(t *testing.T) {
 		units, used plan.Units
 		want        plan.Atomic
 	}{
-		{100, 3 * plan.Unit, 1 * plan.Unit, 66}, {100, 3 * plan.Unit, 0, 100}, {100, 3 * plan.Unit, 3 * plan.Unit, 0}, {100, 3 * plan.Unit, 4 * plan.Unit, 0},
+		{100, 3 * plan.Unit, 1 * plan.Unit, 66},
+		{100, 3 * plan.Unit, 0, 100},
+		{100, 3 * plan.Unit, 3 * plan.Unit, 0},
+		{100, 3 * plan.Unit, 4 * plan.Unit, 0},
 		{9_000_000_000_000_000_000, plan.MaxUnitsPerSettlement, 1, 8_999_999_955_000_000_000},
 	} {
 		h := wire.SettlementHistory{SettlementView: wire.SettlementView{Paid: tc.paid, Granted: &wire.GrantView{Units: tc.units}}, Used: tc.used}
