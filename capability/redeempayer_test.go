@@ -108,7 +108,7 @@ func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
 	tx := transfer(90_000, payer)
 	tx.Seconds -= 31 * 24 * 3600
 	hash := s.pay(tx)
-	s.refused(t, "31 days old", body(hash, "balanced", s.signed(t, payer, hash)), fault.PaymentRequired, x402.WhyTooOld)
+	_ = s.refused(t, "31 days old", body(hash, "balanced", s.signed(t, payer, hash)), fault.PaymentRequired, x402.WhyTooOld)
 	by := addressIn(t, payer.address)
 	at, _ := x402.ParseTxHash(hash)
 	s.sql(t, "INSERT INTO settlements (chain_id, tx_hash, payer, stage, reason, seen_at) VALUES (8453, $1, $2, 'stuck', 'no_usable_answer', now() - interval '2 days')", at[:], by[:])

@@ -81,7 +81,7 @@ var layers = []rule{
 	{"api/http1", nil},
 	{"mcp", join(words, []string{"capability"})},
 	{"dashboard", join(words, []string{"capability", "internal/assets"})},
-	{"worker", join(words, []string{"workflows", "activities", "flush"})},
+	{"worker", join(words, []string{"store", "workflows", "activities", "flush"})},
 	// The programs.
 	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"api/http1", "capability", "internal/egress", "migrations"})},
 	{"cmd/gateway", serving},
