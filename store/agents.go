@@ -161,16 +161,7 @@ func endKeyOf(ctx context.Context, q *db.Queries, agent db.Agent, by Author) (ac
 	if err != nil {
 		return account.KeyID{}, err
 	}
-	key, err := keyOf(row)
-	if err != nil {
-		return account.KeyID{}, err
-	}
-	before := keyDocument(&key)
-	key.Status = account.Revoked
-	if row, err = q.UpdateKeyFences(ctx, keyRow(&key)); err != nil {
-		return account.KeyID{}, err
-	}
-	return key.ID, note(ctx, q, subject{key.Account, key.ID, row.Version}, "revoke_key", by, before, keyDocument(&key))
+	return account.KeyID{UUID: row.ID}, revokeLocked(ctx, q, row, by)
 }
 
 // ListAgents reads the agents of an account, each with the key that works, in the order in which they were claimed.

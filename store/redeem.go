@@ -151,6 +151,11 @@ func revoke(ctx context.Context, q *db.Queries, id account.KeyID, by Author) err
 	if err != nil {
 		return found(err)
 	}
+	return revokeLocked(ctx, q, row, by)
+}
+
+// revokeLocked is revoke for a key whose row is locked.
+func revokeLocked(ctx context.Context, q *db.Queries, row db.Key, by Author) error { //nolint:gocritic // rows go by value
 	key, err := keyOf(row)
 	if err != nil || key.Status == account.Revoked {
 		return err
