@@ -26,6 +26,7 @@ const (
 	KindMemberJoined     Kind = "member_joined"
 	KindUsageReached     Kind = "usage_reached"
 	KindAccountSuspended Kind = "account_suspended"
+	KindChargeFailed     Kind = "charge_failed"
 )
 
 // Mail is what one mail says: one of the types below, no others. Texts that people gave (names, reasons, where something came from) may
@@ -109,6 +110,17 @@ type AccountSuspended struct {
 	Link    string // to the overview
 }
 
+// ChargeFailed tells that an invoice could not be charged.
+type ChargeFailed struct {
+	Account string    // what the account is called
+	Plan    string    // its title
+	Invoice string    // its number; may be empty
+	Amount  string    // what is due, with the currency
+	Card    string    // brand and last four digits; empty when there is none
+	Next    time.Time // when it is charged again; zero when it is not
+	Link    string    // to the plan and its billing
+}
+
 // Kind of the mail.
 func (SignIn) Kind() Kind { return KindSignIn }
 
@@ -130,6 +142,9 @@ func (UsageReached) Kind() Kind { return KindUsageReached }
 // Kind of the mail.
 func (AccountSuspended) Kind() Kind { return KindAccountSuspended }
 
+// Kind of the mail.
+func (ChargeFailed) Kind() Kind { return KindChargeFailed }
+
 func (m SignIn) link() string           { return m.Link }
 func (m Invitation) link() string       { return m.Link }
 func (m Welcome) link() string          { return m.Link }
@@ -137,9 +152,10 @@ func (m KeyAdopted) link() string       { return m.Link }
 func (m MemberJoined) link() string     { return m.Link }
 func (m UsageReached) link() string     { return m.Link }
 func (m AccountSuspended) link() string { return m.Link }
+func (m ChargeFailed) link() string     { return m.Link }
 
 // kinds are all types of Mail; each has a pair of templates by the name of its kind.
-var kinds = []Mail{SignIn{}, Invitation{}, Welcome{}, KeyAdopted{}, MemberJoined{}, UsageReached{}, AccountSuspended{}}
+var kinds = []Mail{SignIn{}, Invitation{}, Welcome{}, KeyAdopted{}, MemberJoined{}, UsageReached{}, AccountSuspended{}, ChargeFailed{}}
 
 // Kinds lists the kinds.
 func Kinds() []Kind {

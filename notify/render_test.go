@@ -45,11 +45,15 @@ var samples = func() map[string]notify.Mail {
 		"member_joined": notify.MemberJoined{
 			Member: "bob@buyer.example", InvitedBy: "ann@buyer.example", Account: "Buyer", At: at, Link: house.URL + "/settings",
 		},
-		"usage_80":          usage,
-		"usage_100":         all,
-		"usage_100_packs":   packs,
-		"usage_80_slower":   slower,
-		"account_suspended": notify.AccountSuspended{Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: house.URL + "/overview"},
+		"usage_80":        usage,
+		"usage_100":       all,
+		"usage_100_packs": packs,
+		"usage_80_slower": slower,
+		"charge_failed": notify.ChargeFailed{
+			Account: "Buyer", Plan: "Pro", Invoice: "CAG-0007", Amount: "$118.80", Card: "visa ending in 0341", Next: at.AddDate(0, 0, 3), Link: house.URL + "/billing",
+		},
+		"charge_failed_last": notify.ChargeFailed{Account: "Buyer", Plan: "Pro", Amount: "$118.80", Link: house.URL + "/billing"},
+		"account_suspended":  notify.AccountSuspended{Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: house.URL + "/overview"},
 	}
 }()
 
