@@ -45,14 +45,9 @@ func (p Period) Key() string { return p.Start.UTC().Format(time.DateOnly) }
 // Unlimited as a quota or cap means that there is none.
 const Unlimited = plan.Unlimited
 
-// AccountFences is the projection of an account into the meter. Only a higher Version replaces another.
-type AccountFences struct {
-	Account ID
-	Version int64
-	Status  Status
-	Rate    RateWindow
-	Current Period
-	Next    Period // takes over at Current.End
+// Figures are what a plan gives an account, beside its quota.
+type Figures struct {
+	Rate RateWindow
 	// SoftRate replaces Rate for the rest of a period whose use has passed SoftCeiling. Both matter only when SoftRate.Limit is
 	// above 0.
 	SoftCeiling plan.Units
@@ -60,8 +55,22 @@ type AccountFences struct {
 	// Supply is the class of upstreams that the plan has.
 	Supply plan.Supply
 	// Data is whether the data service comes with the plan.
-	Data     bool
-	Services ServiceFences
+	Data bool
+	// DrawsPacks is whether calls may be drawn from packs.
+	DrawsPacks bool
+}
+
+// AccountFences is the projection of an account into the meter. Only a higher Version replaces another.
+type AccountFences struct {
+	Account ID
+	Version int64
+	Status  Status
+	Figures
+	Current Period
+	Next    Period // takes over at Current.End
+	// Following replaces Figures from then on; nil when the plan stays.
+	Following *Figures
+	Services  ServiceFences
 	// Packs are drawn after the quota, in this order. None where no quota refuses.
 	Packs []Pack
 }

@@ -60,3 +60,36 @@ func TestPlanFencesProjectTheQuotaOfEachPlan(t *testing.T) {
 		}
 	}
 }
+
+func TestTheNextPlanIsProjectedBeforeItsPeriodBegins(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
+	ends := time.Date(2026, 2, 28, 10, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 2, 10, 0, 0, 0, 0, time.UTC)
+	pro := plan.Must(plan.Pro)
+	down := account.Terms{Plan: plan.Must(plan.Scale), Cycle: plan.Cycle{Anchor: began}, Next: &pro, NextFrom: ends}
+	free := plan.Must(plan.Free)
+	over := account.Terms{Plan: plan.Must(plan.Builder), Cycle: plan.Cycle{Anchor: began, Ends: ends}, Next: &free, NextFrom: ends}
+	later := down
+	later.NextFrom = ends.AddDate(0, 6, 0)
+	packs := []account.Pack{{ID: account.NewPackID(), Units: 1, Expires: ends.AddDate(1, 0, 0)}}
+	project := func(terms account.Terms, at time.Time) account.AccountFences {
+		return terms.Fences(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
+	}
+	if f := project(down, at); f.Current.Quota != 60_000_000*plan.Unit || f.Next.Quota != pro.Included || f.Following == nil || f.Following.Rate != pro.Rate {
+		t.Errorf("before a smaller plan: %+v", f)
+	}
+	if f := project(down, ends); f.Current.Quota != pro.Included || f.Rate != pro.Rate || f.Following != nil {
+		t.Errorf("after it took over: %+v", f)
+	}
+	f := project(over, at)
+	if f.Next.Quota != free.Included || !f.Current.End.Equal(ends) || f.Next.End != time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) {
+		t.Errorf("before an end: %+v", f)
+	}
+	if f.Following == nil || f.Following.Data || f.DrawsPacks || !f.Following.DrawsPacks || len(f.Packs) != 1 {
+		t.Errorf("Builder leaves packs alone, Free draws them: %+v", f)
+	}
+	if f := project(later, at); f.Following != nil || f.Next.Quota != f.Current.Quota {
+		t.Errorf("months before a smaller plan: %+v", f)
+	}
+}

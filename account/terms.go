@@ -34,6 +34,17 @@ type Terms struct {
 	Plan   plan.Plan
 	Custom *Custom // nil: the plan's figures
 	Cycle  plan.Cycle
+	// Next takes over at NextFrom; nil when nothing is known to.
+	Next     *plan.Plan
+	NextFrom time.Time
+}
+
+// At is the terms as they are at a time: the next plan takes over by itself, whoever is late to say so. A contract's figures end with its plan.
+func (t Terms) At(at time.Time) Terms {
+	if t.Next != nil && !at.Before(t.NextFrom) {
+		t.Plan, t.Custom, t.Next = *t.Next, nil, nil
+	}
+	return t
 }
 
 // Quota is what a period may use before packs are drawn and then the quota refuses; Unlimited for none.
@@ -77,20 +88,30 @@ func (t Terms) Period(at time.Time) Period {
 // Fences is the projection of an account with these terms at a time: the period that holds it and the next one, and the packs that have
 // not expired by then and are not known to be used up. packs come in the order in which they are drawn.
 func (t Terms) Fences(id ID, version int64, status Status, services ServiceFences, packs []Pack, at time.Time) AccountFences {
-	f := AccountFences{
-		Account: id, Version: version, Status: status, Rate: t.Rate(), Supply: t.Plan.Supply, Data: t.Plan.Data, Services: services, Current: t.Period(at),
+	now := t.At(at)
+	f := AccountFences{Account: id, Version: version, Status: status, Services: services, Current: now.Period(at), Figures: now.figures()}
+	following := now.At(f.Current.End)
+	f.Next = following.Period(f.Current.End)
+	if now.Next != nil && following.Next == nil {
+		figures := following.figures()
+		f.Following = &figures
 	}
-	f.Next = t.Period(f.Current.End)
-	if t.Custom == nil && t.Plan.SoftCeiling() != Unlimited {
-		f.SoftCeiling, f.SoftRate = t.Plan.SoftCeiling(), t.Plan.SoftRate
-	}
-	if !t.DrawsPacks() {
+	if !f.DrawsPacks && (f.Following == nil || !f.Following.DrawsPacks) {
 		return f
 	}
 	for _, p := range packs {
 		if at.Before(p.Expires) && p.Used < p.Units {
 			f.Packs = append(f.Packs, p)
 		}
+	}
+	return f
+}
+
+// figures are what the plan gives, or the contract in its stead.
+func (t Terms) figures() Figures {
+	f := Figures{Rate: t.Rate(), Supply: t.Plan.Supply, Data: t.Plan.Data, DrawsPacks: t.DrawsPacks()}
+	if t.Custom == nil && t.Plan.SoftCeiling() != Unlimited {
+		f.SoftCeiling, f.SoftRate = t.Plan.SoftCeiling(), t.Plan.SoftRate
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
 )
 
 // A change is committed to the record first, then put in force, and only then answered. When the meter cannot be told, the answer is
@@ -33,7 +34,7 @@ func (f *Fences) SetPlan(ctx context.Context, id account.ID, p plan.Plan, by sto
 		if a.Kind == store.KindSettlement {
 			return paidByTheCall()
 		}
-		a.Plan = p.Key
+		a.Plan, a.NextPlan, a.NextPlanFrom = p.Key, "", time.Time{}
 		if p.Key != plan.Enterprise {
 			a.Custom = nil
 		}
@@ -50,7 +51,7 @@ func (f *Fences) SetEnterprise(ctx context.Context, id account.ID, c account.Cus
 		if a.Kind == store.KindSettlement {
 			return paidByTheCall()
 		}
-		a.Plan, a.Custom = plan.Enterprise, &c
+		a.Plan, a.Custom, a.NextPlan, a.NextPlanFrom = plan.Enterprise, &c, "", time.Time{}
 		return nil
 	})
 }
@@ -95,6 +96,38 @@ func (f *Fences) GrantPack(ctx context.Context, p store.Pack, by store.Author) (
 		return store.Pack{}, false, err
 	}
 	return granted, fresh, f.inForce(ctx, &owner, nil)
+}
+
+// VoidPack makes void what is left of the pack that was granted for an origin, once; it reports false when it was void before. When it answers without
+// an error, no process draws on the pack any more. store.ErrNotFound when nothing was granted for the origin.
+func (f *Fences) VoidPack(ctx context.Context, origin, reason string, by store.Author) (store.Pack, bool, error) {
+	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
+	if err != nil {
+		at = f.now()
+	}
+	voided, owner, fresh, err := f.store.VoidPack(ctx, origin, reason, at, by)
+	if err != nil {
+		return store.Pack{}, false, err
+	}
+	return voided, fresh, f.inForce(ctx, &owner, nil)
+}
+
+// Entitle puts in force what an account has by its subscription: the plan, when its periods begin, and what takes over next. What a contract gives
+// (Enterprise) stays as it is, save for the periods.
+func (f *Fences) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (store.Account, error) { //nolint:gocritic // a copy does no harm
+	if by.At.IsZero() {
+		by.At = f.now()
+	}
+	return f.changeAccount(ctx, id, "entitle", by, func(a *store.Account) error {
+		if a.Kind == store.KindSettlement {
+			return paidByTheCall()
+		}
+		a.Cycle = e.Cycle
+		if a.Plan != plan.Enterprise {
+			a.Plan, a.NextPlan, a.NextPlanFrom = e.Plan, e.Next, e.NextFrom
+		}
+		return nil
+	})
 }
 
 // RevokeKey revokes a key for good: when it answers without an error, no process admits a call of the key any more. Revoking again changes

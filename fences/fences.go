@@ -31,6 +31,7 @@ type Record interface {
 	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error)
 	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
 	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)
+	VoidPack(ctx context.Context, origin, reason string, at time.Time, by store.Author) (store.Pack, store.Account, bool, error)
 	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
 	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error)
 	ClaimAgent(ctx context.Context, c store.Claim, by store.Author, within func(store.Account) (plan.Units, error)) (store.Claimed, error)

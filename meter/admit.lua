@@ -56,18 +56,25 @@ if not cfg[7] or not key[3] then -- every projection says whether it is plain, s
 end
 
 local tag = string.sub(KEYS[1], 1, 8)
-local period, period_end, quota, ceiling = cfg[4], tonumber(cfg[5]), tonumber(cfg[6]), nil
+local period, period_end, quota, ceiling, turned = cfg[4], tonumber(cfg[5]), tonumber(cfg[6]), nil, nil
 if now_ms >= period_end then
-  local following = call('HMGET', KEYS[1], 'np', 'ne', 'nq')
+  local following = call('HMGET', KEYS[1], 'np', 'ne', 'nq', 'npl', 'nrl', 'nrw')
   period, period_end, quota = following[1], tonumber(following[2]), tonumber(following[3])
   if now_ms >= period_end then return '2|||cfg,' end
+  if following[4] then -- another plan takes over with the period: its figures stand under names of their own
+    turned, cfg[7], cfg[2], cfg[3] = 'n', following[4], following[5], following[6]
+  end
 end
 
 -- Most projections have none of the fences below and say so, by being plain: to look for each that is not there takes a sixth of its time.
 -- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service, ms from when on a pay-per-call credential is refused
 local cfg_more, key_more = nil, nil
 if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
-  cfg_more = call('HMGET', KEYS[1], 'sc', 'sl', 'sw', 'da', 'off', service, 'pk')
+  if turned then
+    cfg_more = call('HMGET', KEYS[1], 'nsc', 'nsl', 'nsw', 'nda', 'off', service, 'npk')
+  else
+    cfg_more = call('HMGET', KEYS[1], 'sc', 'sl', 'sw', 'da', 'off', service, 'pk')
+  end
   ceiling = tonumber(cfg_more[1])
 end
 if key[3] == '3' then key_more = call('HMGET', KEYS[2], 'cap', 'off', service, 'xp') end

@@ -301,7 +301,7 @@ func TestCallsThatWouldSpoilTheBooksAreRefusedBeforeRedis(t *testing.T) {
 	if err := b.meter.Refund(b.ctx, c.Subject, charge(-1), meter.Receipt{}, "r", "x"); err == nil {
 		t.Error("a negative refund was made")
 	}
-	if err := b.meter.PushAccount(b.ctx, account.AccountFences{Account: c.Account, Version: 9, Rate: account.RateWindow{Limit: 1}}); err == nil {
+	if err := b.meter.PushAccount(b.ctx, account.AccountFences{Account: c.Account, Version: 9, Figures: account.Figures{Rate: account.RateWindow{Limit: 1}}}); err == nil {
 		t.Error("a window without length was put in force")
 	}
 	if after := b.snapshot(t, c); !maps.Equal(before, after) {

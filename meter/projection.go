@@ -24,29 +24,24 @@ func (m *Meter) PushLoadedAccount(ctx context.Context, f account.AccountFences, 
 }
 
 func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token string) (bool, error) {
-	if f.Rate.Limit >= 0 && f.Rate.Per < time.Millisecond {
-		return false, fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, f.Rate.Per)
+	for _, g := range []*account.Figures{&f.Figures, f.Following} {
+		if g != nil && g.Rate.Limit >= 0 && g.Rate.Per < time.Millisecond {
+			return false, fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, g.Rate.Per)
+		}
 	}
 	p := projection{premium: f.Supply == plan.Premium}
 	p.set("st", string(f.Status))
-	if f.Rate.Limit >= 0 {
-		p.set("rl", f.Rate.Limit)
-		p.set("rw", f.Rate.Per.Milliseconds())
-	}
 	p.period("p", "pe", "q", f.Current)
 	p.period("np", "ne", "nq", f.Next)
-	if f.SoftRate.Limit > 0 {
-		p.further("sc", int64(f.SoftCeiling))
-		p.further("sl", f.SoftRate.Limit)
-		p.further("sw", f.SoftRate.Per.Milliseconds())
-		p.asks("u")
-	}
-	if f.Data {
-		p.set("da", 1)
-	}
 	p.services(f.Services)
-	if len(f.Packs) > 0 {
-		p.further("pk", packList(f.Packs))
+	fenced := p.more // whatever the plan
+	p.figures("", &f.Figures, f.Packs)
+	if f.Following != nil {
+		// admit.lua reads these instead from the end of the present period on, which they say by being there.
+		following := projection{premium: f.Following.Supply == plan.Premium, more: fenced}
+		following.figures("n", f.Following, f.Packs)
+		p.fields = append(append(p.fields, following.fields...), "npl", following.plain())
+		p.asked.WriteString(following.asked.String())
 	}
 	t, id := accountTag(f.Account), f.Account.String()
 	return m.put(ctx, t, "cfg:"+id, id, &p, f.Version, f.Current.End.UnixMilli(), token,
@@ -99,6 +94,26 @@ func (m *Meter) PushMoved(ctx context.Context, from account.ID, key account.KeyI
 	p.set("st", "moved")
 	_, err := m.put(ctx, accountTag(from), "key:"+key.String(), key.String(), &p, version, 0, "")
 	return err
+}
+
+// figures sets what the plan gives, under names that begin with prefix.
+func (p *projection) figures(prefix string, g *account.Figures, packs []account.Pack) {
+	if g.Rate.Limit >= 0 {
+		p.set(prefix+"rl", g.Rate.Limit)
+		p.set(prefix+"rw", g.Rate.Per.Milliseconds())
+	}
+	if g.SoftRate.Limit > 0 {
+		p.further(prefix+"sc", int64(g.SoftCeiling))
+		p.further(prefix+"sl", g.SoftRate.Limit)
+		p.further(prefix+"sw", g.SoftRate.Per.Milliseconds())
+		p.asks("u")
+	}
+	if g.Data {
+		p.set(prefix+"da", 1)
+	}
+	if g.DrawsPacks && len(packs) > 0 {
+		p.further(prefix+"pk", packList(packs))
+	}
 }
 
 // projection gathers the fields of a projection, and the counters that they ask for.

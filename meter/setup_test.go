@@ -207,7 +207,7 @@ func (b *bundle) stranger(t testing.TB, change func(a *account.AccountFences, k 
 	end := now.Add(20 * 24 * time.Hour)
 	c := &client{
 		account: account.AccountFences{
-			Account: id, Version: 1, Status: account.Active, Rate: account.RateWindow{Limit: -1, Per: time.Second},
+			Account: id, Version: 1, Status: account.Active, Figures: account.Figures{Rate: account.RateWindow{Limit: -1, Per: time.Second}, DrawsPacks: true},
 			Current: account.Period{Start: start, End: end, Quota: unlimited},
 			Next:    account.Period{Start: end, End: end.Add(30 * 24 * time.Hour), Quota: unlimited},
 		},

@@ -34,15 +34,18 @@ type NewAccount struct {
 
 // Account is an account as recorded. Version grows with every change of a fence.
 type Account struct {
-	ID        account.ID
-	Kind      AccountKind
-	Plan      string
-	Custom    *account.Custom // figures of a contract; nil for the plan's
-	Cycle     plan.Cycle
-	Status    account.Status
-	Services  account.ServiceFences
-	Version   int64
-	CreatedAt time.Time
+	ID     account.ID
+	Kind   AccountKind
+	Plan   string
+	Custom *account.Custom // figures of a contract; nil for the plan's
+	Cycle  plan.Cycle
+	// NextPlan takes over at NextPlanFrom; empty when none is known to.
+	NextPlan     string
+	NextPlanFrom time.Time
+	Status       account.Status
+	Services     account.ServiceFences
+	Version      int64
+	CreatedAt    time.Time
 	// Packs are those that were granted, expired ones too, in the order in which they are drawn. Only LoadAccount and changes fill it.
 	Packs []account.Pack
 }
@@ -53,7 +56,15 @@ func (a *Account) Terms() (account.Terms, error) {
 	if !ok {
 		return account.Terms{}, fmt.Errorf("account %s is on plan %q, which this version does not know", a.ID, a.Plan)
 	}
-	return account.Terms{Plan: held, Custom: a.Custom, Cycle: a.Cycle}, nil
+	terms := account.Terms{Plan: held, Custom: a.Custom, Cycle: a.Cycle}
+	if a.NextPlan != "" {
+		next, ok := plan.Lookup(a.NextPlan)
+		if !ok {
+			return account.Terms{}, fmt.Errorf("account %s is to have plan %q, which this version does not know", a.ID, a.NextPlan)
+		}
+		terms.Next, terms.NextFrom = &next, a.NextPlanFrom
+	}
+	return terms, nil
 }
 
 // Fences is the account's projection at a time.
@@ -178,7 +189,10 @@ func accountOf(row db.Account) (Account, error) {
 	a := Account{
 		ID: account.ID{UUID: row.ID}, Kind: AccountKind(row.Kind), Plan: row.Plan,
 		Status: account.Status(row.Status), Version: row.Version, CreatedAt: row.CreatedAt.UTC(),
-		Cycle: plan.Cycle{Anchor: instant(row.CycleAnchor), Ends: instant(row.CycleEnds)},
+		Cycle: plan.Cycle{Anchor: instant(row.CycleAnchor), Ends: instant(row.CycleEnds)}, NextPlanFrom: instant(row.NextPlanFrom),
+	}
+	if row.NextPlan != nil {
+		a.NextPlan = *row.NextPlan
 	}
 	if row.CustomQuota != nil && row.CustomRateLimit != nil && row.CustomRateMs != nil {
 		a.Custom = &account.Custom{

@@ -22,6 +22,8 @@ type Author struct {
 	Reason string
 	// Within is the account whose things the author may change: what belongs to another one is not found. Zero for operators, who may change all.
 	Within account.ID
+	// At is when it is done, by the caller's clock; zero for the record's.
+	At time.Time
 }
 
 // within is Within for a query: null for all.
@@ -55,13 +57,16 @@ func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string,
 		if err != nil {
 			return err
 		}
-		before := accountDocument(&after)
+		was, before := after, accountDocument(&after)
 		if err := change(&after); err != nil {
 			return err
 		}
-		after.Cycle = after.Cycle.Truncate(cycleStep)
+		after.Cycle, after.NextPlanFrom = after.Cycle.Truncate(cycleStep), after.NextPlanFrom.Truncate(cycleStep)
 		if bytes.Equal(before, accountDocument(&after)) {
 			return nil
+		}
+		if err := endPeriod(ctx, q, &was, &after, by); err != nil {
+			return err
 		}
 		packs := after.Packs
 		if row, err = q.UpdateAccountFences(ctx, accountRow(&after)); err != nil {
@@ -171,6 +176,9 @@ func accountDocument(a *Account) []byte {
 	if !a.Cycle.Anchor.IsZero() {
 		d["cycle_anchor"] = a.Cycle.Anchor.UTC().Format(time.RFC3339Nano)
 	}
+	if a.NextPlan != "" {
+		d["next_plan"], d["next_plan_from"] = a.NextPlan, a.NextPlanFrom.UTC().Format(time.RFC3339Nano)
+	}
 	if !a.Cycle.Ends.IsZero() {
 		d["cycle_ends"] = a.Cycle.Ends.UTC().Format(time.RFC3339Nano)
 	}
@@ -203,6 +211,9 @@ func unitsOrNull(amount, none plan.Units) any {
 func accountRow(a *Account) db.UpdateAccountFencesParams {
 	p := db.UpdateAccountFencesParams{
 		ID: a.ID.UUID, Plan: a.Plan, Status: string(a.Status), CycleAnchor: nullable(a.Cycle.Anchor), CycleEnds: nullable(a.Cycle.Ends),
+	}
+	if a.NextPlan != "" {
+		p.NextPlan, p.NextPlanFrom = &a.NextPlan, nullable(a.NextPlanFrom)
 	}
 	p.ServicesOff, p.ServiceCaps = servicesRow(a.Services)
 	if c := a.Custom; c != nil {

@@ -24,6 +24,9 @@ type Pack struct {
 	Kind      string // key of the pack on the price ladder
 	Origin    string // what it was granted for, a payment for instance; one pack for each, for ever
 	GrantedAt time.Time
+	// VoidedAt is when what was left of it became void; zero for never. It expired then.
+	VoidedAt   time.Time
+	VoidReason string
 }
 
 // GrantPack grants a pack to its account, once for its origin: granting again gives the pack as it was granted and false, and changes
@@ -82,6 +85,44 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 	return granted, owner, fresh, nil
 }
 
+// VoidPack makes void what is left of the pack that was granted for an origin: from at on it is drawn no more. What was drawn stays drawn, so it never
+// holds less than nothing. Voiding again changes nothing and reports false. ErrNotFound when nothing was granted for the origin.
+func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Time, by Author) (voided Pack, owner Account, fresh bool, err error) {
+	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.GetPackByOrigin(ctx, origin)
+		if err != nil {
+			return found(err)
+		}
+		held, err := q.LockAccount(ctx, row.AccountID) // before the pack, as GrantPack does
+		if err != nil {
+			return err
+		}
+		if row, err = q.LockPackByOrigin(ctx, origin); err != nil {
+			return found(err)
+		}
+		if fresh = row.VoidedAt == nil; fresh {
+			if row, err = q.VoidPack(ctx, db.VoidPackParams{ID: row.ID, At: &at, Reason: reason}); err != nil {
+				return err
+			}
+			if held, err = q.BumpAccount(ctx, row.AccountID); err != nil {
+				return err
+			}
+			after := map[string]any{"pack": row.ID.String(), "kind": row.Kind, "origin": origin, "voided_at": at.UTC(), "reason": reason}
+			of := subject{account: account.ID{UUID: row.AccountID}, version: held.Version}
+			if err := note(ctx, q, of, "void_pack", by, nil, after); err != nil {
+				return err
+			}
+		}
+		voided = packOf(row)
+		owner, err = withPacks(ctx, q, held)
+		return err
+	})
+	if err != nil {
+		return Pack{}, Account{}, false, fmt.Errorf("void a pack: %w", err)
+	}
+	return voided, owner, fresh, nil
+}
+
 // check refuses a pack that nobody can hold.
 func (p *Pack) check() error {
 	if refusal := p.Pack.Check(); refusal != nil {
@@ -118,5 +159,6 @@ func packOf(row db.Pack) Pack {
 	return Pack{
 		Pack:    account.Pack{ID: account.PackID{UUID: row.ID}, Units: plan.Units(row.Units), Expires: row.ExpiresAt.UTC()},
 		Account: account.ID{UUID: row.AccountID}, Kind: row.Kind, Origin: row.Origin, GrantedAt: row.GrantedAt.UTC(),
+		VoidedAt: instant(row.VoidedAt), VoidReason: row.VoidReason,
 	}
 }

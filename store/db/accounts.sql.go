@@ -16,7 +16,7 @@ const bumpAccount = `-- name: BumpAccount :one
 UPDATE accounts
 SET version = version + 1
 WHERE id = $1
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 `
 
 func (q *Queries) BumpAccount(ctx context.Context, id uuid.UUID) (Account, error) {
@@ -38,12 +38,25 @@ func (q *Queries) BumpAccount(ctx context.Context, id uuid.UUID) (Account, error
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
 		&i.Name,
+		&i.NextPlan,
+		&i.NextPlanFrom,
 	)
 	return i, err
 }
 
+const clock = `-- name: Clock :one
+SELECT clock_timestamp()::timestamptz
+`
+
+func (q *Queries) Clock(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, clock)
+	var column_1 time.Time
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const getAccount = `-- name: GetAccount :one
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 FROM accounts
 WHERE id = $1
 `
@@ -67,6 +80,8 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
 		&i.Name,
+		&i.NextPlan,
+		&i.NextPlanFrom,
 	)
 	return i, err
 }
@@ -74,7 +89,7 @@ func (q *Queries) GetAccount(ctx context.Context, id uuid.UUID) (Account, error)
 const insertAccount = `-- name: InsertAccount :one
 INSERT INTO accounts (id, kind, plan)
 VALUES ($1, $2, $3)
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 `
 
 type InsertAccountParams struct {
@@ -102,12 +117,14 @@ func (q *Queries) InsertAccount(ctx context.Context, arg InsertAccountParams) (A
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
 		&i.Name,
+		&i.NextPlan,
+		&i.NextPlanFrom,
 	)
 	return i, err
 }
 
 const listAccountsAfter = `-- name: ListAccountsAfter :many
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 FROM accounts
 WHERE id > $1
 ORDER BY id
@@ -144,6 +161,8 @@ func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterPa
 			&i.ServiceCaps,
 			&i.TermsChangedAt,
 			&i.Name,
+			&i.NextPlan,
+			&i.NextPlanFrom,
 		); err != nil {
 			return nil, err
 		}
@@ -156,7 +175,7 @@ func (q *Queries) ListAccountsAfter(ctx context.Context, arg ListAccountsAfterPa
 }
 
 const lockAccount = `-- name: LockAccount :one
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 FROM accounts
 WHERE id = $1
 FOR UPDATE
@@ -181,6 +200,8 @@ func (q *Queries) LockAccount(ctx context.Context, id uuid.UUID) (Account, error
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
 		&i.Name,
+		&i.NextPlan,
+		&i.NextPlanFrom,
 	)
 	return i, err
 }
@@ -190,14 +211,15 @@ UPDATE accounts
 SET plan = $1, status = $2, cycle_anchor = $3, cycle_ends = $4,
     custom_quota = $5, custom_rate_limit = $6, custom_rate_ms = $7,
     services_off = $8, service_caps = $9, version = version + 1,
+    next_plan = $10, next_plan_from = $11,
     terms_changed_at = CASE
         WHEN ROW(plan, cycle_anchor, cycle_ends, custom_quota) IS DISTINCT FROM ROW(
             $1::text, $3::timestamptz, $4::timestamptz, $5::bigint
         ) THEN clock_timestamp()
         ELSE terms_changed_at
     END
-WHERE id = $10
-RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
+WHERE id = $12
+RETURNING id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 `
 
 type UpdateAccountFencesParams struct {
@@ -210,6 +232,8 @@ type UpdateAccountFencesParams struct {
 	CustomRateMs    *int64
 	ServicesOff     []string
 	ServiceCaps     []byte
+	NextPlan        *string
+	NextPlanFrom    *time.Time
 	ID              uuid.UUID
 }
 
@@ -224,6 +248,8 @@ func (q *Queries) UpdateAccountFences(ctx context.Context, arg UpdateAccountFenc
 		arg.CustomRateMs,
 		arg.ServicesOff,
 		arg.ServiceCaps,
+		arg.NextPlan,
+		arg.NextPlanFrom,
 		arg.ID,
 	)
 	var i Account
@@ -243,6 +269,8 @@ func (q *Queries) UpdateAccountFences(ctx context.Context, arg UpdateAccountFenc
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
 		&i.Name,
+		&i.NextPlan,
+		&i.NextPlanFrom,
 	)
 	return i, err
 }

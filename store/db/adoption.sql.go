@@ -156,7 +156,7 @@ func (q *Queries) InsertAdoption(ctx context.Context, arg InsertAdoptionParams) 
 }
 
 const shareAccount = `-- name: ShareAccount :one
-SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name
+SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 FROM accounts
 WHERE id = $1
 FOR SHARE
@@ -182,6 +182,8 @@ func (q *Queries) ShareAccount(ctx context.Context, id uuid.UUID) (Account, erro
 		&i.ServiceCaps,
 		&i.TermsChangedAt,
 		&i.Name,
+		&i.NextPlan,
+		&i.NextPlanFrom,
 	)
 	return i, err
 }

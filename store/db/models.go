@@ -31,6 +31,9 @@ type Account struct {
 	// when the plan, its custom quota or the cycle changed last; null for never
 	TermsChangedAt *time.Time
 	Name           string
+	// key of the plan that takes over at next_plan_from; null when none is known to
+	NextPlan     *string
+	NextPlanFrom *time.Time
 }
 
 type AccountSetting struct {
@@ -80,6 +83,20 @@ type AuditLog struct {
 	After  []byte
 }
 
+type BillingCustomer struct {
+	AccountID uuid.UUID
+	Customer  string
+	// ISO 3166-1 code by which VAT is decided; empty when none is known
+	Country      string
+	CardBrand    string
+	CardLast4    string
+	CardExpMonth int16
+	CardExpYear  int16
+	CreatedAt    time.Time
+	// when Stripe was last read for the account; null for never
+	ReadAt *time.Time
+}
+
 type Call struct {
 	RequestID uuid.UUID
 	// place in the batch, 0 for a single request
@@ -102,6 +119,50 @@ type Call struct {
 	DurationUs    int64
 	RequestBytes  int64
 	ResponseBytes int64
+}
+
+type Checkout struct {
+	ID        uuid.UUID
+	AccountID uuid.UUID
+	Item      string
+	Country   string
+	// id of the Stripe session; null until it is made
+	Session   *string
+	State     string
+	OpenedAt  time.Time
+	ExpiresAt time.Time
+	EndedAt   *time.Time
+}
+
+type EndedPeriod struct {
+	AccountID uuid.UUID
+	Period    time.Time
+	StartsAt  time.Time
+	EndsAt    time.Time
+	Plan      string
+}
+
+type Invoice struct {
+	ID           string
+	AccountID    uuid.UUID
+	Number       string
+	Subscription string
+	Payment      string
+	Status       string
+	Reason       string
+	Currency     string
+	// cents, as are vat, total and paid
+	Net         int64
+	Vat         int64
+	Total       int64
+	Paid        int64
+	CreatedAt   time.Time
+	PaidAt      *time.Time
+	PeriodStart time.Time
+	PeriodEnd   time.Time
+	Attempts    int32
+	NextAttempt *time.Time
+	UpdatedAt   time.Time
 }
 
 type Key struct {
@@ -161,6 +222,9 @@ type Pack struct {
 	Origin    string
 	GrantedAt time.Time
 	ExpiresAt time.Time
+	// when what was left of it became void, because the money went back; it expired then
+	VoidedAt   *time.Time
+	VoidReason string
 }
 
 type PaymentAuthorization struct {
@@ -228,6 +292,40 @@ type SettlementEvent struct {
 	At      time.Time
 	Stage   string
 	Words   string
+}
+
+// webhooks that came, each once; what they say is read again from Stripe, so their bodies are not kept
+type StripeEvent struct {
+	ID         string
+	Type       string
+	ApiVersion string
+	Object     string
+	Customer   string
+	Session    string
+	CreatedAt  time.Time
+	ReceivedAt time.Time
+	// when the flow that reads again had the signal; null until then
+	ProcessedAt *time.Time
+	Result      *string
+}
+
+type Subscription struct {
+	ID        string
+	AccountID uuid.UUID
+	// key of what is charged next, on the price ladder
+	Price             string
+	Status            string
+	Founding          bool
+	PriceCents        int64
+	StartedAt         time.Time
+	PeriodStart       time.Time
+	PeriodEnd         time.Time
+	CancelAtPeriodEnd bool
+	// key whose plan the account keeps until held_until, after a change to a smaller one
+	Held      string
+	HeldUntil *time.Time
+	EndedAt   *time.Time
+	UpdatedAt time.Time
 }
 
 type UsageHour struct {

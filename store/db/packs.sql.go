@@ -13,7 +13,7 @@ import (
 )
 
 const getPackByOrigin = `-- name: GetPackByOrigin :one
-SELECT id, account_id, kind, units, origin, granted_at, expires_at
+SELECT id, account_id, kind, units, origin, granted_at, expires_at, voided_at, void_reason
 FROM packs
 WHERE origin = $1
 `
@@ -29,6 +29,8 @@ func (q *Queries) GetPackByOrigin(ctx context.Context, origin string) (Pack, err
 		&i.Origin,
 		&i.GrantedAt,
 		&i.ExpiresAt,
+		&i.VoidedAt,
+		&i.VoidReason,
 	)
 	return i, err
 }
@@ -48,7 +50,7 @@ const insertPack = `-- name: InsertPack :one
 INSERT INTO packs (id, account_id, kind, units, origin, granted_at, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (origin) DO NOTHING
-RETURNING id, account_id, kind, units, origin, granted_at, expires_at
+RETURNING id, account_id, kind, units, origin, granted_at, expires_at, voided_at, void_reason
 `
 
 type InsertPackParams struct {
@@ -80,12 +82,14 @@ func (q *Queries) InsertPack(ctx context.Context, arg InsertPackParams) (Pack, e
 		&i.Origin,
 		&i.GrantedAt,
 		&i.ExpiresAt,
+		&i.VoidedAt,
+		&i.VoidReason,
 	)
 	return i, err
 }
 
 const listPacks = `-- name: ListPacks :many
-SELECT id, account_id, kind, units, origin, granted_at, expires_at
+SELECT id, account_id, kind, units, origin, granted_at, expires_at, voided_at, void_reason
 FROM packs
 WHERE account_id = $1
 ORDER BY expires_at, id
@@ -109,6 +113,8 @@ func (q *Queries) ListPacks(ctx context.Context, accountID uuid.UUID) ([]Pack, e
 			&i.Origin,
 			&i.GrantedAt,
 			&i.ExpiresAt,
+			&i.VoidedAt,
+			&i.VoidReason,
 		); err != nil {
 			return nil, err
 		}
@@ -118,4 +124,59 @@ func (q *Queries) ListPacks(ctx context.Context, accountID uuid.UUID) ([]Pack, e
 		return nil, err
 	}
 	return items, nil
+}
+
+const lockPackByOrigin = `-- name: LockPackByOrigin :one
+SELECT id, account_id, kind, units, origin, granted_at, expires_at, voided_at, void_reason
+FROM packs
+WHERE origin = $1
+FOR UPDATE
+`
+
+func (q *Queries) LockPackByOrigin(ctx context.Context, origin string) (Pack, error) {
+	row := q.db.QueryRow(ctx, lockPackByOrigin, origin)
+	var i Pack
+	err := row.Scan(
+		&i.ID,
+		&i.AccountID,
+		&i.Kind,
+		&i.Units,
+		&i.Origin,
+		&i.GrantedAt,
+		&i.ExpiresAt,
+		&i.VoidedAt,
+		&i.VoidReason,
+	)
+	return i, err
+}
+
+const voidPack = `-- name: VoidPack :one
+UPDATE packs
+SET voided_at = $1, void_reason = $2, expires_at = least(expires_at, $1)
+WHERE id = $3
+RETURNING id, account_id, kind, units, origin, granted_at, expires_at, voided_at, void_reason
+`
+
+type VoidPackParams struct {
+	At     *time.Time
+	Reason string
+	ID     uuid.UUID
+}
+
+// What is left is drawn no more from now on; one that expired before stays as it was.
+func (q *Queries) VoidPack(ctx context.Context, arg VoidPackParams) (Pack, error) {
+	row := q.db.QueryRow(ctx, voidPack, arg.At, arg.Reason, arg.ID)
+	var i Pack
+	err := row.Scan(
+		&i.ID,
+		&i.AccountID,
+		&i.Kind,
+		&i.Units,
+		&i.Origin,
+		&i.GrantedAt,
+		&i.ExpiresAt,
+		&i.VoidedAt,
+		&i.VoidReason,
+	)
+	return i, err
 }

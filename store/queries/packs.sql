@@ -18,3 +18,16 @@ SELECT *
 FROM packs
 WHERE account_id = $1
 ORDER BY expires_at, id;
+
+-- name: LockPackByOrigin :one
+SELECT *
+FROM packs
+WHERE origin = $1
+FOR UPDATE;
+
+-- name: VoidPack :one
+-- What is left is drawn no more from now on; one that expired before stays as it was.
+UPDATE packs
+SET voided_at = sqlc.arg(at), void_reason = sqlc.arg(reason), expires_at = least(expires_at, sqlc.arg(at))
+WHERE id = sqlc.arg(id)
+RETURNING *;

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/subscription"
+)
+
+// ErrSecondSubscription says that another subscription of the account lasts.
+var ErrSecondSubscription = errors.New("store: the account has another subscription that lasts")
+
+// Customer is an account as Stripe knows it. Country, card and ReadAt are what Stripe said when it was read last.
+type Customer struct {
+	Account account.ID
+	ID      string // of Stripe's customer
+	Country string // ISO 3166-1 code; empty when none is known
+	Card    *subscription.Card
+	ReadAt  time.Time // zero for never
+}
+
+// PutCustomer records the customer of an account. An account keeps the first one, which is what it returns.
+func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, country string) (Customer, error) {
+	row, err := s.queries().PutCustomer(ctx, db.PutCustomerParams{AccountID: id.UUID, Customer: customer, Country: country})
+	if err != nil {
+		return Customer{}, fmt.Errorf("record the customer of account %s: %w", id, err)
+	}
+	return customerOf(row), nil
+}
+
+// UpdateCustomer records what Stripe said of an account's customer.
+func (s *Store) UpdateCustomer(ctx context.Context, c Customer) error {
+	p := db.UpdateCustomerParams{Account: c.Account.UUID, Country: c.Country, ReadAt: nullable(c.ReadAt)}
+	if c.Card != nil {
+		p.CardBrand, p.CardLast4 = c.Card.Brand, c.Card.Last4
+		p.CardExpMonth, p.CardExpYear = int16(c.Card.ExpMonth), int16(c.Card.ExpYear) //nolint:gosec // months and years
+	}
+	if err := s.queries().UpdateCustomer(ctx, p); err != nil {
+		return fmt.Errorf("record the customer of account %s: %w", c.Account, err)
+	}
+	return nil
+}
+
+// FindCustomer reads the customer of an account, or ErrNotFound.
+func (s *Store) FindCustomer(ctx context.Context, id account.ID) (Customer, error) {
+	row, err := s.queries().GetCustomer(ctx, id.UUID)
+	if err != nil {
+		return Customer{}, fmt.Errorf("find the customer of account %s: %w", id, found(err))
+	}
+	return customerOf(row), nil
+}
+
+// FindCustomerByID reads a customer by Stripe's id, or ErrNotFound.
+func (s *Store) FindCustomerByID(ctx context.Context, customer string) (Customer, error) {
+	row, err := s.queries().GetCustomerByID(ctx, customer)
+	if err != nil {
+		return Customer{}, fmt.Errorf("find a customer: %w", found(err))
+	}
+	return customerOf(row), nil
+}
+
+// ListCustomers reads up to limit customers whose account's id comes after the one given, in the order of those ids.
+func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) ([]Customer, error) {
+	rows, err := s.queries().ListCustomersAfter(ctx, db.ListCustomersAfterParams{After: after.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list customers: %w", err)
+	}
+	all := make([]Customer, len(rows))
+	for i, row := range rows {
+		all[i] = customerOf(row)
+	}
+	return all, nil
+}
+
+func customerOf(row db.BillingCustomer) Customer {
+	c := Customer{Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt)}
+	if row.CardLast4 != "" {
+		c.Card = &subscription.Card{Brand: row.CardBrand, Last4: row.CardLast4, ExpMonth: int(row.CardExpMonth), ExpYear: int(row.CardExpYear)}
+	}
+	return c
+}
+
+// PutSubscription records what Stripe said of a subscription of an account. ErrSecondSubscription when another one lasts beside it; ErrNotFound when
+// it belongs to another account.
+func (s *Store) PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error {
+	n, err := s.queries().PutSubscription(ctx, db.PutSubscriptionParams{
+		ID: sub.ID, AccountID: id.UUID, Price: sub.Price, Status: string(sub.Status), Founding: sub.Founding, PriceCents: int64(sub.PriceCents),
+		StartedAt: sub.StartedAt, PeriodStart: sub.PeriodStart, PeriodEnd: sub.PeriodEnd, CancelAtPeriodEnd: sub.CancelAtPeriodEnd,
+		Held: sub.Held, HeldUntil: nullable(sub.HeldUntil), EndedAt: nullable(sub.EndedAt),
+	})
+	if broken, ok := errors.AsType[*pgconn.PgError](err); ok && broken.ConstraintName == "subscriptions_one_live" {
+		err = ErrSecondSubscription
+	} else if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("record subscription %s of account %s: %w", sub.ID, id, err)
+	}
+	return nil
+}
+
+// LastSubscription reads the subscription of an account that lasts, or the one that ended last; ErrNotFound when there never was one.
+func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscription.Subscription, error) {
+	row, err := s.queries().GetLastSubscription(ctx, id.UUID)
+	if err != nil {
+		return subscription.Subscription{}, fmt.Errorf("find the subscription of account %s: %w", id, found(err))
+	}
+	return subscription.Subscription{
+		ID: row.ID, Status: subscription.Status(row.Status), Price: row.Price, Founding: row.Founding, PriceCents: plan.Cents(row.PriceCents),
+		StartedAt: row.StartedAt.UTC(), PeriodStart: row.PeriodStart.UTC(), PeriodEnd: row.PeriodEnd.UTC(), CancelAtPeriodEnd: row.CancelAtPeriodEnd,
+		Held: row.Held, HeldUntil: instant(row.HeldUntil), EndedAt: instant(row.EndedAt),
+	}, nil
+}
+
+// PutInvoices records what Stripe said of invoices of an account, all or none. One that another account has stays with it.
+func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		for i := range invoices {
+			v := &invoices[i]
+			_, err := q.PutInvoice(ctx, db.PutInvoiceParams{
+				ID: v.ID, AccountID: id.UUID, Number: v.Number, Subscription: v.Subscription, Payment: v.Payment, Status: string(v.Status),
+				Reason: v.Reason, Currency: v.Currency, Net: int64(v.Net), Vat: int64(v.VAT), Total: int64(v.Total), Paid: int64(v.Paid),
+				CreatedAt: v.CreatedAt, PaidAt: nullable(v.PaidAt), PeriodStart: v.PeriodStart, PeriodEnd: v.PeriodEnd,
+				Attempts: int32(min(v.Attempts, maxPage)), NextAttempt: nullable(v.NextAttempt), //nolint:gosec // bounded
+			})
+			if err != nil {
+				return fmt.Errorf("invoice %s: %w", v.ID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("record invoices of account %s: %w", id, err)
+	}
+	return nil
+}
+
+// ListInvoices reads up to limit invoices of an account that were made from since on and before before, newest first.
+func (s *Store) ListInvoices(ctx context.Context, id account.ID, since, before time.Time, limit int) ([]subscription.Invoice, error) {
+	rows, err := s.queries().ListInvoices(ctx, db.ListInvoicesParams{
+		Account: id.UUID, Since: since, Before: before, Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list invoices of account %s: %w", id, err)
+	}
+	all := make([]subscription.Invoice, len(rows))
+	for i := range rows {
+		all[i] = invoiceOf(&rows[i])
+	}
+	return all, nil
+}
+
+// FindInvoice reads an invoice of an account, or ErrNotFound.
+func (s *Store) FindInvoice(ctx context.Context, id account.ID, invoice string) (subscription.Invoice, error) {
+	row, err := s.queries().GetInvoice(ctx, db.GetInvoiceParams{ID: invoice, Account: id.UUID})
+	if err != nil {
+		return subscription.Invoice{}, fmt.Errorf("find an invoice of account %s: %w", id, found(err))
+	}
+	return invoiceOf(&row), nil
+}
+
+func invoiceOf(row *db.Invoice) subscription.Invoice {
+	return subscription.Invoice{
+		ID: row.ID, Number: row.Number, Subscription: row.Subscription, Payment: row.Payment, Status: subscription.InvoiceStatus(row.Status),
+		Reason: row.Reason, Currency: row.Currency, Net: plan.Cents(row.Net), VAT: plan.Cents(row.Vat), Total: plan.Cents(row.Total), Paid: plan.Cents(row.Paid),
+		CreatedAt: row.CreatedAt.UTC(), PaidAt: instant(row.PaidAt), PeriodStart: row.PeriodStart.UTC(), PeriodEnd: row.PeriodEnd.UTC(),
+		Attempts: int(row.Attempts), NextAttempt: instant(row.NextAttempt),
+	}
+}

@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// CheckoutID names a checkout (UUIDv7). Stripe's session carries it.
+type CheckoutID struct{ uuid.UUID }
+
+// NewCheckoutID makes a checkout id.
+func NewCheckoutID() CheckoutID { return CheckoutID{uuid.Must(uuid.NewV7())} }
+
+// ParseCheckoutID reads the canonical form of a checkout id.
+func ParseCheckoutID(text string) (CheckoutID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || id.String() != text {
+		return CheckoutID{}, fmt.Errorf("%q is no checkout id", text)
+	}
+	return CheckoutID{id}, nil
+}
+
+// CheckoutState is how far a checkout is.
+type CheckoutState string
+
+// The states of a checkout. Only an open one comes to another, save that money may come late: expired and failed ones become paid then, or refunded.
+const (
+	CheckoutOpen     CheckoutState = "open"
+	CheckoutPaid     CheckoutState = "paid"
+	CheckoutExpired  CheckoutState = "expired"
+	CheckoutRefunded CheckoutState = "refunded" // paid, and sent back, because another one was paid before
+	CheckoutFailed   CheckoutState = "failed"   // Stripe made no session of it
+)
+
+// Checkout is somebody's way to pay for an item. While it is open it holds a seat of the offer, if the item is one.
+type Checkout struct {
+	ID        CheckoutID
+	Account   account.ID
+	Item      string // plan.Item.Key
+	Country   string // by which VAT was decided
+	Session   string // of Stripe; empty until it is made
+	State     CheckoutState
+	OpenedAt  time.Time
+	ExpiresAt time.Time
+	EndedAt   time.Time // zero while it is open
+}
+
+// mostOpenCheckouts bounds what an account may have open at a time.
+const mostOpenCheckouts = 10
+
+// OpenCheckout records a checkout before Stripe is asked for its session. fault.FieldRefused when the item's offer is over or its seats are taken, or when
+// the account has too many open.
+func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) { //nolint:gocritic // a copy does no harm
+	var opened Checkout
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		if _, err := q.LockAccount(ctx, c.Account.UUID); err != nil {
+			return found(err)
+		}
+		open, err := q.CountOpenCheckouts(ctx, c.Account.UUID)
+		if err != nil {
+			return err
+		}
+		if open >= mostOpenCheckouts {
+			return refuse("%d checkouts of this account are open. Pay or leave one of them; each ends by itself within an hour.", open)
+		}
+		if err := takeSeat(ctx, q, &c); err != nil {
+			return err
+		}
+		row, err := q.InsertCheckout(ctx, db.InsertCheckoutParams{
+			ID: c.ID.UUID, AccountID: c.Account.UUID, Item: c.Item, Country: c.Country, OpenedAt: c.OpenedAt, ExpiresAt: c.ExpiresAt,
+		})
+		opened = checkoutOf(row)
+		return err
+	})
+	if err != nil {
+		if refusal, ok := errors.AsType[*fault.Error](err); ok {
+			return Checkout{}, refusal
+		}
+		return Checkout{}, fmt.Errorf("open a checkout of account %s: %w", c.Account, err)
+	}
+	return opened, nil
+}
+
+// takeSeat refuses a checkout of an offer that is over or has no seat left. Seats are counted one checkout at a time.
+func takeSeat(ctx context.Context, q *db.Queries, c *Checkout) error {
+	offer := plan.Founding()
+	if c.Item != offer.Key {
+		return nil
+	}
+	if err := q.LockOffer(ctx, offer.Key); err != nil {
+		return err
+	}
+	taken, err := q.CountSeats(ctx, offer.Key)
+	if err != nil {
+		return err
+	}
+	if !offer.Open(c.OpenedAt, int(taken)) {
+		return refuse("The founding offer is over, or its %d seats are taken or held by open checkouts. Choose %s_monthly or %s_yearly.", offer.Seats, offer.Plan, offer.Plan)
+	}
+	return nil
+}
+
+// SeatsTaken is how many seats of the founding offer are sold, or held by an open checkout.
+func (s *Store) SeatsTaken(ctx context.Context) (int, error) {
+	n, err := s.queries().CountSeats(ctx, plan.Founding().Key)
+	if err != nil {
+		return 0, fmt.Errorf("count the seats of the offer: %w", err)
+	}
+	return int(n), nil
+}
+
+// SetCheckoutSession records the session that Stripe made of a checkout. ErrNotFound when it has another one.
+func (s *Store) SetCheckoutSession(ctx context.Context, id CheckoutID, session string) error {
+	n, err := s.queries().SetCheckoutSession(ctx, db.SetCheckoutSessionParams{ID: id.UUID, Session: session})
+	if err == nil && n == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("record the session of checkout %s: %w", id, err)
+	}
+	return nil
+}
+
+// FindCheckout reads a checkout, or ErrNotFound.
+func (s *Store) FindCheckout(ctx context.Context, id CheckoutID) (Checkout, error) {
+	row, err := s.queries().GetCheckout(ctx, id.UUID)
+	if err != nil {
+		return Checkout{}, fmt.Errorf("find checkout %s: %w", id, found(err))
+	}
+	return checkoutOf(row), nil
+}
+
+// FindCheckoutBySession reads a checkout by Stripe's session, or ErrNotFound.
+func (s *Store) FindCheckoutBySession(ctx context.Context, session string) (Checkout, error) {
+	row, err := s.queries().GetCheckoutBySession(ctx, session)
+	if err != nil {
+		return Checkout{}, fmt.Errorf("find a checkout by its session: %w", found(err))
+	}
+	return checkoutOf(row), nil
+}
+
+// EndCheckout records how a checkout ended, and gives it as it stands: one that ended before stays so, see CheckoutState.
+func (s *Store) EndCheckout(ctx context.Context, id CheckoutID, state CheckoutState, at time.Time) (Checkout, error) {
+	q := s.queries()
+	row, err := q.EndCheckout(ctx, db.EndCheckoutParams{ID: id.UUID, State: string(state), At: &at})
+	if errors.Is(err, pgx.ErrNoRows) {
+		row, err = q.GetCheckout(ctx, id.UUID)
+	}
+	if err != nil {
+		return Checkout{}, fmt.Errorf("end checkout %s: %w", id, found(err))
+	}
+	return checkoutOf(row), nil
+}
+
+// ListCheckouts reads up to limit of an account's checkouts, newest first.
+func (s *Store) ListCheckouts(ctx context.Context, id account.ID, limit int) ([]Checkout, error) {
+	rows, err := s.queries().ListCheckouts(ctx, db.ListCheckoutsParams{Account: id.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list checkouts of account %s: %w", id, err)
+	}
+	return checkoutsOf(rows), nil
+}
+
+// ListOpenCheckouts reads up to limit checkouts that are open although they expired before an instant, in that order, after the given one (nil: from
+// the first).
+func (s *Store) ListOpenCheckouts(ctx context.Context, before time.Time, after *Checkout, limit int) ([]Checkout, error) {
+	p := db.ListOpenCheckoutsParams{Before: before, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
+	if after != nil {
+		p.AfterExpiry, p.After = after.ExpiresAt, after.ID.UUID
+	}
+	rows, err := s.queries().ListOpenCheckouts(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list open checkouts: %w", err)
+	}
+	return checkoutsOf(rows), nil
+}
+
+func checkoutsOf(rows []db.Checkout) []Checkout {
+	all := make([]Checkout, len(rows))
+	for i, row := range rows {
+		all[i] = checkoutOf(row)
+	}
+	return all
+}
+
+func checkoutOf(row db.Checkout) Checkout {
+	c := Checkout{
+		ID: CheckoutID{row.ID}, Account: account.ID{UUID: row.AccountID}, Item: row.Item, Country: row.Country, State: CheckoutState(row.State),
+		OpenedAt: row.OpenedAt.UTC(), ExpiresAt: row.ExpiresAt.UTC(), EndedAt: instant(row.EndedAt),
+	}
+	if row.Session != nil {
+		c.Session = *row.Session
+	}
+	return c
+}

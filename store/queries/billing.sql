@@ -1,0 +1,87 @@
+-- name: PutCustomer :one
+-- The first customer of an account stays.
+INSERT INTO billing_customers (account_id, customer, country)
+VALUES ($1, $2, $3)
+ON CONFLICT (account_id) DO UPDATE SET account_id = excluded.account_id
+RETURNING *;
+
+-- name: UpdateCustomer :exec
+UPDATE billing_customers
+SET country = sqlc.arg(country), card_brand = sqlc.arg(card_brand), card_last4 = sqlc.arg(card_last4),
+    card_exp_month = sqlc.arg(card_exp_month), card_exp_year = sqlc.arg(card_exp_year), read_at = sqlc.arg(read_at)
+WHERE account_id = sqlc.arg(account);
+
+-- name: GetCustomer :one
+SELECT *
+FROM billing_customers
+WHERE account_id = $1;
+
+-- name: GetCustomerByID :one
+SELECT *
+FROM billing_customers
+WHERE customer = $1;
+
+-- name: ListCustomersAfter :many
+SELECT *
+FROM billing_customers
+WHERE account_id > sqlc.arg(after)
+ORDER BY account_id
+LIMIT sqlc.arg(most);
+
+-- name: PutSubscription :execrows
+-- What Stripe said of a subscription. It stays with the account that had it first.
+INSERT INTO subscriptions (
+    id, account_id, price, status, founding, price_cents, started_at, period_start, period_end, cancel_at_period_end, held, held_until, ended_at
+)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+ON CONFLICT (id) DO UPDATE SET
+    price = excluded.price, status = excluded.status, founding = excluded.founding, price_cents = excluded.price_cents,
+    started_at = excluded.started_at, period_start = excluded.period_start, period_end = excluded.period_end,
+    cancel_at_period_end = excluded.cancel_at_period_end, held = excluded.held, held_until = excluded.held_until, ended_at = excluded.ended_at,
+    updated_at = now()
+WHERE subscriptions.account_id = excluded.account_id;
+
+-- name: GetLastSubscription :one
+-- The one that lasts, else the one that ended last.
+SELECT *
+FROM subscriptions
+WHERE account_id = $1
+ORDER BY ended_at DESC NULLS FIRST
+LIMIT 1;
+
+-- name: PutInvoice :execrows
+INSERT INTO invoices (
+    id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at,
+    period_start, period_end, attempts, next_attempt
+)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+ON CONFLICT (id) DO UPDATE SET
+    number = excluded.number, payment = excluded.payment, status = excluded.status, net = excluded.net, vat = excluded.vat, total = excluded.total,
+    paid = excluded.paid, paid_at = excluded.paid_at, attempts = excluded.attempts, next_attempt = excluded.next_attempt, updated_at = now()
+WHERE invoices.account_id = excluded.account_id;
+
+-- name: ListInvoices :many
+SELECT *
+FROM invoices
+WHERE account_id = sqlc.arg(account) AND created_at >= sqlc.arg(since) AND created_at < sqlc.arg(before)
+ORDER BY created_at DESC, id
+LIMIT sqlc.arg(most);
+
+-- name: GetInvoice :one
+SELECT *
+FROM invoices
+WHERE id = sqlc.arg(id) AND account_id = sqlc.arg(account);
+
+-- name: ListEndedPeriods :many
+SELECT *
+FROM ended_periods
+WHERE account_id = $1
+ORDER BY period;
+
+-- name: InsertEndedPeriod :exec
+-- A period that is cut again (two cuts on one day share a name) keeps its first begin and gets the later end.
+INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (account_id, period) DO UPDATE SET
+    starts_at = least(ended_periods.starts_at, excluded.starts_at), ends_at = greatest(ended_periods.ends_at, excluded.ends_at),
+    plan = excluded.plan;

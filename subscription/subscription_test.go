@@ -1,0 +1,168 @@
+package subscription_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/subscription"
+)
+
+var (
+	began = time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
+	ends  = time.Date(2026, 2, 28, 10, 0, 0, 0, time.UTC)
+	now   = time.Date(2026, 2, 10, 0, 0, 0, 0, time.UTC)
+)
+
+func on(price string, change ...func(*subscription.Subscription)) *subscription.Subscription {
+	s := &subscription.Subscription{
+		ID: "sub_1", Status: subscription.Active, Price: price, StartedAt: began, PeriodStart: began, PeriodEnd: ends,
+	}
+	for _, c := range change {
+		c(s)
+	}
+	return s
+}
+
+func status(to subscription.Status) func(*subscription.Subscription) {
+	return func(s *subscription.Subscription) { s.Status = to }
+}
+
+func cancelled(s *subscription.Subscription) { s.CancelAtPeriodEnd = true }
+
+func held(s *subscription.Subscription) { s.Held, s.HeldUntil = "scale_monthly", ends }
+
+func TestEntitlementFollowsTheSubscription(t *testing.T) {
+	t.Parallel()
+	open, closed := plan.Cycle{Anchor: began}, plan.Cycle{Anchor: began, Ends: ends}
+	for name, tc := range map[string]struct {
+		sub  *subscription.Subscription
+		at   time.Time
+		want subscription.Entitlement
+	}{
+		"active":                       {on("pro_monthly"), now, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
+		"by the year":                  {on("scale_yearly"), now, subscription.Entitlement{Plan: plan.Scale, Cycle: open}},
+		"builder":                      {on("builder"), now, subscription.Entitlement{Plan: plan.Builder, Cycle: open}},
+		"past due goes on":             {on("pro_monthly", status(subscription.PastDue)), now, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
+		"past due after the boundary":  {on("pro_monthly", status(subscription.PastDue)), ends.Add(time.Hour), subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
+		"unpaid is free":               {on("pro_monthly", status(subscription.Unpaid)), now, subscription.Entitlement{Plan: plan.Free, Cycle: open}},
+		"cancelled at the end":         {on("pro_monthly", cancelled), now, subscription.Entitlement{Plan: plan.Pro, Cycle: closed, Next: plan.Free, NextFrom: ends}},
+		"cancelled and over":           {on("pro_monthly", cancelled), ends, subscription.Entitlement{Plan: plan.Free, Cycle: closed}},
+		"downgrade waits":              {on("pro_monthly", held), now, subscription.Entitlement{Plan: plan.Scale, Cycle: open, Next: plan.Pro, NextFrom: ends}},
+		"downgrade took over":          {on("pro_monthly", held), ends, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
+		"downgrade, then cancelled":    {on("pro_monthly", held, cancelled), now, subscription.Entitlement{Plan: plan.Scale, Cycle: closed, Next: plan.Free, NextFrom: ends}},
+		"a price that is not ours":     {on("price_x"), now, subscription.Entitlement{Plan: plan.Free, Cycle: open}},
+		"unpaid, cancelled at the end": {on("pro_monthly", status(subscription.Unpaid), cancelled), now, subscription.Entitlement{Plan: plan.Free, Cycle: closed}},
+		"ended": {on("pro_monthly", status(subscription.Canceled), func(s *subscription.Subscription) { s.EndedAt = now }), ends,
+			subscription.Entitlement{Plan: plan.Free, Cycle: plan.Cycle{Anchor: began, Ends: now}}},
+	} {
+		if got, ok := subscription.Entitle(tc.sub, tc.at); !ok || got != tc.want {
+			t.Errorf("%s: %+v (%v), want %+v", name, got, ok, tc.want)
+		}
+	}
+	for name, sub := range map[string]*subscription.Subscription{
+		"none": nil, "first payment open": on("pro_monthly", status(subscription.Incomplete)), "never paid": on("pro_monthly", status(subscription.IncompleteExpired)),
+	} {
+		if e, ok := subscription.Entitle(sub, now); ok {
+			t.Errorf("%s entitles to %+v", name, e)
+		}
+	}
+}
+
+func TestChangesOfPlan(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		from    *subscription.Subscription
+		to      string
+		want    subscription.Change
+		refused bool
+	}{
+		"up":                       {on("pro_monthly"), "scale_monthly", subscription.Upgrade, false},
+		"up, by the year":          {on("pro_yearly"), "growth_yearly", subscription.Upgrade, false},
+		"down":                     {on("scale_monthly"), "pro_monthly", subscription.Downgrade, false},
+		"down to Builder":          {on("scale_monthly"), "builder", subscription.Downgrade, false},
+		"from the month to a year": {on("pro_monthly"), "pro_yearly", subscription.Upgrade, false},
+		"larger and by the year":   {on("pro_monthly"), "scale_yearly", subscription.Upgrade, false},
+		"the same":                 {on("pro_monthly"), "pro_monthly", subscription.NoChange, false},
+		"smaller and by the year":  {on("scale_monthly"), "pro_yearly", 0, true},
+		"from a year to the month": {on("pro_yearly"), "scale_monthly", 0, true},
+		"past due":                 {on("pro_monthly", status(subscription.PastDue)), "scale_monthly", 0, true},
+		"unpaid":                   {on("pro_monthly", status(subscription.Unpaid)), "scale_monthly", 0, true},
+		"ended":                    {on("pro_monthly", status(subscription.Canceled)), "scale_monthly", 0, true},
+		"cancelled":                {on("pro_monthly", cancelled), "scale_monthly", 0, true},
+		"a pack":                   {on("pro_monthly"), "pack_s", 0, true},
+		"the founding price":       {on("scale_monthly"), "founding", 0, true},
+		"no item":                  {on("pro_monthly"), "free", 0, true},
+	} {
+		got, refusal := tc.from.ChangeTo(tc.to)
+		if got != tc.want || (refusal != nil) != tc.refused {
+			t.Errorf("%s: %d, %v", name, got, refusal)
+		}
+	}
+}
+
+func TestOneSubscriptionCounts(t *testing.T) {
+	t.Parallel()
+	make := func(id string, s subscription.Status, started, ended time.Time) subscription.Subscription {
+		return subscription.Subscription{ID: id, Status: s, StartedAt: started, EndedAt: ended}
+	}
+	old, young := make("sub_a", subscription.Active, began, time.Time{}), make("sub_b", subscription.Active, began.Add(time.Second), time.Time{})
+	gone, goneLater := make("sub_c", subscription.Canceled, began, now), make("sub_d", subscription.Canceled, began, ends)
+	unpaid := make("sub_e", subscription.Incomplete, began.AddDate(-1, 0, 0), time.Time{})
+	for name, tc := range map[string]struct {
+		all      []subscription.Subscription
+		recorded string
+		want     string
+		others   int
+	}{
+		"none":                        {nil, "sub_a", "", 0},
+		"the oldest":                  {[]subscription.Subscription{gone, young, unpaid, old}, "", "sub_a", 1},
+		"the recorded one":            {[]subscription.Subscription{old, young}, "sub_b", "sub_b", 1},
+		"not the recorded one, ended": {[]subscription.Subscription{gone, young}, "sub_c", "sub_b", 0},
+		"the last that ended":         {[]subscription.Subscription{gone, goneLater}, "sub_c", "sub_d", 0},
+		"only an unpaid one":          {[]subscription.Subscription{unpaid}, "", "", 0},
+	} {
+		s := subscription.Snapshot{Subscriptions: tc.all}
+		got := ""
+		current := s.Current(tc.recorded)
+		if current != nil {
+			got = current.ID
+		}
+		if others := s.Others(current); got != tc.want || len(others) != tc.others {
+			t.Errorf("%s: %q counts, %d others", name, got, len(others))
+		}
+	}
+}
+
+func TestInvoicesFailAndPaymentsGoBack(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		invoice subscription.Invoice
+		want    bool
+	}{
+		"declined":          {subscription.Invoice{Status: subscription.InvoiceOpen, Attempts: 1, Total: 100}, true},
+		"given up":          {subscription.Invoice{Status: subscription.InvoiceUncollectible, Attempts: 4, Total: 100}, true},
+		"not tried yet":     {subscription.Invoice{Status: subscription.InvoiceOpen, Total: 100}, false},
+		"paid at last":      {subscription.Invoice{Status: subscription.InvoicePaid, Attempts: 2, Total: 100, Paid: 100}, false},
+		"void":              {subscription.Invoice{Status: subscription.InvoiceVoid, Attempts: 2, Total: 100}, false},
+		"nothing to charge": {subscription.Invoice{Status: subscription.InvoiceOpen, Attempts: 1}, false},
+	} {
+		if got := tc.invoice.Failed(); got != tc.want {
+			t.Errorf("%s: failed is %v", name, got)
+		}
+	}
+	for name, tc := range map[string]struct {
+		payment subscription.Payment
+		want    bool
+	}{
+		"kept":     {subscription.Payment{Succeeded: true, Amount: 1200}, false},
+		"in part":  {subscription.Payment{Succeeded: true, Amount: 1200, Refunded: 1199}, false},
+		"whole":    {subscription.Payment{Succeeded: true, Amount: 1200, Refunded: 1200}, true},
+		"disputed": {subscription.Payment{Succeeded: true, Amount: 1200, Disputed: true}, true},
+		"never":    {subscription.Payment{}, false},
+	} {
+		if got := tc.payment.TakenBack(); got != tc.want {
+			t.Errorf("%s: taken back is %v", name, got)
+		}
+	}
+}
