@@ -68,6 +68,11 @@ type Config struct {
 	X402FinalityDelay    time.Duration `env:"X402_FINALITY_DELAY"    envDefault:"20m"`
 	X402FacilitatorURL   string        `env:"X402_FACILITATOR_URL"`
 
+	// Plans and packs, through Stripe.
+	StripeSecretKey     string `env:"STRIPE_SECRET_KEY"`
+	StripeWebhookSecret string `env:"STRIPE_WEBHOOK_SECRET"`
+	StripeAPIURL        string `env:"STRIPE_API_URL"` // Stripe's own when empty
+
 	OTLPEndpoint       string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
 	OTLPTracesEndpoint string  `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"`
 	OTLPHeaders        string  `env:"OTEL_EXPORTER_OTLP_HEADERS"`
@@ -94,6 +99,7 @@ const (
 	OpsRecord // looks at accounts and their books, and changes accounts
 	OpsPaid   // looks at what was paid per call
 	OpsFlows  // has durable flows of it go on
+	OpsStripe // makes at Stripe what is sold, or checks it
 )
 
 // minPepper is the shortest pepper that is taken: 256 bits in base64 are 43 characters, in hex 64.
@@ -110,7 +116,7 @@ func fromMap(role Role, environment map[string]string) (Config, error) {
 	if err != nil {
 		return Config{}, nameVariables(err)
 	}
-	for _, base := range []*string{&c.PublicURL, &c.SourcifyURL, &c.SignaturesURL, &c.X402FacilitatorURL} {
+	for _, base := range []*string{&c.PublicURL, &c.SourcifyURL, &c.SignaturesURL, &c.X402FacilitatorURL, &c.StripeAPIURL} {
 		*base = strings.TrimRight(*base, "/") // paths are appended to it
 	}
 	if err := c.validate(role); err != nil {
@@ -136,10 +142,10 @@ func (f *faults) check(ok bool, name, rule string) {
 
 func (c *Config) validate(role Role) error {
 	var f faults
-	if role != Ops {
+	if role != Ops && role != OpsStripe {
 		f.need("DATABASE_URL", c.DatabaseURL, "give PostgreSQL as postgres://user:password@host:5432/database")
 	}
-	f.check(role == Ops || c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
+	f.check(role == Ops || role == OpsStripe || c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
 	switch role {
 	case Migrate, OpsPaid: // need no more than the database
 	case OpsFlows:
@@ -147,6 +153,10 @@ func (c *Config) validate(role Role) error {
 		c.checkPayments(&f)
 	case Ops:
 		c.checkBoard(&f)
+	case OpsStripe:
+		f.need("STRIPE_SECRET_KEY", c.StripeSecretKey, "give a secret key of Stripe, from the dashboard's page of API keys")
+		c.checkStripe(&f)
+		c.checkPublic(&f)
 	case OpsRecord:
 		c.checkRedis(&f)
 	case Serve:
@@ -207,12 +217,18 @@ func (c *Config) checkShared(f *faults) {
 	c.checkTemporal(f)
 	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
 	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
-	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
-	f.check(!validBase(c.PublicURL) || guarded(c.PublicURL), "PUBLIC_URL", "must begin with https:// unless its host is this machine: session cookies and keys pass there")
+	c.checkPublic(f)
 	f.check(bareAddress(c.Contact), "CONTACT", "must be an e-mail address: mails name it for questions")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkPayments(f)
+	c.checkStripe(f)
 	c.checkTraces(f)
+}
+
+// checkPublic checks where people and other services find us.
+func (c *Config) checkPublic(f *faults) {
+	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
+	f.check(!validBase(c.PublicURL) || guarded(c.PublicURL), "PUBLIC_URL", "must begin with https:// unless its host is this machine: session cookies and keys pass there")
 }
 
 // checkTemporal checks what leads to the durable flows.
@@ -238,6 +254,7 @@ func (c *Config) checkServe(f *faults) {
 	f.check(validBase(c.SourcifyURL), "SOURCIFY_URL", "must be an http:// or https:// address without a query")
 	f.check(validBase(c.SignaturesURL), "SIGNATURES_URL", "must be an http:// or https:// address without a query")
 	c.checkFacilitator(f)
+	c.checkWebhooks(f)
 	c.checkCountry(f)
 }
 

@@ -37,8 +37,9 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 		OpsRecord: {"DATABASE_URL", "REDIS_URL"},
 		OpsPaid:   {"DATABASE_URL"},
 		OpsFlows:  {"DATABASE_URL", "TEMPORAL_ADDRESS"},
+		OpsStripe: {"STRIPE_SECRET_KEY"},
 	} {
-		all, e := environment(nil), map[string]string{}
+		all, e := environment(map[string]string{"STRIPE_SECRET_KEY": "sk_test_1"}), map[string]string{}
 		for _, name := range needed {
 			e[name] = all[name]
 		}
@@ -176,6 +177,11 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Worker, "X402_FINALITY_DELAY", "999ms", "between 1s and 24h"},
 		{Worker, "X402_FINALITY_DELAY", "25h", "between 1s and 24h"},
 		{Serve, "X402_FACILITATOR_URL", "https://facilitator.example", "X402_PAY_TO is not set"},
+		{Serve, "STRIPE_API_URL", "https://stripe.example", "STRIPE_SECRET_KEY is not set"},
+		{Serve, "STRIPE_WEBHOOK_SECRET", "whsec_canary", "STRIPE_SECRET_KEY is not set"},
+		{Worker, "STRIPE_SECRET_KEY", "pk_live_canary", "begins with sk_"},
+		{Worker, "STRIPE_SECRET_KEY", "sk_live_canary\nX: y", "begins with sk_"},
+		{OpsStripe, "STRIPE_SECRET_KEY", "whsec_canary", "begins with sk_"},
 		{Serve, "COUNTRY_HEADER", "CF-IPCountry", "TRUSTED_PROXIES is 0"},
 		{Serve, "COUNTRY_HEADER", "canary country", "name of a header"},
 		{Serve, "COUNTRY_HEADER", "x-forwarded-for", "name of a header"},
@@ -338,6 +344,32 @@ func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	} {
 		if _, err := fromMap(role, environment(changes)); err != nil {
 			t.Errorf("role %d: %v", role, err)
+		}
+	}
+}
+
+func TestStripeNeedsItsWebhookSecretWhereWebhooksComeIn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		role    Role
+		changes map[string]string
+		fault   string // how the error begins; empty for none
+	}{
+		"whole":                {Serve, map[string]string{"STRIPE_SECRET_KEY": "rk_live_canary", "STRIPE_WEBHOOK_SECRET": "whsec_canary"}, ""},
+		"no secret":            {Serve, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary"}, "STRIPE_WEBHOOK_SECRET is not set: "},
+		"another secret":       {Serve, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary", "STRIPE_WEBHOOK_SECRET": "canary"}, "STRIPE_WEBHOOK_SECRET must "},
+		"the worker":           {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary", "STRIPE_WEBHOOK_SECRET": "canary"}, ""},
+		"on this machine":      {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "http://127.0.0.1:1/dev/stripe/"}, ""},
+		"without encryption":   {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "http://canary.example"}, "STRIPE_API_URL must "},
+		"no address at all":    {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "canary"}, "STRIPE_API_URL must "},
+		"setting up elsewhere": {OpsStripe, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "PUBLIC_URL": "http://canary.example"}, "PUBLIC_URL must "},
+	} {
+		got, err := fromMap(c.role, environment(c.changes))
+		switch {
+		case c.fault == "" && (err != nil || !got.TakesCards() || strings.HasSuffix(got.StripeAPIURL, "/")):
+			t.Errorf("%s: %v, takes cards %t at %s", name, err, got.TakesCards(), got.StripeAPIURL)
+		case c.fault != "" && (err == nil || !strings.HasPrefix(err.Error(), c.fault) || strings.Contains(err.Error(), "canary")):
+			t.Errorf("%s: %v, want %q and no value", name, err, c.fault)
 		}
 	}
 }
