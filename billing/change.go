@@ -1,0 +1,126 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/refund"
+	stripesubscription "github.com/stripe/stripe-go/v76/subscription"
+
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/subscription"
+)
+
+// Change is how a subscription comes to the price of another item.
+type Change struct {
+	Subscription string
+	Item         plan.Item
+	// Charge has what the new price costs more for the rest of the interval paid at once; if the card is declined nothing changes. Without it nothing
+	// is charged or given back now, and the next invoice is of the new price.
+	Charge bool
+	// Held is the key of the price whose plan is held until HeldUntil, written on the subscription; empty ends what was held.
+	Held      string
+	HeldUntil time.Time
+}
+
+// ChangePrice brings a subscription to another price. One that has it already and holds the same is left alone, so that a repeat charges nothing.
+func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
+	price, err := s.priceOf(ctx, c.Item)
+	if err != nil {
+		return err
+	}
+	now, err := s.subscriptions().Get(c.Subscription, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}})
+	if err != nil {
+		return failed("read a subscription", err)
+	}
+	if now.Items == nil || len(now.Items.Data) != 1 {
+		return errors.New("a subscription of ours has one item, and this one has not: change it in Stripe's dashboard")
+	}
+	item := now.Items.Data[0]
+	held := heldMetadata(c)
+	if item.Price != nil && item.Price.ID == price && now.Metadata[subscription.MetaHeld] == held[subscription.MetaHeld] {
+		return nil
+	}
+	params := &stripe.SubscriptionParams{
+		Params:            stripe.Params{Context: ctx},
+		Items:             []*stripe.SubscriptionItemsParams{{ID: stripe.String(item.ID), Price: stripe.String(price)}},
+		Metadata:          held,
+		ProrationBehavior: stripe.String(string(stripe.SubscriptionSchedulePhaseProrationBehaviorNone)),
+	}
+	if c.Charge {
+		params.ProrationBehavior = stripe.String(string(stripe.SubscriptionSchedulePhaseProrationBehaviorAlwaysInvoice))
+		params.PaymentBehavior = stripe.String("error_if_incomplete")
+	}
+	if endsOffer(c.Item) && now.Discount != nil {
+		params.Discounts = []*stripe.SubscriptionDiscountParams{} // sent as empty, which takes them away
+	}
+	_, err = s.subscriptions().Update(c.Subscription, params)
+	return failed("change a subscription's price", err)
+}
+
+// endsOffer says whether an item ends the founding price though it is of the product that the coupon applies to: the offer is by the month.
+func endsOffer(i plan.Item) bool {
+	offer := plan.Founding()
+	return i.Plan == offer.Plan && i.Interval != plan.ByMonth
+}
+
+// heldMetadata writes what is held; Stripe takes a key away whose value is empty.
+func heldMetadata(c Change) map[string]string {
+	if c.Held == "" {
+		return map[string]string{subscription.MetaHeld: "", subscription.MetaHeldUntil: ""}
+	}
+	return map[string]string{subscription.MetaHeld: c.Held, subscription.MetaHeldUntil: strconv.FormatInt(c.HeldUntil.Unix(), 10)}
+}
+
+// CancelAtPeriodEnd has a subscription end with what is paid, or go on after all.
+func (s *Stripe) CancelAtPeriodEnd(ctx context.Context, id string, cancel bool) error {
+	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}, CancelAtPeriodEnd: stripe.Bool(cancel)})
+	return failed("set whether a subscription ends", err)
+}
+
+// CancelNow ends a subscription at once. One that ended before is done.
+func (s *Stripe) CancelNow(ctx context.Context, id, key string) error {
+	_, err := s.subscriptions().Cancel(id, &stripe.SubscriptionCancelParams{
+		Params: stripe.Params{Context: ctx, IdempotencyKey: stripe.String(key)}, InvoiceNow: stripe.Bool(false), Prorate: stripe.Bool(false),
+	})
+	if err = failed("end a subscription", err); err == nil || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	now, readErr := s.subscriptions().Get(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}})
+	if readErr == nil && subscription.Status(now.Status).Over() {
+		return nil
+	}
+	return err
+}
+
+// RefundPayment gives all of a payment back. What went back before is done.
+func (s *Stripe) RefundPayment(ctx context.Context, payment, key string) error {
+	_, err := refund.Client{B: s.backend, Key: s.key}.New(&stripe.RefundParams{
+		Params: stripe.Params{Context: ctx, IdempotencyKey: stripe.String(key)}, PaymentIntent: stripe.String(payment),
+	})
+	if err = failed("refund a payment", err); code(err, stripe.ErrorCodeChargeAlreadyRefunded) {
+		return nil
+	}
+	return err
+}
+
+// SetTax has VAT added to the subscription's coming invoices, or not.
+func (s *Stripe) SetTax(ctx context.Context, id string, vat bool) error {
+	rates := []*string{} // sent as empty, which takes them away
+	if vat {
+		rate, err := s.vat(ctx)
+		if err != nil {
+			return err
+		}
+		rates = append(rates, stripe.String(rate))
+	}
+	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}, DefaultTaxRates: rates})
+	return failed("set a subscription's tax", err)
+}
+
+func (s *Stripe) subscriptions() stripesubscription.Client {
+	return stripesubscription.Client{B: s.backend, Key: s.key}
+}

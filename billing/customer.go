@@ -1,0 +1,103 @@
+package billing
+
+import (
+	"context"
+	"errors"
+
+	"github.com/stripe/stripe-go/v76"
+	portalconfiguration "github.com/stripe/stripe-go/v76/billingportal/configuration"
+	portal "github.com/stripe/stripe-go/v76/billingportal/session"
+	"github.com/stripe/stripe-go/v76/customer"
+	"github.com/stripe/stripe-go/v76/invoice"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/subscription"
+)
+
+// EnsureCustomer gives the customer of an account that has none yet, with an address to mail invoices to and a country (ISO 3166-1, empty when none is
+// known). Asked again within a day it gives the same one, whatever changed: all that may is set in a second step.
+func (s *Stripe) EnsureCustomer(ctx context.Context, id account.ID, email, country string) (string, error) {
+	made, err := s.customers().New(&stripe.CustomerParams{
+		Params:   stripe.Params{Context: ctx, IdempotencyKey: stripe.String("customer/" + id.String())},
+		Metadata: map[string]string{subscription.MetaAccount: id.String()},
+	})
+	if err != nil {
+		return "", failed("make a customer", err)
+	}
+	params := &stripe.CustomerParams{Params: stripe.Params{Context: ctx}, Address: address(country)}
+	if email != "" {
+		params.Email = stripe.String(email)
+	}
+	_, err = s.customers().Update(made.ID, params)
+	return made.ID, failed("tell who a customer is", err)
+}
+
+// SetCountry sets the country by which VAT is decided.
+func (s *Stripe) SetCountry(ctx context.Context, customer, country string) error {
+	_, err := s.customers().Update(customer, &stripe.CustomerParams{Params: stripe.Params{Context: ctx}, Address: address(country)})
+	return failed("set a customer's country", err)
+}
+
+func address(country string) *stripe.AddressParams {
+	if country == "" {
+		return nil
+	}
+	return &stripe.AddressParams{Country: stripe.String(country)}
+}
+
+// errNoPortal is for an account of Stripe that was not set up.
+var errNoPortal = errors.New("Stripe has no configuration of the portal; gateway ops billing setup makes it")
+
+// OpenPortal gives the address of a page at Stripe where the customer sees and changes how to pay. Whoever has the address is the customer for some
+// minutes: it goes to the person and nowhere else.
+func (s *Stripe) OpenPortal(ctx context.Context, customer, returnURL string) (string, error) {
+	configuration, err := s.portalConfiguration(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case configuration == nil:
+		return "", errNoPortal
+	}
+	page, err := portal.Client{B: s.backend, Key: s.key}.New(&stripe.BillingPortalSessionParams{
+		Params: stripe.Params{Context: ctx}, Customer: stripe.String(customer), Configuration: stripe.String(configuration.ID), ReturnURL: stripe.String(returnURL),
+	})
+	if err != nil {
+		return "", failed("open the portal", err)
+	}
+	return page.URL, nil
+}
+
+// portalConfiguration finds ours; nil when there is none.
+func (s *Stripe) portalConfiguration(ctx context.Context) (*stripe.BillingPortalConfiguration, error) {
+	list := portalconfiguration.Client{B: s.backend, Key: s.key}.List(&stripe.BillingPortalConfigurationListParams{
+		ListParams: firstPage(ctx), Active: stripe.Bool(true),
+	})
+	for list.Next() {
+		if c := list.BillingPortalConfiguration(); c.Metadata[metaOurs] == oursPortal {
+			return c, nil
+		}
+	}
+	return nil, failed("find the portal's configuration", list.Err())
+}
+
+// InvoiceURL gives the address of the page at Stripe that shows an invoice, and takes its payment while it is open. Who has the address sees it.
+func (s *Stripe) InvoiceURL(ctx context.Context, id string) (string, error) {
+	found, err := invoice.Client{B: s.backend, Key: s.key}.Get(id, &stripe.InvoiceParams{Params: stripe.Params{Context: ctx}})
+	switch {
+	case err != nil:
+		return "", failed("read an invoice", err)
+	case found.HostedInvoiceURL == "":
+		return "", failed("read an invoice", &stripe.Error{Code: stripe.ErrorCodeResourceMissing, Type: stripe.ErrorTypeInvalidRequest})
+	}
+	return found.HostedInvoiceURL, nil
+}
+
+func (s *Stripe) customers() customer.Client { return customer.Client{B: s.backend, Key: s.key} }
+
+// pageSize is the most that Stripe gives at once.
+const pageSize = 100
+
+// firstPage asks for one page and no more.
+func firstPage(ctx context.Context) stripe.ListParams {
+	return stripe.ListParams{Context: ctx, Limit: stripe.Int64(pageSize), Single: true}
+}

@@ -1,0 +1,175 @@
+package billing
+
+import (
+	"crypto/hmac"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/webhook"
+)
+
+// What a webhook is refused for.
+var (
+	// ErrSignature: it is not signed with the secret, so it is not from Stripe.
+	ErrSignature = errors.New("the webhook is not signed with the secret of its endpoint")
+	// ErrStale: it was signed more than five minutes ago or from now, so it may be an old one sent again.
+	ErrStale = errors.New("the webhook's signature is more than five minutes old")
+	// ErrNoEvent: it is signed and no event.
+	ErrNoEvent = errors.New("the webhook holds no event")
+)
+
+// tolerance is how far the time of a signature may be from now (Stripe's own default).
+const tolerance = webhook.DefaultTolerance
+
+// Event is a hint that something happened to a customer. What happened is read from Stripe.
+type Event struct {
+	ID         string
+	Type       string
+	APIVersion string // of the objects that it carries
+	Created    time.Time
+	// Object is the id of what it is about; Customer whose that is, and Session the checkout, each empty when it does not say.
+	Object, Customer, Session string
+	// Payment is the payment intent; disputes and refunds name no customer.
+	Payment string
+}
+
+// Pinned says whether the event carries objects in the version that this program speaks.
+func (e *Event) Pinned() bool { return e.APIVersion == APIVersion }
+
+// ReadEvent reads a webhook once its signature proved that Stripe sent it, within five minutes of now. Of the objects it takes ids only, from whatever
+// version of the API they are.
+func ReadEvent(payload []byte, signature, secret string, now time.Time) (Event, error) {
+	signed, sums, ok := parseSignature(signature)
+	if !ok || secret == "" {
+		return Event{}, ErrSignature
+	}
+	want, good := webhook.ComputeSignature(signed, payload, secret), false
+	for _, sum := range sums { // several while a secret is being replaced
+		good = hmac.Equal(sum, want) || good
+	}
+	switch age := now.Sub(signed); {
+	case !good:
+		return Event{}, ErrSignature
+	case age > tolerance, age < -tolerance:
+		return Event{}, ErrStale
+	}
+	return decodeEvent(payload)
+}
+
+// maxSums bounds what one header makes us compare.
+const maxSums = 8
+
+// parseSignature reads t=<seconds>,v1=<hex>,… (https://stripe.com/docs/webhooks, verify manually).
+func parseSignature(header string) (signed time.Time, sums [][]byte, ok bool) {
+	for part := range strings.SplitSeq(header, ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(part), "=")
+		switch {
+		case !found:
+			return time.Time{}, nil, false
+		case name == "t":
+			seconds, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || !signed.IsZero() {
+				return time.Time{}, nil, false
+			}
+			signed = time.Unix(seconds, 0)
+		case name == "v1" && len(sums) < maxSums:
+			if sum, err := hex.DecodeString(value); err == nil {
+				sums = append(sums, sum)
+			}
+		}
+	}
+	return signed, sums, !signed.IsZero() && len(sums) > 0
+}
+
+// ref is a reference to an object: its id, or the object itself.
+type ref string
+
+// UnmarshalJSON takes both; anything else refers to nothing.
+func (r *ref) UnmarshalJSON(text []byte) error {
+	var id string
+	if json.Unmarshal(text, &id) == nil {
+		*r = ref(id)
+		return nil
+	}
+	var object struct{ ID string }
+	if json.Unmarshal(text, &object) == nil {
+		*r = ref(object.ID)
+	}
+	return nil
+}
+
+// object is what an event carries, as far as versions of the API agree on it.
+type object struct {
+	ID       string `json:"id"`
+	Object   string `json:"object"`
+	Customer ref    `json:"customer"`
+	Payment  ref    `json:"payment_intent"`
+}
+
+// maxWord bounds ids and types of Stripe's.
+const maxWord = 255
+
+func decodeEvent(payload []byte) (Event, error) {
+	var from struct {
+		ID         string `json:"id"`
+		Type       string `json:"type"`
+		APIVersion string `json:"api_version"`
+		Created    int64  `json:"created"`
+		Data       struct {
+			Object object `json:"object"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(payload, &from); err != nil {
+		return Event{}, ErrNoEvent // the decoder's words quote the payload
+	}
+	about := &from.Data.Object
+	e := Event{
+		ID: from.ID, Type: from.Type, APIVersion: from.APIVersion, Created: at(from.Created), Object: about.ID, Customer: string(about.Customer),
+		Payment: string(about.Payment),
+	}
+	switch about.Object {
+	case "customer":
+		e.Customer = about.ID
+	case "checkout.session":
+		e.Session = about.ID
+	case "payment_intent":
+		e.Payment = about.ID
+	}
+	for _, word := range []string{e.ID, e.Type, e.APIVersion, e.Object, e.Customer, e.Session, e.Payment} {
+		if len(word) > maxWord || strings.ContainsFunc(word, unprintable) {
+			return Event{}, ErrNoEvent
+		}
+	}
+	if e.ID == "" || e.Type == "" {
+		return Event{}, ErrNoEvent
+	}
+	return e, nil
+}
+
+// unprintable is whether a letter cannot be of an id.
+func unprintable(r rune) bool { return r <= ' ' || r > '~' }
+
+// Events are the types that a webhook endpoint is to be told of: each says that something of a customer's changed.
+func Events() []string {
+	types := []stripe.EventType{
+		stripe.EventTypeCheckoutSessionCompleted, stripe.EventTypeCheckoutSessionExpired,
+		stripe.EventTypeCheckoutSessionAsyncPaymentSucceeded, stripe.EventTypeCheckoutSessionAsyncPaymentFailed,
+		stripe.EventTypeCustomerUpdated, stripe.EventTypeCustomerDeleted,
+		stripe.EventTypeCustomerSubscriptionCreated, stripe.EventTypeCustomerSubscriptionUpdated, stripe.EventTypeCustomerSubscriptionDeleted,
+		stripe.EventTypeCustomerSubscriptionPaused, stripe.EventTypeCustomerSubscriptionResumed,
+		stripe.EventTypeInvoiceFinalized, stripe.EventTypeInvoicePaid, stripe.EventTypeInvoicePaymentFailed, stripe.EventTypeInvoiceUpdated,
+		stripe.EventTypeInvoiceVoided, stripe.EventTypeInvoiceMarkedUncollectible,
+		stripe.EventTypePaymentIntentSucceeded, stripe.EventTypePaymentMethodAttached, stripe.EventTypePaymentMethodAutomaticallyUpdated,
+		stripe.EventTypeChargeRefunded, stripe.EventTypeChargeDisputeCreated, stripe.EventTypeChargeDisputeClosed,
+	}
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return names
+}

@@ -1,0 +1,288 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stripe/stripe-go/v76"
+	portalconfiguration "github.com/stripe/stripe-go/v76/billingportal/configuration"
+	"github.com/stripe/stripe-go/v76/coupon"
+	"github.com/stripe/stripe-go/v76/price"
+	"github.com/stripe/stripe-go/v76/product"
+	"github.com/stripe/stripe-go/v76/taxrate"
+	"github.com/stripe/stripe-go/v76/webhookendpoint"
+
+	"github.com/chainaccess/gateway/plan"
+)
+
+// SetUpOptions say what SetUp may do.
+type SetUpOptions struct {
+	Check      bool   // look only, make nothing
+	WebhookURL string // where our webhooks come in; empty to leave the endpoint out
+}
+
+// State is what SetUp found or did.
+type State string
+
+// The states. Wrong and Missing are in the error as well.
+const (
+	There   State = "there"
+	Made    State = "made"
+	Wrong   State = "wrong"
+	Missing State = "missing"
+)
+
+// Line is one object at Stripe.
+type Line struct {
+	What  string // price pro_monthly
+	ID    string // empty while there is none
+	State State
+	Note  string // what is wrong, or to do; empty when nothing is
+}
+
+// setUp is one run.
+type setUp struct {
+	*Stripe
+
+	options SetUpOptions
+	lines   []Line
+}
+
+// SetUp makes what is sold at Stripe, or checks it: a product and a price for each item, the founding coupon, the tax rate, the portal. What is there is
+// left as it is, so it may be run again at any time; what is there and not as the plan says is Wrong, and never changed: people may be paying by it.
+// The webhook's endpoint is made by the operator, who is shown its secret then. The lines hold even when the error says that something is wrong.
+func (s *Stripe) SetUp(ctx context.Context, o SetUpOptions) ([]Line, error) {
+	u := &setUp{Stripe: s, options: o}
+	for _, i := range plan.Items() {
+		if i.PaidAs != "" {
+			continue // another's price and a coupon
+		}
+		if err := u.product(ctx, i); err != nil {
+			return u.lines, err
+		}
+		if err := u.price(ctx, i); err != nil {
+			return u.lines, err
+		}
+	}
+	for _, step := range []func(context.Context) error{u.coupon, u.taxRate, u.portal, u.endpoint} {
+		if err := step(ctx); err != nil {
+			return u.lines, err
+		}
+	}
+	return u.lines, u.faults()
+}
+
+// faults lists what must be mended before anything is sold.
+func (u *setUp) faults() error {
+	var faults []error
+	for _, l := range u.lines {
+		if l.State == Wrong || l.State == Missing {
+			faults = append(faults, fmt.Errorf("%s is %s: %s", l.What, l.State, l.Note))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// note writes a line: wrong is empty when the object is as it should be.
+func (u *setUp) note(what, id, wrong string) {
+	state := There
+	if wrong != "" {
+		state = Wrong
+	}
+	u.lines = append(u.lines, Line{what, id, state, wrong})
+}
+
+// make makes an object, or says that it is missing.
+func (u *setUp) make(what string, do func() (string, error)) error {
+	if u.options.Check {
+		u.lines = append(u.lines, Line{What: what, State: Missing, Note: "run gateway ops billing setup without --check"})
+		return nil
+	}
+	id, err := do()
+	if err != nil {
+		return failed("make "+what, err)
+	}
+	u.lines = append(u.lines, Line{What: what, ID: id, State: Made})
+	return nil
+}
+
+func (u *setUp) product(ctx context.Context, i plan.Item) error {
+	id := productID(i)
+	what := "product " + id
+	if slices.ContainsFunc(u.lines, func(l Line) bool { return l.What == what }) {
+		return nil // of a plan that is sold by the month and by the year
+	}
+	products := product.Client{B: u.backend, Key: u.key}
+	found, err := products.Get(id, &stripe.ProductParams{Params: stripe.Params{Context: ctx}})
+	if err = failed("read "+what, err); err == nil {
+		wrong := ""
+		if !found.Active {
+			wrong = "it is archived; make it active again in Stripe's dashboard"
+		}
+		u.note(what, found.ID, wrong)
+		return nil
+	}
+	if !errors.Is(err, ErrGone) {
+		return err
+	}
+	name := i.Title
+	if p, ok := plan.Lookup(i.Plan); ok {
+		name = p.Title
+	}
+	return u.make(what, func() (string, error) {
+		made, err := products.New(&stripe.ProductParams{
+			Params: stripe.Params{Context: ctx}, ID: stripe.String(id), Name: stripe.String("Chain Access Gateway " + name),
+		})
+		return made.ID, err
+	})
+}
+
+func (u *setUp) price(ctx context.Context, i plan.Item) error {
+	what := "price " + i.Key
+	found, err := u.findPrice(ctx, i.Key)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		wrong := differs(found, i)
+		if wrong != "" {
+			wrong = fmt.Sprintf("it %s; in Stripe's dashboard, take the lookup key off this price and run this again", wrong)
+		}
+		u.note(what, found.ID, wrong)
+		return nil
+	}
+	params := &stripe.PriceParams{
+		Params: stripe.Params{Context: ctx}, Product: stripe.String(productID(i)), Currency: stripe.String(currency), UnitAmount: stripe.Int64(int64(i.Price)),
+		LookupKey: stripe.String(i.Key), TaxBehavior: stripe.String(string(stripe.PriceTaxBehaviorExclusive)), Nickname: stripe.String(i.Title),
+		Metadata: map[string]string{metaOurs: i.Key},
+	}
+	if i.Interval != "" {
+		params.Recurring = &stripe.PriceRecurringParams{Interval: stripe.String(string(i.Interval))}
+	}
+	return u.make(what, func() (string, error) {
+		made, err := price.Client{B: u.backend, Key: u.key}.New(params)
+		return made.ID, err
+	})
+}
+
+func (u *setUp) coupon(ctx context.Context) error {
+	offer := plan.Founding()
+	off := int64(plan.Must(offer.Plan).MonthlyPrice - offer.Price)
+	what := "coupon " + offer.Key
+	coupons := coupon.Client{B: u.backend, Key: u.key}
+	read := &stripe.CouponParams{Params: stripe.Params{Context: ctx}}
+	read.AddExpand("applies_to")
+	found, err := coupons.Get(offer.Key, read)
+	if err = failed("read "+what, err); err == nil {
+		wrong := ""
+		if found.AmountOff != off || found.Currency != currency || found.Duration != stripe.CouponDurationRepeating ||
+			found.DurationInMonths != int64(offer.LockedMonths) || found.AppliesTo == nil || !slices.Equal(found.AppliesTo.Products, []string{"cag_" + offer.Plan}) {
+			wrong = fmt.Sprintf("it must take %s US dollars off cag_%s alone, for %d months; delete it in Stripe's dashboard and run this again, "+
+				"which changes nothing for those who have it", plan.Cents(off), offer.Plan, offer.LockedMonths)
+		}
+		u.note(what, found.ID, wrong)
+		return nil
+	}
+	if !errors.Is(err, ErrGone) {
+		return err
+	}
+	return u.make(what, func() (string, error) {
+		made, err := coupons.New(&stripe.CouponParams{
+			Params: stripe.Params{Context: ctx}, ID: stripe.String(offer.Key), Name: stripe.String("Founding price"), AmountOff: stripe.Int64(off),
+			Currency: stripe.String(currency), Duration: stripe.String(string(stripe.CouponDurationRepeating)),
+			DurationInMonths: stripe.Int64(int64(offer.LockedMonths)),
+			AppliesTo:        &stripe.CouponAppliesToParams{Products: stripe.StringSlice([]string{"cag_" + offer.Plan})},
+		})
+		return made.ID, err
+	})
+}
+
+func (u *setUp) taxRate(ctx context.Context) error {
+	what := "tax rate VAT"
+	found, err := u.findVAT(ctx)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		u.note(what, found.ID, "")
+		return nil
+	}
+	return u.make(what, func() (string, error) {
+		made, err := taxrate.Client{B: u.backend, Key: u.key}.New(&stripe.TaxRateParams{
+			Params: stripe.Params{Context: ctx}, DisplayName: stripe.String("VAT"), Percentage: stripe.Float64(plan.VATPercent), Inclusive: stripe.Bool(false),
+			Metadata: map[string]string{metaOurs: oursVAT},
+		})
+		return made.ID, err
+	})
+}
+
+func (u *setUp) portal(ctx context.Context) error {
+	what := "portal configuration"
+	found, err := u.portalConfiguration(ctx)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		u.note(what, found.ID, "")
+		return nil
+	}
+	yes := stripe.Bool(true)
+	return u.make(what, func() (string, error) {
+		made, err := portalconfiguration.Client{B: u.backend, Key: u.key}.New(&stripe.BillingPortalConfigurationParams{
+			Params:          stripe.Params{Context: ctx},
+			BusinessProfile: &stripe.BillingPortalConfigurationBusinessProfileParams{},
+			Features: &stripe.BillingPortalConfigurationFeaturesParams{
+				CustomerUpdate: &stripe.BillingPortalConfigurationFeaturesCustomerUpdateParams{
+					Enabled: yes, AllowedUpdates: stripe.StringSlice([]string{"address", "email", "name", "tax_id"}),
+				},
+				InvoiceHistory:      &stripe.BillingPortalConfigurationFeaturesInvoiceHistoryParams{Enabled: yes},
+				PaymentMethodUpdate: &stripe.BillingPortalConfigurationFeaturesPaymentMethodUpdateParams{Enabled: yes},
+				// Plans are changed with us, where the rules of changes are.
+				SubscriptionCancel: &stripe.BillingPortalConfigurationFeaturesSubscriptionCancelParams{Enabled: yes, Mode: stripe.String("at_period_end")},
+			},
+			Metadata: map[string]string{metaOurs: oursPortal},
+		})
+		return made.ID, err
+	})
+}
+
+// endpoint looks whether Stripe tells us of events. Making one shows its secret once, so that is for the operator.
+func (u *setUp) endpoint(ctx context.Context) error {
+	if u.options.WebhookURL == "" {
+		return nil
+	}
+	what := "webhook endpoint"
+	list := webhookendpoint.Client{B: u.backend, Key: u.key}.List(&stripe.WebhookEndpointListParams{ListParams: firstPage(ctx)})
+	for list.Next() {
+		if e := list.WebhookEndpoint(); e.URL == u.options.WebhookURL {
+			u.note(what, e.ID, endpointFault(e))
+			return nil
+		}
+	}
+	if list.Err() != nil {
+		return failed("list the webhook endpoints", list.Err())
+	}
+	u.lines = append(u.lines, Line{What: what, State: Missing, Note: fmt.Sprintf(
+		"add %s in Stripe's dashboard with API version %s, and set STRIPE_WEBHOOK_SECRET to its signing secret", u.options.WebhookURL, APIVersion)})
+	return nil
+}
+
+func endpointFault(e *stripe.WebhookEndpoint) string {
+	switch {
+	case e.Status != "enabled":
+		return "it is disabled; enable it in Stripe's dashboard"
+	case e.APIVersion != "" && e.APIVersion != APIVersion:
+		return fmt.Sprintf("it has API version %s; replace it by one of %s", e.APIVersion, APIVersion)
+	}
+	if slices.Contains(e.EnabledEvents, "*") {
+		return ""
+	}
+	for _, event := range Events() {
+		if !slices.Contains(e.EnabledEvents, event) {
+			return "it is not told of " + event + "; add it in Stripe's dashboard"
+		}
+	}
+	return ""
+}

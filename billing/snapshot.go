@@ -1,0 +1,111 @@
+package billing
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/invoice"
+	"github.com/stripe/stripe-go/v76/paymentintent"
+
+	"github.com/chainaccess/gateway/subscription"
+)
+
+const (
+	// invoicesBack and paymentsBack bound what is read again: invoices change for weeks after they were made, payments go back for as long as a pack of
+	// theirs is valid, and some weeks more.
+	invoicesBack = 90 * 24 * time.Hour
+	paymentsBack = 400 * 24 * time.Hour
+	// maxPages bounds each list. A customer with more is one that only support can look at, so the rest is not guessed.
+	maxPages = 10
+)
+
+// Snapshot reads everything that Stripe says of a customer: all subscriptions, the invoices of 90 days, the payments of 400 days with what went back,
+// the country and the card. It is ErrGone for a customer that was deleted. ReadAt is before the first question, so what changed later is not in it.
+func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
+	snapshot := subscription.Snapshot{Customer: customer, ReadAt: s.now().UTC()}
+	params := &stripe.CustomerParams{Params: stripe.Params{Context: ctx}}
+	params.AddExpand("invoice_settings.default_payment_method")
+	who, err := s.customers().Get(customer, params)
+	if err != nil {
+		return snapshot, failed("read a customer", err)
+	}
+	if who.Deleted {
+		return snapshot, failed("read a customer", &stripe.Error{Code: stripe.ErrorCodeResourceMissing, Type: stripe.ErrorTypeInvalidRequest})
+	}
+	if who.Address != nil {
+		snapshot.Country = who.Address.Country
+	}
+	if who.InvoiceSettings != nil {
+		snapshot.Card = cardOf(who.InvoiceSettings.DefaultPaymentMethod)
+	}
+	if err := s.readSubscriptions(ctx, &snapshot); err != nil {
+		return snapshot, err
+	}
+	if err := s.readInvoices(ctx, &snapshot); err != nil {
+		return snapshot, err
+	}
+	return snapshot, s.readPayments(ctx, &snapshot)
+}
+
+// readSubscriptions reads them in every state. The card on one that lasts is what Stripe will charge, before the customer's own.
+func (s *Stripe) readSubscriptions(ctx context.Context, to *subscription.Snapshot) error {
+	params := &stripe.SubscriptionListParams{ListParams: listParams(ctx), Customer: stripe.String(to.Customer), Status: stripe.String("all")}
+	params.AddExpand("data.default_payment_method")
+	list := s.subscriptions().List(params)
+	for n := 0; list.Next(); n++ {
+		if n == maxPages*pageSize {
+			return tooMany("subscriptions")
+		}
+		from := list.Subscription()
+		sub := subscriptionOf(from, to.ReadAt)
+		if card := cardOf(from.DefaultPaymentMethod); card != nil && !sub.Status.Over() {
+			to.Card = card
+		}
+		to.Subscriptions = append(to.Subscriptions, sub)
+	}
+	return failed("list a customer's subscriptions", list.Err())
+}
+
+func (s *Stripe) readInvoices(ctx context.Context, to *subscription.Snapshot) error {
+	list := invoice.Client{B: s.backend, Key: s.key}.List(&stripe.InvoiceListParams{
+		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-invoicesBack)),
+	})
+	for n := 0; list.Next(); n++ {
+		if n == maxPages*pageSize {
+			return tooMany("invoices")
+		}
+		if from := list.Invoice(); from.Status != stripe.InvoiceStatusDraft {
+			to.Invoices = append(to.Invoices, invoiceOf(from))
+		}
+	}
+	return failed("list a customer's invoices", list.Err())
+}
+
+func (s *Stripe) readPayments(ctx context.Context, to *subscription.Snapshot) error {
+	params := &stripe.PaymentIntentListParams{
+		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-paymentsBack)),
+	}
+	params.AddExpand("data.latest_charge")
+	list := paymentintent.Client{B: s.backend, Key: s.key}.List(params)
+	for n := 0; list.Next(); n++ {
+		if n == maxPages*pageSize {
+			return tooMany("payments")
+		}
+		to.Payments = append(to.Payments, paymentOf(list.PaymentIntent()))
+	}
+	return failed("list a customer's payments", list.Err())
+}
+
+func listParams(ctx context.Context) stripe.ListParams {
+	return stripe.ListParams{Context: ctx, Limit: stripe.Int64(pageSize)}
+}
+
+func since(t time.Time) *stripe.RangeQueryParams {
+	return &stripe.RangeQueryParams{GreaterThanOrEqual: t.Unix()}
+}
+
+func tooMany(what string) error {
+	return fmt.Errorf("the customer has more than %d %s: look at it in Stripe's dashboard", maxPages*pageSize, what)
+}
