@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
@@ -18,6 +19,7 @@ type People interface {
 	ListMembers(ctx context.Context, id account.ID) ([]store.Member, error)
 	ListMemberships(ctx context.Context, id account.UserID) ([]store.Membership, error)
 	LoadSettings(ctx context.Context, id account.ID) (store.Settings, error)
+	ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error)
 }
 
 // Letterbox takes letters, all or none, each reason once (outbox.Outbox).
@@ -25,7 +27,7 @@ type Letterbox interface {
 	Queue(ctx context.Context, letters ...outbox.Letter) error
 }
 
-// UsageMails tells of used allowances by mail: one to each user of the account, if its settings do not say no.
+// UsageMails tells of used allowances by mail: one to each user of the account, unless its settings or the user say no.
 type UsageMails struct {
 	People    People
 	Letters   Letterbox
@@ -38,7 +40,7 @@ var _ Messenger = (*UsageMails)(nil)
 // usagePage is where mails about usage lead: the overview shows it.
 const usagePage = "/overview"
 
-// UsageReached queues the mails. ErrNoRecipient without users, ErrDeclined when the settings say no, ErrOutdated when there is no allowance
+// UsageReached queues the mails. ErrNoRecipient without users, ErrDeclined when the settings or all of them say no, ErrOutdated when there is no allowance
 // any more that could be used up.
 func (u *UsageMails) UsageReached(ctx context.Context, m UsageMessage) error {
 	members, err := u.People.ListMembers(ctx, m.Account.ID)
@@ -61,16 +63,27 @@ func (u *UsageMails) UsageReached(ctx context.Context, m UsageMessage) error {
 	if m.Allowance == account.Unlimited {
 		return ErrOutdated
 	}
+	out, err := u.People.ListOptedOut(ctx, m.Account.ID, account.TopicUsage)
+	if err != nil {
+		return err
+	}
 	said, err := u.said(ctx, &m, members[0])
 	if err != nil {
 		return err
 	}
 	letters := make([]outbox.Letter, 0, len(members))
 	for i := range members {
+		if slices.Contains(out, members[i].User) {
+			continue
+		}
 		letters = append(letters, outbox.Letter{
 			Reason: fmt.Sprintf("usage/%s/%s/%d/%s", m.Account.ID, m.Notice.Period, m.Notice.Percent, members[i].User),
 			To:     members[i].Email.Address(), Account: m.Account.ID, Zone: settings.TimeZone, Mail: said,
+			Topic: account.TopicUsage, User: members[i].User,
 		})
+	}
+	if len(letters) == 0 {
+		return ErrDeclined
 	}
 	return u.Letters.Queue(ctx, letters...)
 }

@@ -24,6 +24,7 @@ type house struct {
 	name     string // of the account
 	settings store.Settings
 	letters  []outbox.Letter
+	out      []account.UserID // who wants no mails about usage
 	err      error // of everything
 }
 
@@ -37,6 +38,13 @@ func (h *house) ListMemberships(_ context.Context, of account.UserID) ([]store.M
 
 func (h *house) LoadSettings(context.Context, account.ID) (store.Settings, error) {
 	return h.settings, h.err
+}
+
+func (h *house) ListOptedOut(_ context.Context, _ account.ID, topic account.Topic) ([]account.UserID, error) {
+	if topic != account.TopicUsage {
+		return nil, errors.New("usage was not asked for")
+	}
+	return h.out, h.err
 }
 
 func (h *house) Queue(_ context.Context, letters ...outbox.Letter) error {
@@ -85,7 +93,7 @@ func TestEveryUserOfAnAccountIsToldOfItsUsageOnce(t *testing.T) {
 	}
 	for i, l := range h.letters[:2] {
 		if want := "usage/" + buyer.String() + "/2026-11-01/80/" + h.members[i].User.String(); l.Reason != want || l.To != h.members[i].Email.Address() ||
-			l.Zone != "Europe/Berlin" || l.Account != buyer {
+			l.Zone != "Europe/Berlin" || l.Account != buyer || l.Topic != account.TopicUsage || l.User != h.members[i].User {
 			t.Errorf("letter %d is %+v", i, l)
 		}
 	}
@@ -95,6 +103,18 @@ func TestEveryUserOfAnAccountIsToldOfItsUsageOnce(t *testing.T) {
 	}
 	if h.letters[1].Mail != want {
 		t.Errorf("it says %+v, want %+v", h.letters[1].Mail, want)
+	}
+}
+
+func TestAUserWhoWantsNoMailsAboutUsageGetsNone(t *testing.T) {
+	t.Parallel()
+	h, mails := newHouse(t, "ann@buyer.example", "bob@buyer.example")
+	h.out = []account.UserID{h.members[0].User}
+	if err := mails.UsageReached(t.Context(), message(plan.Free, 80)); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.letters) != 1 || h.letters[0].To != "bob@buyer.example" {
+		t.Errorf("the letters are %+v, want one to bob", h.letters)
 	}
 }
 
@@ -149,6 +169,7 @@ func TestAccountsAreToldOnlyWhatTheyWant(t *testing.T) {
 		{"100 switched off", message(plan.Free, 100), func(h *house) { h.settings.NotifyUsage100 = false }, activities.ErrDeclined},
 		{"80 while 100 is off", message(plan.Free, 80), func(h *house) { h.settings.NotifyUsage100 = false }, nil},
 		{"100 while 80 is off", message(plan.Free, 100), func(h *house) { h.settings.NotifyUsage80 = false }, nil},
+		{"the only user wants none", message(plan.Free, 100), func(h *house) { h.out = []account.UserID{h.members[0].User} }, activities.ErrDeclined},
 		{"nobody", message(plan.Free, 100), func(h *house) { h.members = nil }, activities.ErrNoRecipient},
 		{"no allowance any more", unlimited, func(*house) {}, activities.ErrOutdated},
 	} {

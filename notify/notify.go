@@ -27,6 +27,9 @@ const (
 	KindUsageReached     Kind = "usage_reached"
 	KindAccountSuspended Kind = "account_suspended"
 	KindChargeFailed     Kind = "charge_failed"
+	KindPackExpiring     Kind = "pack_expiring"
+	KindIncidentBegan    Kind = "incident_began"
+	KindIncidentOver     Kind = "incident_over"
 )
 
 // Mail is what one mail says: one of the types below, no others. Texts that people gave (names, reasons, where something came from) may
@@ -121,6 +124,34 @@ type ChargeFailed struct {
 	Link    string    // to the plan and its billing
 }
 
+// PackExpiring tells that what is left in a pack can be used for some days more.
+type PackExpiring struct {
+	Account string // what the account is called
+	Pack    string // what the pack is called
+	Left    plan.Units
+	Units   plan.Units // that it held
+	Expires time.Time
+	Days    int    // at most so many are left
+	Link    string // to the billing page
+}
+
+// IncidentBegan tells that nothing of a chain can be reached.
+type IncidentBegan struct {
+	Account string // what the account is called
+	Chain   string // its title
+	Began   time.Time
+	Link    string // to the overview
+}
+
+// IncidentOver tells that a chain is well again.
+type IncidentOver struct {
+	Account string // what the account is called
+	Chain   string // its title
+	Began   time.Time
+	Ended   time.Time
+	Link    string // to the overview
+}
+
 // Kind of the mail.
 func (SignIn) Kind() Kind { return KindSignIn }
 
@@ -145,6 +176,15 @@ func (AccountSuspended) Kind() Kind { return KindAccountSuspended }
 // Kind of the mail.
 func (ChargeFailed) Kind() Kind { return KindChargeFailed }
 
+// Kind of the mail.
+func (PackExpiring) Kind() Kind { return KindPackExpiring }
+
+// Kind of the mail.
+func (IncidentBegan) Kind() Kind { return KindIncidentBegan }
+
+// Kind of the mail.
+func (IncidentOver) Kind() Kind { return KindIncidentOver }
+
 func (m SignIn) link() string           { return m.Link }
 func (m Invitation) link() string       { return m.Link }
 func (m Welcome) link() string          { return m.Link }
@@ -153,9 +193,15 @@ func (m MemberJoined) link() string     { return m.Link }
 func (m UsageReached) link() string     { return m.Link }
 func (m AccountSuspended) link() string { return m.Link }
 func (m ChargeFailed) link() string     { return m.Link }
+func (m PackExpiring) link() string     { return m.Link }
+func (m IncidentBegan) link() string    { return m.Link }
+func (m IncidentOver) link() string     { return m.Link }
 
 // kinds are all types of Mail; each has a pair of templates by the name of its kind.
-var kinds = []Mail{SignIn{}, Invitation{}, Welcome{}, KeyAdopted{}, MemberJoined{}, UsageReached{}, AccountSuspended{}, ChargeFailed{}}
+var kinds = []Mail{
+	SignIn{}, Invitation{}, Welcome{}, KeyAdopted{}, MemberJoined{}, UsageReached{}, AccountSuspended{}, ChargeFailed{}, PackExpiring{}, IncidentBegan{},
+	IncidentOver{},
+}
 
 // Kinds lists the kinds.
 func Kinds() []Kind {

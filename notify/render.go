@@ -27,6 +27,16 @@ type Content struct {
 	Subject string
 	Text    string
 	HTML    string
+	// Unsubscribe is the address that stops mails like it; empty when they cannot be stopped.
+	Unsubscribe string
+}
+
+// Copy is what one reader's copy of a mail has of its own.
+type Copy struct {
+	// Zone is the IANA name of the reader's time zone; UTC when it is empty or not known.
+	Zone string
+	// Unsubscribe is where the reader stops mails like it, an address of the house; empty when they cannot be stopped.
+	Unsubscribe string
 }
 
 // ErrLink says that a mail's link does not lead to the service.
@@ -67,6 +77,7 @@ type view struct {
 	House
 	M                       Mail
 	Subject, Title, Preview string
+	Unsubscribe             string
 	zone                    *time.Location
 }
 
@@ -83,21 +94,20 @@ func (v view) Moment(t time.Time) string {
 	return t.Format("2 Jan 2006, 15:04 ") + name
 }
 
-// Render writes a mail in both forms. zone is the IANA name of the reader's time zone; UTC when it is empty or not known. ErrLink when the
-// mail leads elsewhere than to the house.
-func (h House) Render(m Mail, zone string) (Content, error) {
-	if !h.leadsHome(m.link()) {
+// Render writes a mail in both forms. ErrLink when it leads elsewhere than to the house.
+func (h House) Render(m Mail, of Copy) (Content, error) {
+	if !h.leadsHome(m.link()) || (of.Unsubscribe != "" && !h.leadsHome(of.Unsubscribe)) {
 		return Content{}, fmt.Errorf("render a mail of kind %s: %w", m.Kind(), ErrLink)
 	}
 	p, known := pages[m.Kind()]
 	if !known {
 		return Content{}, fmt.Errorf("%w: %q", ErrUnknownKind, m.Kind())
 	}
-	where, err := time.LoadLocation(zone)
-	if err != nil || zone == "Local" {
+	where, err := time.LoadLocation(of.Zone)
+	if err != nil || of.Zone == "Local" {
 		where = time.UTC
 	}
-	v := view{House: h, M: oneLined(m), zone: where}
+	v := view{House: h, M: oneLined(m), Unsubscribe: of.Unsubscribe, zone: where}
 	var b bytes.Buffer
 	line := func(name string) string {
 		b.Reset()
@@ -108,7 +118,7 @@ func (h House) Render(m Mail, zone string) (Content, error) {
 	v.Subject, v.Title, v.Preview = line("subject"), line("title"), line("preview")
 	b.Reset()
 	err = errors.Join(err, p.text.Execute(&b, v))
-	c := Content{Subject: v.Subject, Text: strings.TrimSpace(b.String()) + "\n"}
+	c := Content{Subject: v.Subject, Text: strings.TrimSpace(b.String()) + "\n", Unsubscribe: of.Unsubscribe}
 	b.Reset()
 	if err = errors.Join(err, p.html.Execute(&b, v)); err != nil {
 		return Content{}, fmt.Errorf("render a mail of kind %s: %w", m.Kind(), err)

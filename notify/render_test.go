@@ -54,12 +54,29 @@ var samples = func() map[string]notify.Mail {
 		},
 		"charge_failed_last": notify.ChargeFailed{Account: "Buyer", Plan: "Pro", Amount: "$118.80", Link: house.URL + "/billing"},
 		"account_suspended":  notify.AccountSuspended{Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: house.URL + "/overview"},
+		"pack_expiring": notify.PackExpiring{
+			Account: "Buyer", Pack: "Pack M", Left: 1_200_000*plan.Unit + 500, Units: 7_000_000 * plan.Unit, Expires: at.AddDate(0, 0, 7), Days: 7,
+			Link: house.URL + "/billing",
+		},
+		"incident_began": notify.IncidentBegan{Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/overview"},
+		"incident_over": notify.IncidentOver{
+			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute), Link: house.URL + "/overview",
+		},
 	}
 }()
 
+// stop is where mails like m are stopped; empty when they cannot be.
+func stop(m notify.Mail) string {
+	switch m.Kind() {
+	case notify.KindUsageReached, notify.KindPackExpiring, notify.KindIncidentBegan, notify.KindIncidentOver:
+		return house.URL + "/unsubscribe?token=AQA0123456789-_"
+	}
+	return ""
+}
+
 func render(t *testing.T, m notify.Mail, zone string) notify.Content {
 	t.Helper()
-	c, err := house.Render(m, zone)
+	c, err := house.Render(m, notify.Copy{Zone: zone, Unsubscribe: stop(m)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +130,10 @@ func TestBothFormsOfAMailSayTheSame(t *testing.T) {
 			if in := spoken; field.Name != "Link" && !strings.Contains(in, value) {
 				t.Errorf("%s: the HTML lacks %s %q", name, field.Name, value)
 			}
+		}
+		if want := stop(m); c.Unsubscribe != want || strings.Contains(c.Text, "/unsubscribe") != (want != "") || !strings.Contains(c.Text, want) ||
+			(want != "" && !slices.Contains(attributes(t, c.HTML, "href"), want)) {
+			t.Errorf("%s: it is stopped at %q, want %q in both forms", name, c.Unsubscribe, want)
 		}
 		if strings.ContainsAny(c.Text+c.Subject, "!<>") || strings.Contains(c.Text, "&#") {
 			t.Errorf("%s: the text shouts or holds markup: %s", name, c.Text)
@@ -207,8 +228,12 @@ func TestALinkThatLeadsElsewhereIsNoMail(t *testing.T) {
 		"http://gateway.example/x", "https://user@gateway.example/x", "https://gateway.example/x\r\nBcc: a@b.example", "https://gateway.example/a b",
 		"https://gateway.example/\"onclick=", "https://gateway.example/" + strings.Repeat("x", 3000), "https://gateway.example\\@evil.example/",
 	} {
-		if _, err := house.Render(notify.Welcome{Plan: "Free", Link: link}, ""); !errors.Is(err, notify.ErrLink) {
+		if _, err := house.Render(notify.Welcome{Plan: "Free", Link: link}, notify.Copy{}); !errors.Is(err, notify.ErrLink) {
 			t.Errorf("%q: %v, want ErrLink", link, err)
+		}
+		whole := notify.Welcome{Plan: "Free", Link: house.URL}
+		if _, err := house.Render(whole, notify.Copy{Unsubscribe: link}); link != "" && !errors.Is(err, notify.ErrLink) {
+			t.Errorf("%q to stop mails: %v, want ErrLink", link, err)
 		}
 	}
 }

@@ -91,8 +91,31 @@ func TestBothFormsArriveAsTheyWereWritten(t *testing.T) {
 	for name, want := range map[string]string{
 		"Message-Id": "<" + p.ID + "@gateway.example>", "From": `"Gateway" <no-reply@gateway.example>`, "To": "<" + reader + ">",
 		"Date": "Fri, 20 Nov 2026 13:05:00 +0000", "Auto-Submitted": "auto-generated", "Bcc": "", "User-Agent": "", "X-Mailer": "",
+		"List-Unsubscribe": "", "List-Unsubscribe-Post": "",
 	} {
 		if got := m.Header(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestAMailThatCanBeStoppedSaysHowToMailPrograms holds the two headers of RFC 8058, section 3.1.
+func TestAMailThatCanBeStoppedSaysHowToMailPrograms(t *testing.T) {
+	t.Parallel()
+	box := catcher(t, mailbox.Options{})
+	p := parcel(t)
+	p.Content = render(t, samples["incident_began"], "")
+	if err := sender(t, box.Address(), nil).Deliver(testContext(t), p); err != nil {
+		t.Fatal(err)
+	}
+	m, err := box.Await(testContext(t), reader, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"List-Unsubscribe": "<" + p.Content.Unsubscribe + ">", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+	} {
+		if got := m.Header(name); got != want || p.Content.Unsubscribe == "" {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

@@ -249,11 +249,11 @@ func (c *Courier) open(m *store.ClaimedMail) (notify.Parcel, error) {
 	if err != nil {
 		return notify.Parcel{}, unreadable
 	}
-	said, zone, err := decode(m.Kind, payload)
+	said, of, err := decode(m.Kind, payload)
 	if err != nil {
 		return notify.Parcel{}, unreadable
 	}
-	content, err := c.outbox.house.Render(said, zone)
+	content, err := c.outbox.house.Render(said, of)
 	if err != nil {
 		return notify.Parcel{}, unreadable
 	}

@@ -26,6 +26,10 @@ type Letter struct {
 	Account account.ID // that it is about; zero for none
 	Zone    string     // IANA name of the reader's time zone; empty for UTC
 	Mail    notify.Mail
+	// Topic is what a reader who wants no more mails like it does without, and User the reader; zero for mails that are always sent. Whether the
+	// reader wants it was asked before.
+	Topic account.Topic
+	User  account.UserID
 	// Expires is when it is not worth sending any more; zero for three days after now. A mail with a link to sign in ends with the link.
 	Expires time.Time
 }
@@ -82,7 +86,14 @@ func (o *Outbox) Prepare(l Letter) (store.NewMail, error) {
 	if l.Reason == "" || len(l.Reason) > maxReason || strings.ContainsFunc(l.Reason, func(r rune) bool { return r == '@' || r <= ' ' || r > unicode.MaxASCII }) {
 		return store.NewMail{}, fmt.Errorf("prepare a mail of kind %s: the reason must be a short key without an address", kind)
 	}
-	if _, err := o.house.Render(l.Mail, l.Zone); err != nil {
+	of := notify.Copy{Zone: l.Zone}
+	if l.Topic != "" {
+		if !l.Topic.Known() || l.User == (account.UserID{}) {
+			return store.NewMail{}, fmt.Errorf("prepare a mail of kind %s: a mail that can be stopped names a topic and its reader", kind)
+		}
+		of.Unsubscribe = o.house.URL + UnsubscribePath + "?token=" + o.seal.token(l.User, l.Topic)
+	}
+	if _, err := o.house.Render(l.Mail, of); err != nil {
 		return store.NewMail{}, err
 	}
 	if l.Expires.IsZero() {
@@ -91,7 +102,7 @@ func (o *Outbox) Prepare(l Letter) (store.NewMail, error) {
 		}
 		l.Expires = o.now().Add(patience)
 	}
-	payload, err := encode(l)
+	payload, err := encode(l, of)
 	if err != nil {
 		return store.NewMail{}, err
 	}

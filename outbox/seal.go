@@ -20,6 +20,7 @@ import (
 type seal struct {
 	aead  cipher.AEAD
 	index []byte // key of digests of addresses
+	links []byte // key of links that stop mails
 }
 
 const sealVersion = 1
@@ -49,6 +50,10 @@ func newSeal(secret []byte) (*seal, error) {
 	if err != nil {
 		return nil, err
 	}
+	links, err := derive("links that stop mails")
+	if err != nil {
+		return nil, err
+	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, fmt.Errorf("seal mails: %w", err)
@@ -57,7 +62,7 @@ func newSeal(secret []byte) (*seal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seal mails: %w", err)
 	}
-	return &seal{aead: aead, index: index}, nil
+	return &seal{aead: aead, index: index, links: links}, nil
 }
 
 func binding(id store.MailID, kind, part string) []byte {
@@ -88,27 +93,28 @@ func (s *seal) digest(address string) []byte {
 
 // document is what is sealed of a letter besides its recipient.
 type document struct {
-	Zone string `json:"zone,omitempty"`
-	Mail []byte `json:"mail"`
+	Zone        string `json:"zone,omitempty"`
+	Unsubscribe string `json:"unsubscribe,omitempty"`
+	Mail        []byte `json:"mail"`
 }
 
-func encode(l Letter) ([]byte, error) { //nolint:gocritic // a copy does no harm
+func encode(l Letter, of notify.Copy) ([]byte, error) { //nolint:gocritic // a copy does no harm
 	said, err := notify.Encode(l.Mail)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(document{Zone: l.Zone, Mail: said})
+	text, err := json.Marshal(document{Zone: of.Zone, Unsubscribe: of.Unsubscribe, Mail: said})
 	if err != nil {
 		return nil, fmt.Errorf("encode a letter: %w", err)
 	}
 	return text, nil
 }
 
-func decode(kind string, text []byte) (notify.Mail, string, error) {
+func decode(kind string, text []byte) (notify.Mail, notify.Copy, error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, "", fmt.Errorf("decode a letter: %w", err)
+		return nil, notify.Copy{}, fmt.Errorf("decode a letter: %w", err)
 	}
 	m, err := notify.Decode(notify.Kind(kind), d.Mail)
-	return m, d.Zone, err
+	return m, notify.Copy{Zone: d.Zone, Unsubscribe: d.Unsubscribe}, err
 }

@@ -29,7 +29,7 @@ func TestACaughtMailIsPrintedWithItsLinkAndItsCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	const link = "https://gateway.example/sign-in?token=abc"
-	content, err := notify.House{Name: "Gateway", URL: "https://gateway.example"}.Render(notify.SignIn{Link: link, Code: "604213"}, "")
+	content, err := notify.House{Name: "Gateway", URL: "https://gateway.example"}.Render(notify.SignIn{Link: link, Code: "604213"}, notify.Copy{})
 	if err != nil {
 		t.Fatal(err)
 	}

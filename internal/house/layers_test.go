@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 var (
 	words   = []string{"fault", "chain", "plan", "account", "wallet", "x402", "subscription", "abi", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify", "geo", "facilitator"}
-	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "cashier", "statement", "activities", "workflows"}
+	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "cashier", "statement", "alerts", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "internal/assets", "migrations", "cmd/internal/wire"})
 )
@@ -72,6 +72,7 @@ var layers = []rule{
 	{"settlement", join(words, []string{"upstream"})},
 	{"cashier", join(words, []string{"store", "meter", "facilitator"})},
 	{"statement", join(words, []string{"store"})},
+	{"alerts", join(words, []string{"store", "upstream", "notify", "outbox"})},
 	// Durable work.
 	{"activities", join(words, outside, []string{"fences", "outbox", "settlement", "statement"})},
 	{"workflows", join(words, []string{"activities"})},
@@ -116,6 +117,7 @@ var unreachable = []struct {
 	{"fences", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"flush", "go.temporal.io", "the record does not need Temporal"},
 	{"outbox", "go.temporal.io", "a sign-in works while Temporal is away"},
+	{"alerts", "go.temporal.io", "incidents are told while Temporal is away"},
 	{"people", "go.temporal.io", "a sign-in works while Temporal is away"},
 }
 

@@ -142,6 +142,24 @@ type EndedPeriod struct {
 	Plan      string
 }
 
+type Incident struct {
+	ID      uuid.UUID
+	Chain   string
+	BeganAt time.Time
+	// the newest measurement of the chain that was looked at
+	SeenAt time.Time
+	// null until the chain was down for some minutes; before that it is no news, and goes away without a trace
+	ConfirmedAt *time.Time
+	// since when the chain is well again, before that is believed
+	WellSince   *time.Time
+	EndedAt     *time.Time
+	BeganToldAt *time.Time
+	OverToldAt  *time.Time
+	// with told_user: the last reader who was told, in the order of their ids; null when nobody or everybody was
+	ToldAccount *uuid.UUID
+	ToldUser    *uuid.UUID
+}
+
 type Invoice struct {
 	ID           string
 	AccountID    uuid.UUID

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chainaccess/gateway/alerts"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/notify"
 	"github.com/chainaccess/gateway/outbox"
@@ -37,6 +38,13 @@ func newCourier(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logg
 	return mails.NewCourier(b.store, sender, outbox.CourierOptions{
 		Logger: log, OnResult: func(kind string, r outbox.Result) { figures.Ended(kind, string(r)) }, OnWaiting: countWaiting(figures, time.Now),
 	}), nil
+}
+
+// newAlerts makes what tells users of packs that are about to expire, and of chains that are down.
+func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) *alerts.Sweeper { //nolint:gocritic // read once at the start
+	return alerts.New(alerts.Options{
+		Record: b.store, Board: b.board, Chains: b.pool.Chains, Mails: mails, PublicURL: cfg.PublicURL, Now: time.Now, Logger: log,
+	})
 }
 
 // countWaiting tells how many mails wait; a kind that is not among them has none.

@@ -80,6 +80,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
 	background.Go(func() { fence.RunPushes(watching, log) })
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) }) // settlements are read from the upstreams that it finds usable
+	background.Go(func() { newAlerts(cfg, b, mails, log).Run(watching) })
 	background.Go(func() { watchStuck(watching, b.store, b.metrics, log) })
 	if cfg.SellsPerCall() {
 		sweeper := newSweeper(cfg, b, workflows.NewClient(temporal), log)

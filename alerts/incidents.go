@@ -1,0 +1,118 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/upstream"
+)
+
+// patience says when a chain's state is news: after five minutes in which measurements were never more than two minutes apart.
+var patience = store.Patience{After: 5 * time.Minute, Gap: 2 * time.Minute}
+
+const (
+	// fresh is how old a measurement may be that says how a chain is. Without one nobody knows, which is no incident.
+	fresh = time.Minute
+	// usedWithin is how long ago an account may have called a chain last to be told of it.
+	usedWithin = 30 * 24 * time.Hour
+	// overviewPage is where mails about incidents lead.
+	overviewPage = "/overview"
+)
+
+// SweepChains looks at every chain once, and tells of what came to be news.
+func (s *Sweeper) SweepChains(ctx context.Context) error {
+	err := s.observe(ctx)
+	untold, listErr := s.Record.ListUntoldIncidents(ctx, page)
+	err = errors.Join(err, listErr)
+	for i := range untold {
+		err = errors.Join(err, s.tellIncident(ctx, &untold[i]))
+	}
+	return err
+}
+
+// observe records how the chains are.
+func (s *Sweeper) observe(ctx context.Context) error {
+	all, err := s.Board.ReadAll(ctx, s.Chains()...)
+	now := s.Now()
+	for id, posted := range all {
+		if !posted.Known || posted.Snapshot.MeasuredAt.Before(now.Add(-fresh)) {
+			continue
+		}
+		news, failed := s.Record.ObserveChain(ctx, string(id), isDown(&posted.Snapshot), posted.Snapshot.MeasuredAt, patience)
+		err = errors.Join(err, failed)
+		switch {
+		case news == nil:
+		case news.Over():
+			s.Logger.Info("a chain is well again", "chain", id, "incident_id", news.ID.String(), "began_at", news.BeganAt, "ended_at", news.EndedAt)
+		default:
+			s.Logger.Error("a chain is down; users are told", "chain", id, "incident_id", news.ID.String(), "began_at", news.BeganAt)
+		}
+	}
+	return err
+}
+
+// isDown says whether no upstream of the chain can be used.
+func isDown(s *upstream.Snapshot) bool {
+	for i := range s.Upstreams {
+		if s.Upstreams[i].Usable {
+			return false
+		}
+	}
+	return true
+}
+
+// tellIncident tells its readers, page by page. Killed in between, the next sweep goes on after the last page that was queued.
+func (s *Sweeper) tellIncident(ctx context.Context, i *store.Incident) error {
+	for {
+		readers, err := s.Record.ListReaders(ctx, i, i.BeganAt.Add(-usedWithin), page)
+		if err != nil {
+			return err
+		}
+		mails := make([]store.NewMail, 0, len(readers))
+		for n := range readers {
+			mail, err := s.Mails.Prepare(s.incidentLetter(i, &readers[n]))
+			if errors.Is(err, outbox.ErrAddress) {
+				s.Logger.Warn("a user cannot be told of an incident: no mail can go to the address", "user_id", readers[n].User.String())
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("tell of incident %s: %w", i.ID, err)
+			}
+			mails = append(mails, mail)
+		}
+		var last *store.Reader
+		if len(readers) == page {
+			last = &readers[page-1]
+		}
+		if err := s.Record.TellIncident(ctx, i, last, mails...); err != nil || last == nil {
+			return err
+		}
+	}
+}
+
+func (s *Sweeper) incidentLetter(i *store.Incident, r *store.Reader) outbox.Letter {
+	name, link := r.Name, s.PublicURL+overviewPage
+	if name == "" {
+		name = r.Email.Address()
+	}
+	title := i.Chain
+	if c, known := chain.Lookup(i.Chain); known {
+		title = c.Title
+	}
+	l := outbox.Letter{
+		To: r.Email.Address(), Account: r.Account, Zone: r.Zone, Topic: account.TopicIncidents, User: r.User,
+		Reason: i.Reason(r.User.String()), Mail: notify.IncidentBegan{Account: name, Chain: title, Began: i.BeganAt, Link: link},
+	}
+	if i.Over() {
+		l.Reason = i.OverReason(r.User.String())
+		l.Mail = notify.IncidentOver{Account: name, Chain: title, Began: i.BeganAt, Ended: i.EndedAt, Link: link}
+	}
+	return l
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// IncidentID names an incident (UUIDv7).
+type IncidentID struct{ uuid.UUID }
+
+// Incident is a time in which a chain was down.
+type Incident struct {
+	ID        IncidentID
+	Chain     string
+	BeganAt   time.Time
+	Confirmed time.Time // when it had lasted long enough to be news; zero before
+	EndedAt   time.Time // zero while it lasts
+	// BeganTold is when everybody was told that it began, or nobody needed to be any more.
+	BeganTold time.Time
+	place     Reader // the last one who was told
+}
+
+// Over says whether its end is what is to be told.
+func (i *Incident) Over() bool { return !i.EndedAt.IsZero() }
+
+// Patience is how observations of chains become incidents.
+type Patience struct {
+	After time.Duration // for which a chain is down, or well again, before that is believed
+	Gap   time.Duration // between two measurements, beyond which nobody knows what was between
+}
+
+// ObserveChain notes that a chain was measured as down or well at an instant, and gives the incident that this confirmed or ended, if any. An
+// older measurement than the newest one changes nothing.
+func (s *Store) ObserveChain(ctx context.Context, chain string, down bool, at time.Time, p Patience) (*Incident, error) {
+	var news *Incident
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) (err error) {
+		if down {
+			news, err = observeDown(ctx, q, chain, at, p)
+		} else {
+			news, err = observeWell(ctx, q, chain, at, p)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note the state of %s: %w", chain, err)
+	}
+	return news, nil
+}
+
+func observeDown(ctx context.Context, q *db.Queries, chain string, at time.Time, p Patience) (*Incident, error) {
+	row, err := q.ObserveDown(ctx, db.ObserveDownParams{
+		ID: uuid.Must(uuid.NewV7()), Chain: chain, At: at, GapSeconds: p.Gap.Seconds(), AfterSeconds: p.After.Seconds(),
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // no news
+	}
+	if err != nil || row.ConfirmedAt == nil || !row.ConfirmedAt.Equal(row.SeenAt) {
+		return nil, err
+	}
+	return incidentOf(row), nil
+}
+
+func observeWell(ctx context.Context, q *db.Queries, chain string, at time.Time, p Patience) (*Incident, error) {
+	if err := q.DropUnconfirmed(ctx, db.DropUnconfirmedParams{Chain: chain, At: at}); err != nil {
+		return nil, err
+	}
+	if err := q.ObserveWell(ctx, db.ObserveWellParams{Chain: chain, At: at, GapSeconds: p.Gap.Seconds()}); err != nil {
+		return nil, err
+	}
+	row, err := q.EndIncident(ctx, db.EndIncidentParams{Chain: chain, AfterSeconds: p.After.Seconds()})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // no news
+	}
+	if err != nil {
+		return nil, err
+	}
+	return incidentOf(row), nil
+}
+
+// ListUntoldIncidents reads incidents whose begin or end is still to be told, the oldest first.
+func (s *Store) ListUntoldIncidents(ctx context.Context, most int) ([]Incident, error) {
+	rows, err := s.queries().ListUntoldIncidents(ctx, int32(min(most, maxPage))) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list incidents that are to be told: %w", err)
+	}
+	all := make([]Incident, len(rows))
+	for i, row := range rows {
+		all[i] = *incidentOf(row)
+	}
+	return all, nil
+}
+
+// Reader is a user who is told something of an account.
+type Reader struct {
+	Account account.ID
+	User    account.UserID
+	Email   account.Email
+	Name    string // of the account; may be empty
+	Zone    string
+}
+
+// ListReaders reads up to most of those who are to be told next of an incident: that it began, users of accounts that want to be told and called
+// the chain since an instant; that it is over, those who were told that it began.
+func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, most int) ([]Reader, error) {
+	if i.Over() {
+		prefix := i.Reason("")
+		rows, err := s.queries().ListToldReaders(ctx, db.ListToldReadersParams{
+			Prefix: prefix, PrefixEnd: prefix + "~", AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID,
+			Topic: string(account.TopicIncidents), Most: int32(min(most, maxPage)), //nolint:gosec // bounded
+		})
+		return readersOf(i, rows, err, func(r db.ListToldReadersRow) db.ListIncidentReadersRow { return db.ListIncidentReadersRow(r) })
+	}
+	rows, err := s.queries().ListIncidentReaders(ctx, db.ListIncidentReadersParams{
+		AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID, Topic: string(account.TopicIncidents), Chain: i.Chain, Since: since,
+		Most: int32(min(most, maxPage)), //nolint:gosec // bounded
+	})
+	return readersOf(i, rows, err, func(r db.ListIncidentReadersRow) db.ListIncidentReadersRow { return r })
+}
+
+func readersOf[R any](i *Incident, rows []R, err error, row func(R) db.ListIncidentReadersRow) ([]Reader, error) {
+	if err != nil {
+		return nil, fmt.Errorf("list who is told of incident %s: %w", i.ID, err)
+	}
+	readers := make([]Reader, len(rows))
+	for n := range rows {
+		r := row(rows[n])
+		readers[n] = Reader{
+			Account: account.ID{UUID: r.AccountID}, User: account.UserID{UUID: r.UserID}, Email: account.RecordedEmail(r.Email, r.EmailKey),
+			Name: r.Name, Zone: r.TimeZone,
+		}
+	}
+	return readers, nil
+}
+
+// Reason is the reason of the mail by which a user, by their id, is told that the incident began.
+func (i *Incident) Reason(user string) string { return "incident/" + i.ID.String() + "/began/" + user }
+
+// OverReason is the reason of the mail by which they are told that it is over.
+func (i *Incident) OverReason(user string) string { return "incident/" + i.ID.String() + "/over/" + user }
+
+// TellIncident queues mails and remembers the last reader whom they are for, so that the next page goes on after them, also of i; without one,
+// everybody was told. What came to be otherwise meanwhile (an incident that ended, say) changes nothing: it is listed again.
+func (s *Store) TellIncident(ctx context.Context, i *Incident, last *Reader, mails ...NewMail) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		now, err := q.LockIncident(ctx, i.ID.UUID)
+		if err != nil {
+			return found(err)
+		}
+		if (now.EndedAt != nil) != i.Over() || now.OverToldAt != nil || (!i.Over() && now.BeganToldAt != nil) {
+			return nil
+		}
+		if err := queueMails(ctx, q, mails...); err != nil {
+			return err
+		}
+		switch {
+		case last != nil:
+			return q.MoveIncidentPlace(ctx, db.MoveIncidentPlaceParams{ToldAccount: last.Account.UUID, ToldUser: last.User.UUID, ID: i.ID.UUID})
+		case i.Over():
+			return q.EndTellingOver(ctx, i.ID.UUID)
+		}
+		return q.EndTellingBegan(ctx, i.ID.UUID)
+	})
+	if err != nil {
+		return fmt.Errorf("tell of incident %s: %w", i.ID, err)
+	}
+	if last != nil {
+		i.place = *last
+	}
+	return nil
+}
+
+func incidentOf(row db.Incident) *Incident {
+	i := &Incident{
+		ID: IncidentID{row.ID}, Chain: row.Chain, BeganAt: row.BeganAt.UTC(), Confirmed: instant(row.ConfirmedAt), EndedAt: instant(row.EndedAt),
+		BeganTold: instant(row.BeganToldAt),
+	}
+	if row.ToldAccount != nil && row.ToldUser != nil {
+		i.place = Reader{Account: account.ID{UUID: *row.ToldAccount}, User: account.UserID{UUID: *row.ToldUser}}
+	}
+	return i
+}
