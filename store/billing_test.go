@@ -178,8 +178,12 @@ func TestACheckoutEndsOnce(t *testing.T) {
 		t.Errorf("found %+v", found)
 	}
 	for _, step := range []struct{ to, want store.CheckoutState }{
-		{store.CheckoutExpired, store.CheckoutExpired}, {store.CheckoutFailed, store.CheckoutExpired}, {store.CheckoutPaid, store.CheckoutPaid},
-		{store.CheckoutExpired, store.CheckoutPaid}, {store.CheckoutRefunded, store.CheckoutRefunded}, {store.CheckoutPaid, store.CheckoutRefunded},
+		{store.CheckoutExpired, store.CheckoutExpired},
+		{store.CheckoutFailed, store.CheckoutExpired},
+		{store.CheckoutPaid, store.CheckoutPaid},
+		{store.CheckoutExpired, store.CheckoutPaid},
+		{store.CheckoutRefunded, store.CheckoutRefunded},
+		{store.CheckoutPaid, store.CheckoutRefunded},
 	} {
 		if c := must[store.Checkout](t)(s.EndCheckout(ctx, c.ID, step.to, billed)); c.State != step.want || !c.EndedAt.Equal(billed) {
 			t.Errorf("asked for %s it is %+v", step.to, c)

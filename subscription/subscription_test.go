@@ -53,8 +53,10 @@ func TestEntitlementFollowsTheSubscription(t *testing.T) {
 		"downgrade, then cancelled":    {on("pro_monthly", held, cancelled), now, subscription.Entitlement{Plan: plan.Scale, Cycle: closed, Next: plan.Free, NextFrom: ends}},
 		"a price that is not ours":     {on("price_x"), now, subscription.Entitlement{Plan: plan.Free, Cycle: open}},
 		"unpaid, cancelled at the end": {on("pro_monthly", status(subscription.Unpaid), cancelled), now, subscription.Entitlement{Plan: plan.Free, Cycle: closed}},
-		"ended": {on("pro_monthly", status(subscription.Canceled), func(s *subscription.Subscription) { s.EndedAt = now }), ends,
-			subscription.Entitlement{Plan: plan.Free, Cycle: plan.Cycle{Anchor: began, Ends: now}}},
+		"ended": {
+			on("pro_monthly", status(subscription.Canceled), func(s *subscription.Subscription) { s.EndedAt = now }), ends,
+			subscription.Entitlement{Plan: plan.Free, Cycle: plan.Cycle{Anchor: began, Ends: now}},
+		},
 	} {
 		if got, ok := subscription.Entitle(tc.sub, tc.at); !ok || got != tc.want {
 			t.Errorf("%s: %+v (%v), want %+v", name, got, ok, tc.want)
@@ -103,12 +105,12 @@ func TestChangesOfPlan(t *testing.T) {
 
 func TestOneSubscriptionCounts(t *testing.T) {
 	t.Parallel()
-	make := func(id string, s subscription.Status, started, ended time.Time) subscription.Subscription {
+	one := func(id string, s subscription.Status, started, ended time.Time) subscription.Subscription {
 		return subscription.Subscription{ID: id, Status: s, StartedAt: started, EndedAt: ended}
 	}
-	old, young := make("sub_a", subscription.Active, began, time.Time{}), make("sub_b", subscription.Active, began.Add(time.Second), time.Time{})
-	gone, goneLater := make("sub_c", subscription.Canceled, began, now), make("sub_d", subscription.Canceled, began, ends)
-	unpaid := make("sub_e", subscription.Incomplete, began.AddDate(-1, 0, 0), time.Time{})
+	old, young := one("sub_a", subscription.Active, began, time.Time{}), one("sub_b", subscription.Active, began.Add(time.Second), time.Time{})
+	gone, goneLater := one("sub_c", subscription.Canceled, began, now), one("sub_d", subscription.Canceled, began, ends)
+	unpaid := one("sub_e", subscription.Incomplete, began.AddDate(-1, 0, 0), time.Time{})
 	for name, tc := range map[string]struct {
 		all      []subscription.Subscription
 		recorded string
