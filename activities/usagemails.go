@@ -95,7 +95,7 @@ func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Memb
 		return notify.UsageReached{}, err
 	}
 	said := notify.UsageReached{
-		Account: first.Email.Address(), Percent: m.Notice.Percent, Used: m.Totals.PlanUnits, Allowance: m.Allowance,
+		Percent: m.Notice.Percent, Used: m.Totals.PlanUnits, Allowance: m.Allowance,
 		Next: notify.NextRefused, Link: u.PublicURL + usagePage,
 	}
 	if said.Start, said.End, err = bounds(terms, m.Notice.Period); err != nil {
@@ -107,14 +107,8 @@ func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Memb
 	case left > 0:
 		said.Next, said.Packs = notify.NextPacks, left
 	}
-	of, err := u.People.ListMemberships(ctx, first.User)
-	if err != nil {
+	if said.Account, err = calledBy(ctx, u.People, m.Account.ID, &first); err != nil {
 		return notify.UsageReached{}, err
-	}
-	for i := range of {
-		if of[i].Account == m.Account.ID && of[i].Name != "" {
-			said.Account = of[i].Name
-		}
 	}
 	return said, nil
 }

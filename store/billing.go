@@ -25,6 +25,8 @@ type Customer struct {
 	Country string // ISO 3166-1 code; empty when none is known
 	Card    *subscription.Card
 	ReadAt  time.Time // zero for never
+	// CreatedAt is when it was recorded.
+	CreatedAt time.Time
 }
 
 // PutCustomer records the customer of an account. An account keeps the first one, which is what it returns.
@@ -80,8 +82,34 @@ func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) 
 	return all, nil
 }
 
+// ListUnreadCustomers reads up to limit customers for whom Stripe was last read before an instant: lasting, for accounts with a subscription that lasts,
+// or others. Oldest first, after the given one (nil: from the first).
+func (s *Store) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *Customer, limit int) ([]Customer, error) {
+	p := db.ListUnreadCustomersParams{Lasting: lasting, Others: others, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
+	if after != nil {
+		p.AfterRead, p.After = after.known(), after.Account.UUID
+	}
+	rows, err := s.queries().ListUnreadCustomers(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list customers that were not read: %w", err)
+	}
+	all := make([]Customer, len(rows))
+	for i, row := range rows {
+		all[i] = customerOf(row)
+	}
+	return all, nil
+}
+
+// known is when a customer was read, or recorded.
+func (c *Customer) known() time.Time {
+	if c.ReadAt.IsZero() {
+		return c.CreatedAt
+	}
+	return c.ReadAt
+}
+
 func customerOf(row db.BillingCustomer) Customer {
-	c := Customer{Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt)}
+	c := Customer{Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt), CreatedAt: row.CreatedAt.UTC()}
 	if row.CardLast4 != "" {
 		c.Card = &subscription.Card{Brand: row.CardBrand, Last4: row.CardLast4, ExpMonth: int(row.CardExpMonth), ExpYear: int(row.CardExpYear)}
 	}

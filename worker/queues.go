@@ -22,6 +22,10 @@ var queues = []queue{
 		r.RegisterActivity(o.Settlements)
 		r.RegisterActivity(&activities.Notices{Store: o.Store, Messenger: o.Messenger, Logger: o.Logger})
 	}},
+	{workflows.QueueBilling, func(r worker.Registry, o Options) {
+		workflows.RegisterBilling(r)
+		r.RegisterActivity(o.Billing)
+	}},
 	{workflows.QueueProbe, func(r worker.Registry, o Options) {
 		workflows.RegisterProbe(r)
 		r.RegisterActivity(&activities.Chains{Prober: o.Prober, Board: o.Board, Logger: o.Logger})

@@ -35,6 +35,7 @@ type Courier interface {
 type Store interface {
 	activities.PartitionStore
 	activities.NoticeStore
+	BillingStore
 	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement, most int) ([]store.Settlement, error)
 }
 
@@ -48,13 +49,15 @@ type Options struct {
 	Doors     *activities.Doors
 	// Settlements are there whether or not anything is sold: what was sold before is watched to its end.
 	Settlements *activities.Settlements
-	Prober      activities.Prober
-	Board       activities.Board
-	Flusher     Flusher
-	Courier     Courier
-	Chains      func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
-	Now         func() time.Time
-	Logger      *slog.Logger // slog.Default()
+	// Billing is there whether or not payments are on: what was bought before is kept at what it is.
+	Billing *activities.Billing
+	Prober  activities.Prober
+	Board   activities.Board
+	Flusher Flusher
+	Courier Courier
+	Chains  func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
+	Now     func() time.Time
+	Logger  *slog.Logger // slog.Default()
 
 	ProbeInterval  time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
 	ProbeTimeout   time.Duration // of one attempt; the workflow's default, ten seconds
@@ -87,9 +90,9 @@ type Worker struct {
 
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
-	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil || o.Prober == nil || o.Board == nil ||
+	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil || o.Billing == nil || o.Prober == nil || o.Board == nil ||
 		o.Flusher == nil || o.Courier == nil || o.Chains == nil || o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Settlements, Prober, Board, Flusher, Courier, Chains and Now are required")
+		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Settlements, Billing, Prober, Board, Flusher, Courier, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -213,6 +216,7 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	carried, stop := context.WithCancel(ctx)
 	carrying.Go(func() { w.carryNotices(carried) })
 	carrying.Go(func() { w.sweepSettlements(carried) })
+	carrying.Go(func() { w.sweepBilling(carried) })
 	defer carrying.Wait()
 	defer stop()
 	return true, w.watch(ctx, failed)

@@ -78,7 +78,7 @@ func doorOptions(id string, of account.ID, summary string) client.StartWorkflowO
 const beginAgain = 3
 
 // beginning sends an update to the flow that runs, or to one that it starts, and waits for the answer.
-func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflowOptions, flow string, input any, update, updateID string, in any) (T, error) { //nolint:gocritic // a copy does no harm
+func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflowOptions, flow string, input any, update, updateID string, in ...any) (T, error) { //nolint:gocritic // a copy does no harm
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	var (
@@ -90,7 +90,7 @@ func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflow
 		handle, err = c.temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 			StartWorkflowOperation: c.temporal.NewWithStartWorkflowOperation(start, flow, input),
 			UpdateOptions: client.UpdateWorkflowOptions{
-				WorkflowID: start.ID, UpdateID: updateID, UpdateName: update, Args: []any{in},
+				WorkflowID: start.ID, UpdateID: updateID, UpdateName: update, Args: in,
 				WaitForStage: client.WorkflowUpdateStageCompleted,
 			},
 		})

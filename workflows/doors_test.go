@@ -74,14 +74,14 @@ type sent struct {
 }
 
 // send sends an update after a time from the flow's begin.
-func (d *door) send(after time.Duration, name, id string, arg any) *sent {
+func (d *door) send(after time.Duration, name, id string, args ...any) *sent {
 	s := &sent{}
 	d.env.RegisterDelayedCallback(func() {
 		d.env.UpdateWorkflow(name, id, &testsuite.TestUpdateCallback{
 			OnAccept:   func() {},
 			OnReject:   func(err error) { s.rejected, s.err = true, err },
 			OnComplete: func(answer any, err error) { s.done, s.answer, s.err = true, answer, err },
-		}, arg)
+		}, args...)
 	}, after)
 	return s
 }

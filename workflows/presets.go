@@ -78,3 +78,16 @@ func pushing(ctx workflow.Context, summary string) workflow.Context {
 		Summary: summary,
 	})
 }
+
+// asking is for what Stripe says and what follows from it: some requests and changes of the record in one attempt, few attempts in a row, because the
+// flow itself tries again with longer and longer pauses.
+func asking(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    time.Minute,
+		ScheduleToCloseTimeout: 5 * time.Minute,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 3,
+		},
+		Summary: summary,
+	})
+}

@@ -19,3 +19,9 @@ func RegisterGateway(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Claim, workflow.RegisterOptions{Name: ClaimWorkflow})
 	r.RegisterWorkflowWithOptions(Settle, workflow.RegisterOptions{Name: SettlementWorkflow})
 }
+
+// RegisterBilling registers what runs on QueueBilling.
+func RegisterBilling(r worker.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(Subscribe, workflow.RegisterOptions{Name: SubscriptionWorkflow})
+	r.RegisterWorkflowWithOptions(CheckOut, workflow.RegisterOptions{Name: CheckoutWorkflow})
+}

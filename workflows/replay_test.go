@@ -50,6 +50,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
 			workflows.RegisterProbe(replayer)
 			workflows.RegisterGateway(replayer)
+			workflows.RegisterBilling(replayer)
 			if err := replayer.ReplayWorkflowHistoryFromJSONFile(quiet, file); err != nil {
 				t.Errorf("%s: guard the change with workflow.GetVersion: %v", file, err)
 			}

@@ -291,6 +291,63 @@ func (q *Queries) ListInvoices(ctx context.Context, arg ListInvoicesParams) ([]I
 	return items, nil
 }
 
+const listUnreadCustomers = `-- name: ListUnreadCustomers :many
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at
+FROM billing_customers
+WHERE (coalesce(read_at, created_at) < $1::timestamptz
+    OR (coalesce(read_at, created_at) < $2::timestamptz
+        AND EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.account_id = billing_customers.account_id AND ended_at IS NULL)))
+  AND (coalesce(read_at, created_at), account_id) > ($3::timestamptz, $4::uuid)
+ORDER BY coalesce(read_at, created_at), account_id
+LIMIT $5
+`
+
+type ListUnreadCustomersParams struct {
+	Others    time.Time
+	Lasting   time.Time
+	AfterRead time.Time
+	After     uuid.UUID
+	Most      int32
+}
+
+// Those for whom Stripe was not read since an instant: one for accounts with a subscription that lasts, another for all others. Oldest first, after the
+// given one.
+func (q *Queries) ListUnreadCustomers(ctx context.Context, arg ListUnreadCustomersParams) ([]BillingCustomer, error) {
+	rows, err := q.db.Query(ctx, listUnreadCustomers,
+		arg.Others,
+		arg.Lasting,
+		arg.AfterRead,
+		arg.After,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BillingCustomer
+	for rows.Next() {
+		var i BillingCustomer
+		if err := rows.Scan(
+			&i.AccountID,
+			&i.Customer,
+			&i.Country,
+			&i.CardBrand,
+			&i.CardLast4,
+			&i.CardExpMonth,
+			&i.CardExpYear,
+			&i.CreatedAt,
+			&i.ReadAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const putCustomer = `-- name: PutCustomer :one
 INSERT INTO billing_customers (account_id, customer, country)
 VALUES ($1, $2, $3)

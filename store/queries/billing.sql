@@ -28,6 +28,18 @@ WHERE account_id > sqlc.arg(after)
 ORDER BY account_id
 LIMIT sqlc.arg(most);
 
+-- name: ListUnreadCustomers :many
+-- Those for whom Stripe was not read since an instant: one for accounts with a subscription that lasts, another for all others. Oldest first, after the
+-- given one.
+SELECT *
+FROM billing_customers
+WHERE (coalesce(read_at, created_at) < sqlc.arg(others)::timestamptz
+    OR (coalesce(read_at, created_at) < sqlc.arg(lasting)::timestamptz
+        AND EXISTS (SELECT 1 FROM subscriptions WHERE subscriptions.account_id = billing_customers.account_id AND ended_at IS NULL)))
+  AND (coalesce(read_at, created_at), account_id) > (sqlc.arg(after_read)::timestamptz, sqlc.arg(after)::uuid)
+ORDER BY coalesce(read_at, created_at), account_id
+LIMIT sqlc.arg(most);
+
 -- name: PutSubscription :execrows
 -- What Stripe said of a subscription. It stays with the account that had it first.
 INSERT INTO subscriptions (

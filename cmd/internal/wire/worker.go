@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
@@ -65,8 +66,14 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	settlements := &activities.Settlements{
 		Fences: fence, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now, Logger: log,
 	}
+	flows := workflows.NewClient(temporal)
+	billing := &activities.Billing{
+		Record: b.store, Fences: fence, Mails: &activities.ChargeMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL}, Now: time.Now, Logger: log,
+		Look:  func(ctx context.Context, id account.ID) error { return flows.SignalSubscription(ctx, id, "checkout") },
+		Close: func(context.Context, activities.Closing) error { return nil },
+	}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements, Billing: billing,
 		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 		FinalityDelay: cfg.X402FinalityDelay,
@@ -83,7 +90,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { newAlerts(cfg, b, mails, log).Run(watching) })
 	background.Go(func() { watchStuck(watching, b.store, b.metrics, log) })
 	if cfg.SellsPerCall() {
-		sweeper := newSweeper(cfg, b, workflows.NewClient(temporal), log)
+		sweeper := newSweeper(cfg, b, flows, log)
 		background.Go(func() { sweeper.Run(watching) })
 	}
 	err = w.Run(ctx)

@@ -1,0 +1,265 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
+)
+
+// Stripe is asked what was bought, and told what must not have been. What it is told it does once, however often it is told.
+type Stripe interface {
+	Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error)
+	ReadSession(ctx context.Context, session string) (subscription.Session, error)
+	CancelNow(ctx context.Context, sub, key string) error
+	RefundPayment(ctx context.Context, payment, key string) error
+	SetTax(ctx context.Context, sub string, vat bool) error
+}
+
+// BillingRecord mirrors what Stripe said.
+type BillingRecord interface {
+	FindCustomer(ctx context.Context, id account.ID) (store.Customer, error)
+	UpdateCustomer(ctx context.Context, c store.Customer) error
+	PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error
+	LastSubscription(ctx context.Context, id account.ID) (subscription.Subscription, error)
+	PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error
+	FindCheckout(ctx context.Context, id store.CheckoutID) (store.Checkout, error)
+	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (store.Checkout, error)
+	ListEndedPeriods(ctx context.Context, id account.ID) ([]store.EndedPeriod, error)
+	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
+}
+
+// BillingFences put in force what was bought.
+type BillingFences interface {
+	Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (store.Account, error)
+	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, bool, error)
+	VoidPack(ctx context.Context, origin, reason string, by store.Author) (store.Pack, bool, error)
+}
+
+var (
+	_ BillingRecord = (*store.Store)(nil)
+	_ BillingFences = (*fences.Fences)(nil)
+)
+
+// Billing brings record and meter to what Stripe says. Everything that it does may be done again, after a crash, by another worker or for an event
+// that came twice, and is done once. Causes of failures stay out of histories.
+type Billing struct {
+	Stripe Stripe // nil while payments are off
+	Record BillingRecord
+	Fences BillingFences
+	Mails  ChargeMessenger
+	// Look has the flow of an account's subscription look at Stripe: the one flow that reconciles it.
+	Look func(ctx context.Context, id account.ID) error
+	// Close begins the closing of the statement of a period that ended, once.
+	Close  func(ctx context.Context, c Closing) error
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// The types of the application errors of Billing. Those that are tried again by the flow, with longer and longer pauses, are why it is stuck.
+const (
+	ErrBillingFailed  = "billing_failed"           // the record or the meter does not answer
+	ErrStripeAway     = "stripe_away"              // Stripe does not answer, or refuses
+	ErrPaymentsOff    = "payments_off"             // no key of Stripe is configured
+	ErrSecondSub      = "second_subscription"      // the record has a subscription that lasts and that Stripe does not tell of
+	ErrPackContradict = "payment_contradicts_pack" // what was paid is not what the pack costs, or its pack is another account's
+)
+
+// billingAuthor is who changes accounts by what was bought.
+var billingAuthor = store.Author{Actor: "billing", Origin: "worker", Reason: "what was bought"}
+
+// BillingPeriod is a metering period.
+type BillingPeriod struct {
+	Key   string    `json:"key"` // start date
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
+	Plan  string    `json:"plan"` // at its end
+}
+
+// Reconciled is what an account has, after Stripe was asked.
+type Reconciled struct {
+	Customer     bool                `json:"customer"` // false when it never bought anything: nothing else is set then
+	Subscription string              `json:"subscription,omitempty"`
+	Status       subscription.Status `json:"status,omitempty"` // empty without a subscription that counts
+	Lasts        bool                `json:"lasts,omitempty"`  // whether something is to be expected of it
+	Plan         string              `json:"plan,omitempty"`
+	Period       BillingPeriod       `json:"period"` // that runs
+	// Cut lists the periods of the last days that a change of the cycle cut short.
+	Cut []BillingPeriod `json:"cut,omitempty"`
+	// Next is when something is due to change by itself: a period's end, a plan's, the next attempt at a charge. Zero for nothing.
+	Next time.Time `json:"next"`
+	// Late says that the paid period is over and Stripe has not said yet what comes after it.
+	Late bool `json:"late,omitempty"`
+}
+
+// Reconcile reads Stripe's objects of an account and brings the account there: subscriptions one too many are refunded and cancelled, the mirror is
+// written, the plan is put in force, packs are granted and voided, failed charges are told. One at a time for an account: its flow sees to that.
+func (b *Billing) Reconcile(ctx context.Context, id account.ID) (Reconciled, error) {
+	customer, err := b.Record.FindCustomer(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return Reconciled{}, nil
+	}
+	if err != nil {
+		return Reconciled{}, b.failed(err, ErrBillingFailed, "find the customer", id)
+	}
+	if b.Stripe == nil {
+		return Reconciled{}, off()
+	}
+	r := reconciling{Billing: b, id: id, customer: customer}
+	if err := r.read(ctx); err != nil {
+		return Reconciled{}, err
+	}
+	for _, step := range []func(context.Context) error{r.mirror, r.tax, r.entitle, r.packs, r.tell, r.conclude} {
+		if err := step(ctx); err != nil {
+			return Reconciled{}, err
+		}
+	}
+	return r.told(ctx)
+}
+
+func off() error {
+	return temporal.NewApplicationError("STRIPE_SECRET_KEY is not set, so Stripe cannot be asked", ErrPaymentsOff)
+}
+
+// reconciling is one reconcile of one account.
+type reconciling struct {
+	*Billing
+
+	id       account.ID
+	customer store.Customer
+	snapshot subscription.Snapshot
+	current  *subscription.Subscription // that counts; nil for none
+	owner    store.Account
+	expected subscription.Entitlement
+}
+
+// read takes the snapshot, once more when there was a subscription too many.
+func (r *reconciling) read(ctx context.Context) error {
+	recorded, err := r.Record.LastSubscription(ctx, r.id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return r.failed(err, ErrBillingFailed, "find the subscription", r.id)
+	}
+	for again := false; ; again = true {
+		if r.snapshot, err = r.Stripe.Snapshot(ctx, r.customer.ID); err != nil {
+			return r.failed(err, ErrStripeAway, "read what was bought", r.id)
+		}
+		r.current = r.snapshot.Current(recorded.ID)
+		others := r.snapshot.Others(r.current)
+		if len(others) == 0 {
+			return nil
+		}
+		if again {
+			return r.failed(fmt.Errorf("%d subscriptions beside %s last after they were cancelled", len(others), r.current.ID), ErrStripeAway, "end what is one too many", r.id)
+		}
+		for i := range others {
+			if err := r.sendBack(ctx, &others[i]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// sendBack refunds a subscription that is one too many, and then cancels it: while it lasts it is found again, so that whoever dies in between leaves
+// nothing undone.
+func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscription) error {
+	r.Logger.Warn("a second subscription is refunded and cancelled", "account_id", r.id, "subscription", sub.ID)
+	for i := range r.snapshot.Invoices {
+		v := &r.snapshot.Invoices[i]
+		if v.Subscription != sub.ID || v.Status != subscription.InvoicePaid || v.Payment == "" || v.Paid == 0 {
+			continue
+		}
+		if err := r.Stripe.RefundPayment(ctx, v.Payment, "second/"+v.Payment); err != nil {
+			return r.failed(err, ErrStripeAway, "refund a second subscription", r.id)
+		}
+	}
+	if err := r.endCheckout(ctx, sub.Checkout, store.CheckoutRefunded); err != nil {
+		return err
+	}
+	if err := r.Stripe.CancelNow(ctx, sub.ID, "second/"+sub.ID); err != nil {
+		return r.failed(err, ErrStripeAway, "cancel a second subscription", r.id)
+	}
+	return nil
+}
+
+// mirror records subscriptions, those that are over first, because one lasts at most, and invoices.
+func (r *reconciling) mirror(ctx context.Context) error {
+	all := make([]*subscription.Subscription, 0, len(r.snapshot.Subscriptions))
+	for i := range r.snapshot.Subscriptions {
+		sub := &r.snapshot.Subscriptions[i]
+		if sub.Status == subscription.Canceled && (r.current == nil || sub.ID != r.current.ID) {
+			all = append(all, sub)
+		}
+	}
+	if r.current != nil {
+		all = append(all, r.current)
+	}
+	for _, sub := range all {
+		err := r.Record.PutSubscription(ctx, r.id, sub)
+		if errors.Is(err, store.ErrSecondSubscription) {
+			return r.failed(err, ErrSecondSub, "record the subscription", r.id)
+		}
+		if err != nil {
+			return r.failed(err, ErrBillingFailed, "record the subscription", r.id)
+		}
+	}
+	if err := r.Record.PutInvoices(ctx, r.id, r.snapshot.Invoices); err != nil {
+		return r.failed(err, ErrBillingFailed, "record invoices", r.id)
+	}
+	return nil
+}
+
+// entitle puts in force what the subscription gives. An account that never had one keeps what it has.
+func (r *reconciling) entitle(ctx context.Context) error {
+	e, ok := subscription.Entitle(r.current, r.Now())
+	if !ok {
+		owner, err := r.Record.LoadAccount(ctx, r.id)
+		if err != nil {
+			return r.failed(err, ErrBillingFailed, "load the account", r.id)
+		}
+		r.owner = owner
+		return nil
+	}
+	owner, err := r.Fences.Entitle(ctx, r.id, e, billingAuthor)
+	if err != nil {
+		return r.failed(err, ErrBillingFailed, "put the plan in force", r.id)
+	}
+	r.owner, r.expected = owner, e
+	return nil
+}
+
+// conclude ends the checkouts of subscriptions that are in force, and records the customer last: its time says that everything before is done.
+func (r *reconciling) conclude(ctx context.Context) error {
+	for i := range r.snapshot.Subscriptions {
+		sub := &r.snapshot.Subscriptions[i]
+		if sub.Status == subscription.Incomplete || sub.Status == subscription.IncompleteExpired {
+			continue
+		}
+		if err := r.endCheckout(ctx, sub.Checkout, store.CheckoutPaid); err != nil {
+			return err
+		}
+	}
+	r.customer.Country, r.customer.Card, r.customer.ReadAt = r.snapshot.Country, r.snapshot.Card, r.snapshot.ReadAt
+	if err := r.Record.UpdateCustomer(ctx, r.customer); err != nil {
+		return r.failed(err, ErrBillingFailed, "record the customer", r.id)
+	}
+	return nil
+}
+
+// failed logs why something failed, and gives the error for the history: a refusal as it is, anything else as to be tried again.
+func (b *Billing) failed(err error, kind, step string, id account.ID) error {
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault && refusal.Reason != fault.NotYetInForce {
+		b.Logger.Error("billing is refused a change", "step", step, "account_id", id, "error", err)
+		return refused(refusal)
+	}
+	b.Logger.Error("billing is not done yet; it is tried again", "step", step, "account_id", id, "error", err)
+	return temporal.NewApplicationError("it failed; the worker's log names the cause", kind)
+}

@@ -1,0 +1,119 @@
+package activities
+
+import (
+	"context"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// tax has a subscription charged with VAT or without, as the customer's country wants it now.
+func (r *reconciling) tax(ctx context.Context) error {
+	if r.current == nil || r.current.Status.Over() {
+		return nil
+	}
+	vat := plan.VATApplies(r.snapshot.Country)
+	if vat == r.current.VAT {
+		return nil
+	}
+	if err := r.Stripe.SetTax(ctx, r.current.ID, vat); err != nil {
+		return r.failed(err, ErrStripeAway, "set the tax", r.id)
+	}
+	return nil
+}
+
+// packs grants what was paid for, once for each payment, and voids what is left of a pack whose money went back. What went back before it was granted
+// is not granted.
+func (r *reconciling) packs(ctx context.Context) error {
+	for i := range r.snapshot.Payments {
+		p := &r.snapshot.Payments[i]
+		item, known := plan.FindItem(p.Item)
+		if !known || !item.IsPack() || !p.Succeeded {
+			continue
+		}
+		state, err := store.CheckoutPaid, error(nil)
+		if p.TakenBack() {
+			state, err = store.CheckoutRefunded, r.voidPack(ctx, p)
+		} else {
+			err = r.grantPack(ctx, p, &item)
+		}
+		if err == nil {
+			err = r.endCheckout(ctx, p.Checkout, state)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// told is what the flow waits for next.
+func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
+	terms, err := r.owner.Terms()
+	if err != nil {
+		return Reconciled{}, r.failed(err, ErrBillingFailed, "read the plan", r.id)
+	}
+	now := r.Now()
+	p := terms.Period(now)
+	told := Reconciled{
+		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan}, Next: p.End,
+	}
+	if told.Cut, err = r.cut(ctx, now); err != nil {
+		return Reconciled{}, err
+	}
+	if r.current == nil {
+		told.Next = time.Time{}
+		return told, nil
+	}
+	told.Subscription, told.Status, told.Lasts = r.current.ID, r.current.Status, !r.current.Status.Over()
+	if !told.Lasts {
+		told.Next = time.Time{}
+		return told, nil
+	}
+	told.Late = !now.Before(r.current.PeriodEnd)
+	due := []time.Time{r.expected.NextFrom, r.current.PeriodEnd}
+	for i := range r.snapshot.Invoices {
+		if v := &r.snapshot.Invoices[i]; v.Failed() {
+			due = append(due, v.NextAttempt)
+		}
+	}
+	for _, at := range due {
+		if at.After(now) && at.Before(told.Next) {
+			told.Next = at
+		}
+	}
+	return told, nil
+}
+
+// cutFor is how long after its end a period that was cut short is told: a flow that looks once a day sees it.
+const cutFor = 7 * 24 * time.Hour
+
+func (r *reconciling) cut(ctx context.Context, now time.Time) ([]BillingPeriod, error) {
+	ended, err := r.Record.ListEndedPeriods(ctx, r.id)
+	if err != nil {
+		return nil, r.failed(err, ErrBillingFailed, "list periods that were cut", r.id)
+	}
+	var cut []BillingPeriod
+	for _, p := range ended {
+		if now.Sub(p.End) < cutFor {
+			cut = append(cut, BillingPeriod{Key: p.Period, Start: p.Start, End: p.End, Plan: p.Plan})
+		}
+	}
+	return cut, nil
+}
+
+// Closing is a metering period that ended.
+type Closing struct {
+	Account account.ID    `json:"account"`
+	Period  BillingPeriod `json:"period"`
+}
+
+// BeginClosing has the statement of a period closed, once, however often it is told.
+func (b *Billing) BeginClosing(ctx context.Context, c Closing) error { //nolint:gocritic // a copy does no harm
+	if err := b.Close(ctx, c); err != nil {
+		return b.failed(err, ErrBillingFailed, "begin to close a statement", c.Account)
+	}
+	return nil
+}

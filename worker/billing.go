@@ -1,0 +1,128 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// BillingStore is what sweeps of billing read.
+type BillingStore interface {
+	activities.EventRecord
+	ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]store.StripeEvent, error)
+	ListOpenCheckouts(ctx context.Context, before time.Time, after *store.Checkout, limit int) ([]store.Checkout, error)
+	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (store.Checkout, error)
+	ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer, limit int) ([]store.Customer, error)
+}
+
+const (
+	billingPage = 100
+	// eventStale is after how long an event that was stored and not handed on is taken for lost by the process that stored it.
+	eventStale = time.Minute
+	// sessionLess is how long after its end a checkout may have no session: nobody ever saw its page.
+	sessionLess = 10 * time.Minute
+	// customerSweep is between two sweeps of customers; lastingUnread and othersUnread are how long ago Stripe was read at most for those whose
+	// subscription lasts (their flows look once a day) and for all others (a refund of a pack, of which no event came).
+	customerSweep = 30 * time.Minute
+	lastingUnread = 26 * time.Hour
+	othersUnread  = 7 * 24 * time.Hour
+)
+
+// sweepBilling tells flows again what may have been lost between the record and them, until ctx ends.
+func (w *Worker) sweepBilling(ctx context.Context) {
+	tick := time.NewTicker(w.o.NoticeInterval)
+	defer tick.Stop()
+	var swept time.Time
+	for {
+		c := workflows.NewClient(w.o.Temporal)
+		err := errors.Join(w.handEvents(ctx, c), w.watchCheckouts(ctx, c))
+		if now := w.o.Now(); now.Sub(swept) >= customerSweep {
+			if read := w.lookAtCustomers(ctx, c, now); read != nil {
+				err = errors.Join(err, read)
+			} else {
+				swept = now
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			w.o.Logger.Error("what was bought is not looked at; it is tried again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// handEvents hands on events that were stored by a process that died before it could.
+func (w *Worker) handEvents(ctx context.Context, c *workflows.Client) error {
+	for {
+		var page []store.StripeEvent
+		err := within(ctx, func(ctx context.Context) (err error) {
+			page, err = w.o.Store.ListOpenStripeEvents(ctx, eventStale, billingPage)
+			return err
+		})
+		for i := 0; err == nil && i < len(page); i++ {
+			err = within(ctx, func(ctx context.Context) error {
+				_, err := activities.HandOn(ctx, w.o.Store, c, &page[i])
+				return err
+			})
+		}
+		if err != nil || len(page) < billingPage {
+			return err
+		}
+	}
+}
+
+// watchCheckouts has checkouts followed that are open after their end: whoever opened them may have died before it could begin the flow. Those without
+// a session end here, since nobody was ever shown a page.
+func (w *Worker) watchCheckouts(ctx context.Context, c *workflows.Client) error {
+	now := w.o.Now()
+	for last := (*store.Checkout)(nil); ; {
+		var page []store.Checkout
+		err := within(ctx, func(ctx context.Context) (err error) {
+			page, err = w.o.Store.ListOpenCheckouts(ctx, now, last, billingPage)
+			return err
+		})
+		for i := 0; err == nil && i < len(page); i++ {
+			err = within(ctx, func(ctx context.Context) error { return w.watchCheckout(ctx, c, &page[i], now) })
+		}
+		if err != nil || len(page) < billingPage {
+			return err
+		}
+		last = &page[len(page)-1]
+	}
+}
+
+func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *store.Checkout, now time.Time) error {
+	switch {
+	case open.Session != "":
+		return c.WatchCheckout(ctx, activities.RefOfCheckout(open))
+	case now.Sub(open.ExpiresAt) >= sessionLess:
+		_, err := w.o.Store.EndCheckout(ctx, open.ID, store.CheckoutFailed, now)
+		return err
+	}
+	return nil
+}
+
+// lookAtCustomers has flows look at customers for whom Stripe was not read for long: a flow was lost, or an event.
+func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time) error {
+	for last := (*store.Customer)(nil); ; {
+		var page []store.Customer
+		err := within(ctx, func(ctx context.Context) (err error) {
+			page, err = w.o.Store.ListUnreadCustomers(ctx, now.Add(-lastingUnread), now.Add(-othersUnread), last, billingPage)
+			return err
+		})
+		for i := 0; err == nil && i < len(page); i++ {
+			err = within(ctx, func(ctx context.Context) error { return c.SignalSubscription(ctx, page[i].Account, "sweep") })
+		}
+		if err != nil || len(page) < billingPage {
+			return err
+		}
+		last = &page[len(page)-1]
+	}
+}

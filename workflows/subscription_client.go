@@ -1,0 +1,66 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+)
+
+// SignalSubscription has the flow of an account's subscription look at Stripe soon: the one that runs, or one that it starts. hint is a word for
+// operators, such as the type of an event.
+func (c *Client) SignalSubscription(ctx context.Context, id account.ID, hint string) error {
+	options := subscriptionOptions(id)
+	_, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, SubscriptionWorkflow, SubscriptionInput{Account: id})
+	if err != nil {
+		return fmt.Errorf("signal workflow %s: %w", options.ID, err)
+	}
+	return nil
+}
+
+// LookAtSubscription has the flow of an account's subscription look at Stripe now, and gives what the account has then, in force. The error is a
+// refusal: fault.DurableUnavailable when Stripe or the flow does not answer in time, and then the flow goes on by itself.
+func (c *Client) LookAtSubscription(ctx context.Context, id account.ID) (activities.Reconciled, error) {
+	// Without an id of its own: another look is another answer.
+	return beginning[activities.Reconciled](ctx, c, subscriptionOptions(id), SubscriptionWorkflow, SubscriptionInput{Account: id}, UpdateLook, "")
+}
+
+func subscriptionOptions(id account.ID) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: SubscriptionID(id), TaskQueue: QueueBilling, StaticSummary: "Keeps an account at what it bought",
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		TypedSearchAttributes:    temporal.NewSearchAttributes(AccountID.ValueSet(id.String())),
+	}
+}
+
+// WatchCheckout has a checkout followed until it is over: by the flow that runs, or by one that it starts.
+func (c *Client) WatchCheckout(ctx context.Context, ref activities.CheckoutRef) error {
+	if _, err := c.temporal.ExecuteWorkflow(ctx, checkoutOptions(&ref), CheckoutWorkflow, ref); err != nil {
+		return fmt.Errorf("start workflow %s: %w", CheckoutID(ref.Session), err)
+	}
+	return nil
+}
+
+// SignalCheckout has the flow of a checkout ask Stripe now, the one that runs or one that it starts.
+func (c *Client) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, hint string) error {
+	options := checkoutOptions(&ref)
+	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, CheckoutWorkflow, ref); err != nil {
+		return fmt.Errorf("signal workflow %s: %w", options.ID, err)
+	}
+	return nil
+}
+
+func checkoutOptions(ref *activities.CheckoutRef) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: CheckoutID(ref.Session), TaskQueue: QueueBilling, StaticSummary: "Gives what a checkout bought, or frees its seat",
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		TypedSearchAttributes:    temporal.NewSearchAttributes(AccountID.ValueSet(ref.Account.String())),
+	}
+}

@@ -1,0 +1,53 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chainaccess/gateway/activities"
+)
+
+func (s *subscribing) mayLook(workflow.Context) error {
+	if s.closing {
+		return underWay()
+	}
+	return nil
+}
+
+// lookNow is the update: somebody waits for what the account has after Stripe was asked.
+func (s *subscribing) lookNow(ctx workflow.Context) (activities.Reconciled, error) {
+	known, err := s.look(ctx)
+	if err != nil {
+		return known, handed(err)
+	}
+	return known, nil
+}
+
+// close has the statements of the metering periods closed that ended since the last look: those that a change cut short, and the one that was running.
+// What is not told is found by the statements' own sweep.
+func (s *subscribing) close(ctx workflow.Context, known *activities.Reconciled) {
+	over := known.Cut
+	if s.Known != nil && s.Known.Customer && s.Known.Period.Key != known.Period.Key && !named(over, s.Known.Period.Key) {
+		over = append(over[:len(over):len(over)], s.Known.Period)
+	}
+	var newest = s.Closed
+	for _, p := range over {
+		if !p.End.After(s.Closed) || p.End.After(workflow.Now(ctx)) {
+			continue
+		}
+		var billing *activities.Billing
+		_ = workflow.ExecuteActivity(changing(ctx, "have the statement of "+p.Key+" closed"), billing.BeginClosing, activities.Closing{Account: s.account, Period: p}).Get(ctx, nil)
+		if p.End.After(newest) {
+			newest = p.End
+		}
+	}
+	s.Closed = newest
+}
+
+func named(periods []activities.BillingPeriod, key string) bool {
+	for _, p := range periods {
+		if p.Key == key {
+			return true
+		}
+	}
+	return false
+}

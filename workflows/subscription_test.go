@@ -1,0 +1,264 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// subscriber is the flow of a subscription in Temporal's test environment, over a reconcile that is scripted. Time skips.
+type subscriber struct {
+	env   *testsuite.TestWorkflowEnvironment
+	begun time.Time
+
+	// found is what a look after a time from the flow's begin finds.
+	found  func(after time.Duration) (activities.Reconciled, error)
+	looks  []time.Duration
+	closed []activities.Closing
+}
+
+func subscribe(found func(after time.Duration) (activities.Reconciled, error)) *subscriber {
+	s := &subscriber{env: newEnvironment(), found: found}
+	s.begun = s.env.Now()
+	workflows.RegisterBilling(s.env)
+	s.env.RegisterActivityWithOptions(func(context.Context, any) (activities.Reconciled, error) {
+		s.looks = append(s.looks, s.after().Round(time.Second))
+		return s.found(s.after())
+	}, activity.RegisterOptions{Name: "Reconcile"})
+	s.env.RegisterActivityWithOptions(func(_ context.Context, c activities.Closing) error {
+		s.closed = append(s.closed, c)
+		return nil
+	}, activity.RegisterOptions{Name: "BeginClosing"})
+	return s
+}
+
+func (s *subscriber) after() time.Duration { return s.env.Now().Sub(s.begun) }
+
+func (s *subscriber) tell(after time.Duration) {
+	s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(workflows.SignalLook, "customer.subscription.updated") }, after)
+}
+
+// run runs the flow until it ends or continues as new; then carried is what the next run begins with.
+func (s *subscriber) run(t *testing.T, in workflows.SubscriptionInput) (stage string, carried *workflows.SubscriptionInput) {
+	t.Helper()
+	s.env.ExecuteWorkflow(workflows.SubscriptionWorkflow, in)
+	err := s.env.GetWorkflowError()
+	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); ok {
+		carried = &workflows.SubscriptionInput{}
+		if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, carried); err != nil || carried.Carried == nil || carried.Account != in.Account {
+			t.Fatalf("carried %+v, %v", carried, err)
+		}
+		return "", carried
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.env.GetWorkflowResult(&stage); err != nil {
+		t.Fatal(err)
+	}
+	return stage, nil
+}
+
+const month = 30*24*time.Hour + 7*time.Hour
+
+// monthly is what an account has of a subscription that began with the flow, in the n-th of its months.
+func (s *subscriber) monthly(n int, status subscription.Status) activities.Reconciled {
+	start := s.begun.Add(time.Duration(n) * month)
+	return activities.Reconciled{
+		Customer: true, Subscription: "sub_1", Status: status, Lasts: !status.Over(), Plan: plan.Pro, Next: start.Add(month),
+		Period: activities.BillingPeriod{Key: start.Format(time.DateOnly), Start: start, End: start.Add(month), Plan: plan.Pro},
+	}
+}
+
+// active goes on from month to month.
+func (s *subscriber) active(after time.Duration) (activities.Reconciled, error) {
+	return s.monthly(int(after/month), subscription.Active), nil
+}
+
+func someSubscription() workflows.SubscriptionInput {
+	return workflows.SubscriptionInput{Account: someOwner}
+}
+
+func TestAPeriodThatEndsIsLookedAtClosedAndCarriedOver(t *testing.T) {
+	t.Parallel()
+	s := subscribe(nil)
+	s.found = s.active
+	s.tell(0)
+	_, next := s.run(t, someSubscription())
+	if next == nil || len(s.closed) != 1 || s.closed[0].Account != someOwner || !s.closed[0].Period.Start.Equal(s.begun) || s.closed[0].Period.Plan != plan.Pro {
+		t.Fatalf("closed %+v", s.closed)
+	}
+	// Once a day, because an event may be lost in the middle of a period, and a minute after its end.
+	if last := s.looks[len(s.looks)-1]; len(s.looks) != 32 || last != month+time.Minute {
+		t.Errorf("looked %d times, the last %s after the begin", len(s.looks), last)
+	}
+	// The next run looks again two hours after the period's end, whatever came in between, and then once a day.
+	later := subscribe(nil)
+	later.env.SetStartTime(s.env.Now())
+	later.begun = s.begun
+	later.found = later.active
+	later.tell(30 * time.Minute)
+	_, third := later.run(t, *next)
+	want := []time.Duration{month + 31*time.Minute, month + 2*time.Hour, month + 26*time.Hour}
+	if third == nil || len(later.looks) < 3 || !slices.Equal(roundly(later.looks[:3]), want) {
+		t.Errorf("looked %s, want %s first", later.looks, want)
+	}
+	if len(later.closed) != 1 || !later.closed[0].Period.Start.Equal(s.begun.Add(month)) {
+		t.Errorf("closed %+v", later.closed)
+	}
+}
+
+// roundly takes seconds off.
+func roundly(all []time.Duration) []time.Duration {
+	round := make([]time.Duration, len(all))
+	for i, d := range all {
+		round[i] = d.Round(time.Minute)
+	}
+	return round
+}
+
+func TestAPeriodThatStripeDoesNotTurnIsAskedForEveryTwoHours(t *testing.T) {
+	t.Parallel()
+	s := subscribe(nil)
+	turned := month + 5*time.Hour
+	s.found = func(after time.Duration) (activities.Reconciled, error) {
+		known := s.monthly(int(after/month), subscription.Active)
+		known.Late = after >= month && after < turned
+		return known, nil
+	}
+	s.tell(0)
+	_, next := s.run(t, someSubscription())
+	later := subscribe(nil)
+	later.env.SetStartTime(s.env.Now())
+	later.begun, later.found = s.begun, func(after time.Duration) (activities.Reconciled, error) { return s.found(after) }
+	later.run(t, *next)
+	want := []time.Duration{month + 2*time.Hour, month + 4*time.Hour, month + 6*time.Hour, month + 30*time.Hour}
+	if got := roundly(later.looks[:4]); !slices.Equal(got, want) {
+		t.Errorf("looked %s, want %s first", got, want)
+	}
+}
+
+func TestWhatIsDueBeforeThePeriodsEndIsLookedAtToo(t *testing.T) {
+	t.Parallel()
+	s := subscribe(nil)
+	retry := 3*24*time.Hour + 5*time.Hour
+	s.found = func(after time.Duration) (activities.Reconciled, error) {
+		known := s.monthly(0, subscription.PastDue)
+		switch {
+		case after < retry:
+			known.Next = s.begun.Add(retry)
+		case after >= 10*24*time.Hour:
+			return s.monthly(0, subscription.Canceled), nil
+		}
+		return known, nil
+	}
+	s.tell(0)
+	if stage, _ := s.run(t, someSubscription()); stage != string(subscription.Canceled) {
+		t.Errorf("ended %s", stage)
+	}
+	for _, want := range []time.Duration{retry + time.Minute, retry + 2*time.Hour} {
+		if !slices.Contains(s.looks, want) {
+			t.Errorf("looked %s, want %s among them", s.looks, want)
+		}
+	}
+}
+
+func TestWhileStripeIsAwayTheFlowIsStuckAndTriesAgainWithLongerPauses(t *testing.T) {
+	t.Parallel()
+	s := subscribe(nil)
+	s.found = func(after time.Duration) (activities.Reconciled, error) {
+		if after < 2*time.Hour {
+			return activities.Reconciled{}, temporal.NewNonRetryableApplicationError("no", activities.ErrStripeAway, nil)
+		}
+		return s.monthly(0, subscription.Canceled), nil
+	}
+	s.tell(0)
+	asked := (&door{env: s.env}).send(10*time.Minute, workflows.UpdateLook, "look")
+	if stage, _ := s.run(t, someSubscription()); stage != string(subscription.Canceled) {
+		t.Errorf("ended %s", stage)
+	}
+	asked.refused(t, "a look while Stripe is away", fault.DurableUnavailable)
+	if n := len(s.looks); n < 8 || n > 14 || s.looks[n-1] < 2*time.Hour || s.looks[n-1] > 2*time.Hour+30*time.Minute {
+		t.Errorf("looked %s", s.looks)
+	}
+}
+
+func TestTheUpdateIsAnsweredWithWhatTheAccountHasThen(t *testing.T) {
+	t.Parallel()
+	s := subscribe(nil)
+	s.found = func(after time.Duration) (activities.Reconciled, error) {
+		if after >= 48*time.Hour {
+			return s.monthly(0, subscription.Canceled), nil
+		}
+		return s.monthly(0, subscription.Active), nil
+	}
+	begins := (&door{env: s.env}).send(0, workflows.UpdateLook, "look")
+	later := (&door{env: s.env}).send(5*time.Hour, workflows.UpdateLook, "later")
+	if stage, _ := s.run(t, someSubscription()); stage != string(subscription.Canceled) {
+		t.Errorf("ended %s", stage)
+	}
+	for _, asked := range []*sent{begins, later} {
+		known, _ := asked.answer.(activities.Reconciled)
+		if !asked.done || asked.err != nil || known.Status != subscription.Active || known.Plan != plan.Pro {
+			t.Errorf("answered %t %+v, %v", asked.done, known, asked.err)
+		}
+	}
+	if want := []time.Duration{0, 5 * time.Hour, 29 * time.Hour}; !slices.Equal(s.looks[:3], want) {
+		t.Errorf("looked %s, want %s first", s.looks, want)
+	}
+}
+
+func TestAnAccountThatBoughtNothingThatLastsHasNoFlow(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]activities.Reconciled{"no customer": {}, "packs only": {Customer: true, Plan: plan.Free}} {
+		s := subscribe(func(time.Duration) (activities.Reconciled, error) { return known, nil })
+		s.tell(0)
+		if stage, _ := s.run(t, someSubscription()); stage != "none" || len(s.looks) != 1 {
+			t.Errorf("%s: ended %s, looked %s", name, stage, s.looks)
+		}
+	}
+	s := subscribe(nil)
+	if stage, _ := s.run(t, someSubscription()); stage != "" || s.after() != time.Minute || len(s.looks) != 0 {
+		t.Errorf("nothing came: ended %q after %s", stage, s.after())
+	}
+}
+
+func TestPeriodsThatAChangeCutShortAreClosedOnceWithTheirBounds(t *testing.T) {
+	t.Parallel()
+	s := subscribe(nil)
+	cut := activities.BillingPeriod{Key: "2026-11-01", Start: s.begun.Add(-5 * 24 * time.Hour), End: s.begun, Plan: plan.Free}
+	last := activities.BillingPeriod{Key: s.begun.Format(time.DateOnly), Start: s.begun, End: s.begun.Add(5 * 24 * time.Hour), Plan: plan.Pro}
+	s.found = func(after time.Duration) (activities.Reconciled, error) {
+		known := s.monthly(0, subscription.Active)
+		known.Cut = []activities.BillingPeriod{cut}
+		if after > 5*24*time.Hour {
+			known.Status, known.Lasts = subscription.Canceled, false
+			known.Period = activities.BillingPeriod{Key: "after", Start: last.End, End: last.End.Add(month), Plan: plan.Free}
+			known.Cut = append(known.Cut, last)
+		}
+		return known, nil
+	}
+	s.tell(0)
+	s.run(t, someSubscription())
+	var ends []string
+	for _, c := range s.closed {
+		ends = append(ends, c.Period.Key+" "+c.Period.Plan+" "+c.Period.End.Sub(s.begun).String())
+	}
+	if want := []string{"2026-11-01 free 0s", last.Key + " pro 120h0m0s"}; !slices.Equal(ends, want) {
+		t.Errorf("closed %q, want %q", ends, want)
+	}
+}
