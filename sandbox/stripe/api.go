@@ -77,7 +77,7 @@ func (s *Server) answer(pattern string, do endpoint, w http.ResponseWriter, r *h
 				})
 			}
 			w.Header().Set("Idempotent-Replayed", "true")
-			return kept.Status, kept.Body, false
+			return kept.Status, kept.Body, s.loses()
 		}
 	}
 	status, answer, _ = s.run(do, r, body)
@@ -86,12 +86,18 @@ func (s *Server) answer(pattern string, do endpoint, w http.ResponseWriter, r *h
 	}
 	if r.Method != http.MethodGet {
 		s.save()
-		if s.lose > 0 && status < 300 {
-			s.lose--
-			return 0, nil, true
-		}
+		lost = status < 300 && s.loses()
 	}
-	return status, answer, false
+	return status, answer, lost
+}
+
+// loses is whether this answer is one of those that get lost.
+func (s *Server) loses() bool {
+	if s.lose == 0 {
+		return false
+	}
+	s.lose--
+	return true
 }
 
 // run carries a request out.

@@ -54,7 +54,7 @@ func (t *table[T]) all(fits func(T) bool) []T {
 }
 
 func (t *table[T]) MarshalJSON() ([]byte, error) {
-	return marshal(t.all(func(T) bool { return true }))
+	return marshal(append([]T{}, t.all(func(T) bool { return true })...))
 }
 
 func (t *table[T]) UnmarshalJSON(b []byte) error {
