@@ -102,12 +102,12 @@ func (s *Server) loses() bool {
 
 // run carries a request out.
 func (s *Server) run(do endpoint, r *http.Request, body []byte) (status int, answer []byte, lost bool) {
-	sent := r.URL.Query()
-	if r.Method == http.MethodPost {
-		var err error
-		if sent, err = url.ParseQuery(string(body)); err != nil {
-			return failure(invalid("", "", "The body is no form: %v", err))
-		}
+	sent, err := url.ParseQuery(string(body))
+	if err != nil {
+		return failure(invalid("", "", "The body is no form: %v", err))
+	}
+	for name, values := range r.URL.Query() {
+		sent[name] = append(sent[name], values...)
 	}
 	c := &call{r: r, id: r.PathValue("id"), p: newParams(sent)}
 	c.expand, _ = c.p.list("expand")

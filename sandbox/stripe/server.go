@@ -4,7 +4,8 @@
 // delays them, and it serves a page of checkout and a customer portal that people and browsers can click. No money is worth anything here.
 //
 // It is stricter than kind: parameters that it does not know are refused, as are requests of other API versions, and references are ids
-// unless expanded. It is no model of Stripe beyond that. What it knows to do differently stands in Differences.
+// unless expanded. What it does differently: invoices of renewals are tried four times in three weeks, whatever a dashboard says; the card that
+// declines later pays once; subscriptions have one item; there are no taxes but rates of one's own, no trials, no schedules and no credit notes.
 package stripe
 
 import (

@@ -32,6 +32,14 @@ var start = time.Date(2026, time.January, 31, 10, 0, 0, 0, time.UTC)
 
 func setup(t *testing.T, change ...func(*stripe.Options)) *bundle {
 	t.Helper()
+	b := bare(t, change...)
+	b.furnish(t)
+	return b
+}
+
+// bare is a server that sells nothing yet.
+func bare(t *testing.T, change ...func(*stripe.Options)) *bundle {
+	t.Helper()
 	b := &bundle{}
 	o := stripe.Options{Start: start, Seed: 1, WebhookSecret: secret, Send: b.take}
 	for _, f := range change {
@@ -43,7 +51,6 @@ func setup(t *testing.T, change ...func(*stripe.Options)) *bundle {
 	}
 	b.Server = server
 	b.connect(t)
-	b.furnish(t)
 	return b
 }
 

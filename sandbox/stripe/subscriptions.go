@@ -30,7 +30,8 @@ func (s *Server) sellable(id, param, kind string) (*price, error) {
 }
 
 func createSubscription(s *Server, c *call) (any, error) {
-	o := order{Quantity: 1, Customer: c.p.require("customer"), Description: c.p.text("description"), Coupon: c.p.text("coupon")}
+	o := order{Quantity: 1, Customer: c.p.require("customer"), Description: c.p.text("description")}
+	o.Coupon, _ = c.p.readDiscount()
 	items := c.p.each("items")
 	if len(items) != 1 {
 		return nil, invalid("", "items", "The sandbox takes subscriptions of one item, not of %d.", len(items))
@@ -136,7 +137,7 @@ func (s *Server) readEdit(p params, sub *subscription) (edit, error) {
 	e.atEnd, e.atEndTold = p.boolean("cancel_at_period_end")
 	e.rates, e.ratesTold = p.list("default_tax_rates")
 	e.method, e.methodTold = p.lookup("default_payment_method")
-	e.coupon, e.coupTold = p.lookup("coupon")
+	e.coupon, e.coupTold = p.readDiscount()
 	if v, ok := p.lookup("description"); ok {
 		e.description = &v
 	}
@@ -166,6 +167,25 @@ func (s *Server) readEdit(p params, sub *subscription) (edit, error) {
 		}
 	}
 	return e, nil
+}
+
+// readDiscount takes a coupon, or a list of discounts with one at most; an empty text takes away what there is.
+func (p params) readDiscount() (coupon string, told bool) {
+	if coupon, told = p.lookup("coupon"); told {
+		return coupon, true
+	}
+	if v, sent := p.lookup("discounts"); sent {
+		if v != "" {
+			p.fail(invalid("", "discounts", "Invalid array"))
+		}
+		return "", true
+	}
+	for n, d := range p.each("discounts") {
+		if coupon, told = d.require("coupon"), true; n > 0 {
+			p.fail(invalid("", "discounts", "The sandbox gives one discount at a time."))
+		}
+	}
+	return coupon, told
 }
 
 // check refuses an edit that cannot be.
