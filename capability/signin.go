@@ -167,6 +167,7 @@ func (h *house) runShowSession(ctx context.Context, c *Call, _ Nothing) (Current
 	if err != nil {
 		return CurrentSession{}, told(err, "account")
 	}
+	terms = terms.At(h.Now())
 	s, period := &c.User.session, terms.Period(h.Now())
 	return CurrentSession{
 		SessionID: s.ID.String(), UserID: s.User.String(), Email: s.Email.Address(), Role: string(s.Role), AccountID: s.Account.String(),

@@ -54,6 +54,7 @@ func (h *house) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput) (
 		return UsageByDay{}, meterAway(err)
 	}
 	period := standings.Period
+	terms = terms.At(standings.At)
 	u := UsageByDay{
 		Plan: c.Account.Plan, PlanTitle: terms.Plan.Title, PeriodStart: period.Start, PeriodEnd: period.End, Refuses: terms.Quota() != account.Unlimited,
 	}

@@ -165,7 +165,7 @@ func around(owner *store.Account, at time.Time) (account.Around, error) {
 	if err != nil {
 		return account.Around{}, err
 	}
-	a := account.Around{Allowance: terms.Quota(), Services: owner.Services}
+	a := account.Around{Allowance: terms.At(at).Quota(), Services: owner.Services}
 	if a.Allowance == account.Unlimited {
 		return a, nil
 	}

@@ -232,6 +232,7 @@ func (f *Fences) trySeed(ctx context.Context, s *meter.Subject, missing *meter.A
 	if err != nil {
 		return false, err
 	}
+	terms = terms.At(missing.At)
 	// A fence that went since the meter asked counts no more: its counter would stand still, and be wrong when the fence comes back.
 	asked := append(askedByAccount(&a, terms, missing.Period), askedByKey(&k, missing.Period, missing.At)...)
 	counters = slices.DeleteFunc(slices.Clone(counters), func(c account.Counter) bool {

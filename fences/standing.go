@@ -42,6 +42,7 @@ func (f *Fences) Standings(ctx context.Context, a *store.Account, keys []store.K
 	if err != nil {
 		return Standings{}, fmt.Errorf("read the meter's time: %w", err)
 	}
+	terms = terms.At(at)
 	s := Standings{At: at.UTC(), Period: terms.Period(at)}
 	asked := askedByAccount(a, terms, s.Period.Key())
 	for i := range keys {

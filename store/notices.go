@@ -59,10 +59,14 @@ func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, draw
 		period := row.Period.Format(periodLayout)
 		booked := all[periodKey{row.AccountID, period}]
 		terms, known := held[row.AccountID]
-		if !known || !terms.heldIn(period, booked.newest) {
+		start, heldThen := terms.heldIn(period, booked.newest)
+		if !known || !heldThen {
 			continue
 		}
-		allowance := terms.Allowance()
+		if booked.newest.After(start) {
+			start = booked.newest
+		}
+		allowance := terms.At(start).Allowance()
 		if allowance <= 0 {
 			continue
 		}
@@ -96,6 +100,10 @@ func heldTermsOf(row db.ListAllowancesRow) (heldTerms, bool) {
 	if row.CustomQuota != nil {
 		terms.Custom = &account.Custom{Quota: plan.Units(*row.CustomQuota)}
 	}
+	if row.NextPlan != nil {
+		next, ok := plan.Lookup(*row.NextPlan)
+		terms.Next, terms.NextFrom, known = &next, instant(row.NextPlanFrom), known && ok
+	}
 	return terms, known
 }
 
@@ -106,16 +114,16 @@ const (
 )
 
 // heldIn says whether these are terms of the period by that name, whose charges go on into the slot that begins at newest: it is the period
-// that they give for the slot, and they did not come only after its end, as a plan does that is smaller from the next period on.
-func (t heldTerms) heldIn(name string, newest time.Time) bool {
+// that they give for the slot, and they did not come only after its end, as a plan does that is smaller from the next period on. It gives that period's begin.
+func (t heldTerms) heldIn(name string, newest time.Time) (start time.Time, held bool) {
 	if newest.IsZero() { // nothing but refunds
-		return false
+		return time.Time{}, false
 	}
 	period := t.Period(newest)
 	if period.Key() != name {
 		period = t.Period(newest.Add(slotLength - time.Millisecond)) // which begins within the slot
 	}
-	return period.Key() == name && t.since.Before(period.End.Add(-clocksApart))
+	return period.Start, period.Key() == name && t.since.Before(period.End.Add(-clocksApart))
 }
 
 // share is so many percent of an allowance, rounded up to a thousandth of a unit.

@@ -108,7 +108,7 @@ func (q *Queries) InsertNotices(ctx context.Context, arg InsertNoticesParams) er
 }
 
 const listAllowances = `-- name: ListAllowances :many
-SELECT id, plan, custom_quota, cycle_anchor, cycle_ends, terms_changed_at
+SELECT id, plan, custom_quota, cycle_anchor, cycle_ends, next_plan, next_plan_from, terms_changed_at
 FROM accounts
 WHERE id = ANY($1::uuid[])
 `
@@ -119,6 +119,8 @@ type ListAllowancesRow struct {
 	CustomQuota    *int64
 	CycleAnchor    *time.Time
 	CycleEnds      *time.Time
+	NextPlan       *string
+	NextPlanFrom   *time.Time
 	TermsChangedAt *time.Time
 }
 
@@ -137,6 +139,8 @@ func (q *Queries) ListAllowances(ctx context.Context, ids []uuid.UUID) ([]ListAl
 			&i.CustomQuota,
 			&i.CycleAnchor,
 			&i.CycleEnds,
+			&i.NextPlan,
+			&i.NextPlanFrom,
 			&i.TermsChangedAt,
 		); err != nil {
 			return nil, err

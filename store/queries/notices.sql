@@ -1,5 +1,5 @@
 -- name: ListAllowances :many
-SELECT id, plan, custom_quota, cycle_anchor, cycle_ends, terms_changed_at
+SELECT id, plan, custom_quota, cycle_anchor, cycle_ends, next_plan, next_plan_from, terms_changed_at
 FROM accounts
 WHERE id = ANY(sqlc.arg(ids)::uuid[]);
 

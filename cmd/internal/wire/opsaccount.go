@@ -79,6 +79,7 @@ func view(ctx context.Context, s *store.Store, f *fences.Fences, a *store.Accoun
 	if err != nil {
 		return AccountView{}, err
 	}
+	terms = terms.At(time.Now())
 	v := AccountView{
 		ID: a.ID, Kind: string(a.Kind), Status: a.Status, Plan: a.Plan, Contract: a.Custom != nil, Quota: orNone(terms.Quota()),
 		RateLimit: terms.Rate().Limit, RatePer: terms.Rate().Per.String(), DrawsPacks: terms.DrawsPacks(), Version: a.Version,
