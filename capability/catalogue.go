@@ -105,6 +105,12 @@ type Catalogue struct {
 	ListSessions       *Op[Nothing, SessionList]
 	EndSession         *Op[EndSessionInput, Nothing]
 
+	// Which mails a user gets.
+	ShowUnsubscribe  *Op[UnsubscribeInput, StoppedMails]
+	Unsubscribe      *Op[UnsubscribeInput, StoppedMails]
+	ListMailTopics   *Op[Nothing, MailTopics]
+	ChooseMailTopics *Op[ChooseMailTopicsInput, MailTopics]
+
 	// Who belongs to an account.
 	ListAccounts     *Op[Nothing, AccountChoice]
 	SwitchAccount    *Op[SwitchAccountInput, Nothing]
@@ -235,6 +241,10 @@ func (c *Catalogue) addPeople(h *house) {
 	c.AcceptInvitation = h.acceptInvitation()
 	c.ChangeMember = h.changeMember()
 	c.RemoveMember = h.removeMember()
+	c.ShowUnsubscribe = h.showUnsubscribe()
+	c.Unsubscribe = h.unsubscribe()
+	c.ListMailTopics = h.listMailTopics()
+	c.ChooseMailTopics = h.chooseMailTopics()
 }
 
 // All lists the capabilities in the order of the catalogue.

@@ -51,6 +51,11 @@ func (o *office) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocr
 	return o.outbox.Prepare(l)
 }
 
+// ReadUnsubscribe reads the links of real letters.
+func (o *office) ReadUnsubscribe(token string) (account.UserID, account.Topic, bool) {
+	return o.outbox.ReadUnsubscribe(token)
+}
+
 func openOffice(t *testing.T, change ...func(*capability.Options)) *office {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)

@@ -34,6 +34,11 @@ type Calls struct {
 	ChangeMember     Call[capability.ChangeMemberInput, capability.Nothing]
 	RemoveMember     Call[capability.RemoveMemberInput, capability.Nothing]
 
+	ShowUnsubscribe  Call[capability.UnsubscribeInput, capability.StoppedMails]
+	Unsubscribe      Call[capability.UnsubscribeInput, capability.StoppedMails]
+	ListMailTopics   Call[capability.Nothing, capability.MailTopics]
+	ChooseMailTopics Call[capability.ChooseMailTopicsInput, capability.MailTopics]
+
 	UsageByDay        Call[capability.UsageByDayInput, capability.UsageByDay]
 	CreateKey         Call[capability.CreateKeyInput, capability.CreatedKey]
 	ListKeys          Call[capability.ListKeysInput, capability.KeyList]
@@ -61,6 +66,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
 		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, ListAudit: c.ListAudit.Invoke,
 		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,
+		ShowUnsubscribe: c.ShowUnsubscribe.Invoke, Unsubscribe: c.Unsubscribe.Invoke, ListMailTopics: c.ListMailTopics.Invoke, ChooseMailTopics: c.ChooseMailTopics.Invoke,
 		GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),
 	}
 }

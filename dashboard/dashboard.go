@@ -39,7 +39,7 @@ type Pages struct {
 	Options
 
 	mux       *http.ServeMux
-	patterns  []string // of all routes but the assets
+	patterns  []string // of all routes but the assets and what needs no form's token
 	assets    *assets.Set
 	templates *templates
 	tools     []toolGroup
@@ -101,6 +101,8 @@ func (p *Pages) routes() {
 	p.handle("GET /invitations/accept", (*visit).showInvitation)
 	p.handle("POST /invitations/accept", (*visit).acceptInvitation)
 	p.handle("POST /sign-out", (*visit).signOut)
+	p.handle("GET "+pathUnsubscribe, (*visit).showUnsubscribe)
+	p.mux.HandleFunc("POST "+pathUnsubscribe, p.stopMails)
 
 	p.console("POST /accounts/switch", (*visit).switchAccount)
 	p.console("GET /overview", (*visit).overview)
@@ -116,6 +118,7 @@ func (p *Pages) routes() {
 
 	p.console("GET /settings", (*visit).settings)
 	p.console("POST /settings/notifications", (*visit).saveNotifications)
+	p.console("POST /settings/mails", (*visit).saveMails)
 	p.console("POST /settings/time-zone", (*visit).saveTimeZone)
 	p.console("POST /settings/services", (*visit).saveServices)
 	p.console("POST /settings/insights", (*visit).saveInsights)

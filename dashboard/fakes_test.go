@@ -91,6 +91,9 @@ func newHouse() *house {
 	return h
 }
 
+// stoppedPacks is what the link of a mail about packs stops.
+var stoppedPacks = capability.StoppedMails{Email: "mira@studio-north.example", Topic: account.TopicPacks}
+
 // reads answers without a change.
 func reads[In, Out any](answer func() Out) Call[In, Out] {
 	return func(_ context.Context, c *capability.Caller, _ In) (Out, *fault.Error) {
@@ -172,7 +175,15 @@ func (h *house) calls() Calls {
 			}
 			return receiptOf, nil
 		},
-		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
+		ShowUnsubscribe: func(context.Context, *capability.Caller, capability.UnsubscribeInput) (capability.StoppedMails, *fault.Error) {
+			return stoppedPacks, nil
+		},
+		Unsubscribe: changes[capability.UnsubscribeInput](h, stoppedPacks),
+		ListMailTopics: reads[capability.Nothing](func() capability.MailTopics {
+			return capability.MailTopics{Topics: []account.Topic{account.TopicPacks}}
+		}),
+		ChooseMailTopics: changes[capability.ChooseMailTopicsInput](h, capability.MailTopics{}),
+		ListAudit:        reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
 	}
 }
 

@@ -204,6 +204,7 @@ type settingsPage struct {
 	Plan          string
 	Name          field
 	Notifications []check
+	Mails         []check // of the user
 	TimeZone      field
 	Services      []service
 	Members       []memberRow

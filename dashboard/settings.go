@@ -33,9 +33,13 @@ func (v *visit) settingsPage() (*settingsPage, error) {
 	if err != nil {
 		return nil, err
 	}
+	topics, err := ask(v, v.Calls.ListMailTopics, capability.Nothing{})
+	if err != nil {
+		return nil, err
+	}
 	p := &settingsPage{
 		AccountID: v.session.AccountID, Plan: v.session.PlanTitle, Owner: v.owner(),
-		Notifications: notifications(&now), TimeZone: zoneField(now.TimeZone, ""), Services: serviceLines(services.Services, nil),
+		Notifications: notifications(&now), Mails: mailChecks(topics.Topics), TimeZone: zoneField(now.TimeZone, ""), Services: serviceLines(services.Services, nil),
 		Invite: inviteField("", ""), InviteRole: roleSelection(roleMember),
 	}
 	v.describePeople(p, &people)
@@ -69,7 +73,7 @@ func notifications(now *capability.AccountSettings) []check {
 	return []check{
 		box("notify_usage_80", "At 80 % of the allowance", "", now.NotifyUsage80),
 		box("notify_usage_100", "When the allowance is used up", "", now.NotifyUsage100),
-		box("notify_incidents", "Incidents", "When a chain is disturbed, and when it is well again.", now.NotifyIncidents),
+		box("notify_incidents", "Incidents", "When a chain that was called in the last 30 days is down for five minutes, and when it answers again.", now.NotifyIncidents),
 	}
 }
 

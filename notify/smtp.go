@@ -136,7 +136,8 @@ func (s *Sender) message(p Parcel) (*gomail.Msg, error) { //nolint:gocritic // a
 	msg.SetDateWithValue(p.Date)
 	msg.SetMessageIDWithValue(p.ID + "@" + s.id)
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no machine answers it
-	if p.Content.Unsubscribe != "" { // RFC 8058: mail programs show a button, which posts to the address without opening it
+	if p.Content.Unsubscribe != "" {
+		// RFC 8058: mail programs show a button, which posts to the address without opening it.
 		msg.SetGenHeader("List-Unsubscribe", "<"+p.Content.Unsubscribe+">")
 		msg.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	}

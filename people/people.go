@@ -46,9 +46,10 @@ type Limiter interface {
 	Limit(ctx context.Context, name string, w account.RateWindow) (meter.Limited, error)
 }
 
-// Outbox seals letters for the record (outbox.Outbox).
+// Outbox seals letters for the record, and reads their links (outbox.Outbox).
 type Outbox interface {
 	Prepare(l outbox.Letter) (store.NewMail, error)
+	ReadUnsubscribe(token string) (user account.UserID, topic account.Topic, ok bool)
 }
 
 // Options are what the package works with. It owns none of it.

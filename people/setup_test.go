@@ -52,6 +52,11 @@ func (b *bundle) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocr
 	return b.outbox.Prepare(l)
 }
 
+// ReadUnsubscribe reads the links of real letters.
+func (b *bundle) ReadUnsubscribe(token string) (account.UserID, account.Topic, bool) {
+	return b.outbox.ReadUnsubscribe(token)
+}
+
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*testTimeout)
