@@ -23,11 +23,22 @@ const maxArguments = 64 << 10
 
 // routeOperations gives each capability that has a route its handler.
 func (s *server) routeOperations(engine *gin.Engine) {
+	tables := map[string]capability.Capability{}
+	for _, c := range s.Capabilities.All() {
+		if path, ok := strings.CutSuffix(c.Meta().Route.Path, asCSV); ok {
+			tables[path] = c
+		}
+	}
 	for _, c := range s.Capabilities.All() {
 		route := c.Meta().Route
-		if page, ok := strings.CutSuffix(route.Path, asJSON); ok {
-			engine.Handle(route.Method, ginPath(page), s.besidePage(s.operation(c)))
-		} else if route.Path != "" {
+		page, paged := strings.CutSuffix(route.Path, asJSON)
+		switch {
+		case paged:
+			engine.Handle(route.Method, ginPath(page), besides(asJSON, s.operation(c), s.noRoute))
+		case route.Path == "" || strings.HasSuffix(route.Path, asCSV):
+		case tables[route.Path] != nil:
+			engine.Handle(route.Method, ginPath(route.Path), besides(asCSV, s.operation(tables[route.Path]), s.operation(c)))
+		default:
 			engine.Handle(route.Method, ginPath(route.Path), s.operation(c))
 		}
 	}
@@ -38,20 +49,24 @@ func ginPath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// asJSON ends the paths of operations that are the same as the page of the path without it.
-const asJSON = ".json"
+// asJSON ends the paths of operations that are the same as the page of the path without it, asCSV of those that give as a table what the operation
+// of the path without it gives.
+const (
+	asJSON = ".json"
+	asCSV  = ".csv"
+)
 
-// besidePage is for a path that ends with a parameter. With .json after that the operation answers, and otherwise the page.
-func (s *server) besidePage(operation gin.HandlerFunc) gin.HandlerFunc {
+// besides is for a path that ends with a parameter. With the suffix after that one handler answers, and otherwise the other.
+func besides(suffix string, with, without gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		last := &c.Params[len(c.Params)-1]
-		value, ok := strings.CutSuffix(last.Value, asJSON)
+		value, ok := strings.CutSuffix(last.Value, suffix)
 		if !ok {
-			s.noRoute(c)
+			without(c)
 			return
 		}
 		last.Value = value
-		operation(c)
+		with(c)
 	}
 }
 
@@ -69,6 +84,13 @@ func (s *server) operation(op capability.Capability) gin.HandlerFunc {
 		if answer.Hit {
 			h["X-Service-Cache"] = hitValue
 		}
+		if file, ok := answer.Output.(document); ok {
+			name, media, text := file.Document()
+			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+			h.Set("X-Content-Type-Options", "nosniff")
+			c.Data(status, media, []byte(text))
+			return
+		}
 		if answer.JSON == nil {
 			given := status
 			if answer.Later > 0 {
@@ -82,6 +104,11 @@ func (s *server) operation(op capability.Capability) gin.HandlerFunc {
 		c.Writer.WriteHeader(status)
 		_, _ = c.Writer.Write(answer.JSON) // a client that went away is told nothing
 	}
+}
+
+// document is an output that is a file, and no JSON.
+type document interface {
+	Document() (name, media, text string)
 }
 
 var noStoreValue = []string{"no-store"}

@@ -23,11 +23,12 @@ import (
 // Access says who may use a capability.
 type Access uint8
 
-// Everybody, whoever holds any key, whoever manages an account: a key that the account made for itself, or a signed-in user. Users are
-// people who signed in, owners those of them who own the account.
+// Everybody, whoever holds any key, holders: whoever does or signed in, whoever manages an account: a key that the account made for itself, or a
+// signed-in user. Users are people who signed in, owners those of them who own the account.
 const (
 	Everybody Access = iota
 	KeyHolders
+	Holders
 	Managers
 	Users
 	Owners

@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/people"
+	"github.com/chainaccess/gateway/statement"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/toolbox"
@@ -73,13 +74,14 @@ type Toolbox struct {
 type house struct {
 	Options
 
-	desk     admission.Desk
-	flights  cache.Group[cache.Key, landed] // uses that share a run
-	failures *telemetry.LogLimit[failureKind]
-	redeems  cache.Group[redeemKey, redeemLanding]
-	registry huma.Registry
-	named    map[string]bool
-	all      []Capability
+	desk       admission.Desk
+	statements *statement.Book
+	flights    cache.Group[cache.Key, landed] // uses that share a run
+	failures   *telemetry.LogLimit[failureKind]
+	redeems    cache.Group[redeemKey, redeemLanding]
+	registry   huma.Registry
+	named      map[string]bool
+	all        []Capability
 }
 
 // Catalogue is everything that the service can do, besides relaying.
@@ -93,6 +95,11 @@ type Catalogue struct {
 	UpdateAccount     *Op[UpdateAccountInput, AccountSettings]
 	ListAudit         *Op[ListAuditInput, AuditLog]
 	UsageByDay        *Op[UsageByDayInput, UsageByDay]
+
+	// What an account is told of its billing periods.
+	ListStatements  *Op[Nothing, StatementList]
+	GetStatement    *Op[StatementInput, statement.Statement]
+	ExportStatement *Op[ExportStatementInput, StatementTable]
 
 	// How people come in, and where they are signed in.
 	StartSignIn        *Op[StartSignInInput, StartedSignIn]
@@ -163,7 +170,7 @@ func New(o Options) *Catalogue {
 	h := &house{
 		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
 		failures: telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
-		registry: newRegistry(), named: map[string]bool{},
+		registry: newRegistry(), named: map[string]bool{}, statements: &statement.Book{Store: o.Store, Now: o.Now},
 	}
 	c := &Catalogue{
 		GetKey:            h.getKey(),
@@ -180,6 +187,9 @@ func New(o Options) *Catalogue {
 		GetManifest:       h.getManifest(),
 		GetReceipt:        h.getReceipt(),
 		RedeemPayment:     h.redeemPayment(),
+		ListStatements:    h.listStatements(),
+		GetStatement:      h.getStatement(),
+		ExportStatement:   h.exportStatement(),
 	}
 	c.addPeople(h)
 	c.addDoors(h)

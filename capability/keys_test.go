@@ -277,6 +277,8 @@ func right(door capability.Welcome) map[string]map[string]any {
 			"wish_chains": []any{"btc"}, "wish_chain_other": "x",
 		},
 		"list_audit_log":         {"limit": 1.0},
+		"get_statement":          {"period": "2026-11-01"},
+		"export_statement":       {"period": "2026-11-01"},
 		"get_gas":                {"chain": "eth_mainnet"},
 		"get_tx_status":          {"chain": "eth_mainnet", "hash": "0x" + strings.Repeat("0a", 32)},
 		"get_prices":             {"symbols": "eth"},

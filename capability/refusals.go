@@ -25,7 +25,7 @@ func (a Access) refusals() []fault.Reason {
 	switch a {
 	case Everybody:
 		return nil
-	case KeyHolders, Users:
+	case KeyHolders, Holders, Users:
 		return known
 	case Managers, Owners:
 		return append(known, fault.WrongKindOfKey)

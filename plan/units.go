@@ -38,6 +38,21 @@ func (u Units) AppendJSON(b []byte) []byte {
 // MarshalJSON writes u as a JSON number of whole units.
 func (u Units) MarshalJSON() ([]byte, error) { return u.AppendJSON(nil), nil }
 
+// UnmarshalJSON reads what MarshalJSON writes: a number of units with at most three decimals and no exponent.
+func (u *Units) UnmarshalJSON(text []byte) error {
+	whole, fraction, split := strings.Cut(string(text), ".")
+	digits := whole + (fraction + "000")[:max(thousandths, len(fraction))]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || len(fraction) > thousandths || split && fraction == "" || strings.ContainsAny(fraction, "+-") || whole == "" || whole == "-" {
+		return fmt.Errorf("%q is no number of units with at most three decimals", text)
+	}
+	*u = Units(n)
+	return nil
+}
+
+// thousandths are the decimals of a unit.
+const thousandths = 3
+
 // String is u in units, for messages.
 func (u Units) String() string { return string(u.AppendJSON(nil)) }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 )
@@ -13,6 +14,26 @@ func TestGroupedSetsCommasBetweenThousandsOnly(t *testing.T) {
 	} {
 		if got := units.Grouped(); got != want {
 			t.Errorf("%d thousandths are %q, want %q", int64(units), got, want)
+		}
+	}
+}
+
+func TestUnitsAreReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, u := range []Units{0, 1, -1, 500, -500, 50, Unit, -Unit, 12_345_678, math.MaxInt64, math.MinInt64} {
+		text, err := json.Marshal(u)
+		var back Units
+		if err == nil {
+			err = json.Unmarshal(text, &back)
+		}
+		if err != nil || back != u {
+			t.Errorf("%d thousandths are written as %s and read as %d: %v", int64(u), text, int64(back), err)
+		}
+	}
+	for _, text := range []string{`0.0005`, `1e3`, `"1"`, `null`, `9223372036854775.808`, `true`, `{}`} {
+		var u Units
+		if err := json.Unmarshal([]byte(text), &u); err == nil {
+			t.Errorf("%s is read as %s units", text, u)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -35,6 +36,9 @@ func (d *document) capability(c capability.Capability) {
 		op.RequestBody = d.body(in, rest)
 	}
 	op.Responses[statusKey(m.Route.Status)] = success(m.Route.Status, d.take(d.borrowed, c.Output()))
+	if strings.HasSuffix(m.Route.Path, ".csv") {
+		op.Responses[statusKey(m.Route.Status)].Content = map[string]*huma.MediaType{csvMedia: {Schema: &huma.Schema{Type: huma.TypeString}}}
+	}
 	if m.Pends {
 		later := success(http.StatusAccepted, op.Responses[statusKey(m.Route.Status)].Content[jsonMedia].Schema)
 		later.Headers[retryAfter] = headerRef(retryAfter)
@@ -90,7 +94,7 @@ func security(a capability.Access) []map[string][]string {
 		return []map[string][]string{{}}
 	case capability.KeyHolders:
 		return []map[string][]string{key}
-	case capability.Managers:
+	case capability.Managers, capability.Holders:
 		return []map[string][]string{key, session}
 	case capability.Users, capability.Owners:
 		return []map[string][]string{session}

@@ -216,6 +216,7 @@ func (d *document) schemaOf(t reflect.Type) *huma.Schema {
 
 const (
 	jsonMedia = "application/json"
+	csvMedia  = "text/csv"
 	formMedia = "application/x-www-form-urlencoded"
 	htmlMedia = "text/html"
 )
