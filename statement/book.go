@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,9 +182,9 @@ func histories(ctx context.Context, r *store.StatementBook, accounts []store.Acc
 // live compiles a period that is not closed, in one snapshot.
 func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statement, error) {
 	now := b.Now()
-	f := facts{account: of.ID, period: *p, status: statusOf(p, now), plan: of.Plan, at: now, usage: newTally()}
-	if f.status == Closing && p.Plan != "" {
-		f.plan = p.Plan
+	f := facts{account: of.ID, period: *p, status: statusOf(p, now), at: now, usage: newTally(), plan: planBefore(of, now.Add(time.Nanosecond))}
+	if f.status == Closing {
+		f.plan = cmp.Or(p.Plan, planBefore(of, p.End))
 	}
 	ref := store.UsagePeriod{Account: of.ID, Period: p.Name}
 	err := b.Store.ReadStatements(ctx, func(r *store.StatementBook) error {

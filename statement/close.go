@@ -51,8 +51,8 @@ type due struct {
 // Close closes periods of accounts: all of what is chosen, or nothing. It reads and writes in sets, so that hundreds of accounts cost little more than
 // one, and repeating it closes nothing again. Whoever is killed in it has closed nothing.
 func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice) (Report, error) {
-	var report Report
-	candidates, _, err := b.look(ctx, accounts, which)
+	candidates, waiting, err := b.look(ctx, accounts, which)
+	report := Report{Waiting: waiting}
 	if err != nil || len(candidates) == 0 {
 		return report, err
 	}
@@ -63,14 +63,13 @@ func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice
 		}
 	}
 	err = b.Store.WriteStatements(ctx, idsOf(busy), func(w *store.StatementBook) error {
-		c := &closing{book: b, w: w, at: b.Now()}
-		var err error
-		if c.dues, c.report.Waiting, err = b.choose(ctx, w, busy, which); err != nil || len(c.dues) == 0 {
-			report = c.report
+		dues, _, err := b.choose(ctx, w, busy, which)
+		if err != nil || len(dues) == 0 {
 			return err
 		}
+		c := &closing{w: w, at: b.Now(), dues: dues}
 		err = c.run(ctx, busy)
-		report = c.report
+		report.Closed, report.Adjusted = c.report.Closed, c.report.Adjusted
 		return err
 	})
 	if err != nil {
@@ -134,7 +133,6 @@ func idsOf(accounts []store.Account) []account.ID {
 
 // closing is one transaction that closes periods.
 type closing struct {
-	book   *Book
 	w      *store.StatementBook
 	at     time.Time
 	dues   []due
@@ -199,10 +197,18 @@ func (c *closing) plans(ctx context.Context) error {
 		case changed:
 			d.plan = then
 		default:
-			d.plan = d.account.Plan
+			d.plan = planBefore(d.account, d.period.End)
 		}
 	}
 	return nil
+}
+
+// planBefore is the plan that an account has just before an instant, as it stands now: the next one may have taken over already.
+func planBefore(a *store.Account, at time.Time) string {
+	if a.NextPlan != "" && a.NextPlanFrom.Before(at) {
+		return a.NextPlan
+	}
+	return a.Plan
 }
 
 func (d *due) end() store.Moment { return store.Moment{Account: d.account.ID, At: d.period.End.UTC()} }
