@@ -15,7 +15,7 @@ func (r *reconciling) tax(ctx context.Context) error {
 		return nil
 	}
 	vat := plan.VATApplies(r.snapshot.Country)
-	if vat == r.current.VAT {
+	if vat == r.current.Taxed {
 		return nil
 	}
 	if err := r.Stripe.SetTax(ctx, r.current.ID, vat); err != nil {

@@ -55,8 +55,6 @@ type Subscription struct {
 	// Held is the key of the price whose plan the account keeps until HeldUntil, after a change to a smaller one.
 	Held      string    `json:"held,omitempty"`
 	HeldUntil time.Time `json:"held_until"`
-	// VAT says whether VAT is added to its coming invoices.
-	VAT bool `json:"vat,omitempty"`
 }
 
 // InvoiceStatus is an invoice's, as Stripe names it.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/config"
@@ -67,13 +66,12 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		Fences: fence, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now, Logger: log,
 	}
 	flows := workflows.NewClient(temporal)
-	billing := &activities.Billing{
-		Record: b.store, Fences: fence, Mails: &activities.ChargeMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL}, Now: time.Now, Logger: log,
-		Look:  func(ctx context.Context, id account.ID) error { return flows.SignalSubscription(ctx, id, "checkout") },
-		Close: func(context.Context, activities.Closing) error { return nil },
+	bought, err := newBilling(cfg, b, fence, mails, flows, log)
+	if err != nil {
+		return err
 	}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements, Billing: billing,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements, Billing: bought,
 		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 		FinalityDelay: cfg.X402FinalityDelay,

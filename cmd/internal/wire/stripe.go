@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// newStripe makes the way to Stripe; nil while no key is configured and nothing can be bought.
+func newStripe(cfg config.Config) (*billing.Stripe, error) { //nolint:gocritic // a copy does no harm
+	if !cfg.TakesCards() {
+		return nil, nil //nolint:nilnil // payments are off
+	}
+	s, err := billing.New(billing.Options{SecretKey: cfg.StripeSecretKey, APIURL: cfg.StripeAPIURL, Now: time.Now})
+	if err != nil {
+		return nil, fmt.Errorf("STRIPE_SECRET_KEY and STRIPE_API_URL: %w", err)
+	}
+	return s, nil
+}
+
+// newBilling makes what keeps accounts at what they bought. It is there without Stripe too: it says then why it cannot ask.
+func newBilling(cfg config.Config, b *base, f *fences.Fences, mails *outbox.Outbox, flows *workflows.Client, log *slog.Logger) (*activities.Billing, error) { //nolint:gocritic // a copy does no harm
+	stripe, err := newStripe(cfg)
+	if err != nil {
+		return nil, err
+	}
+	bought := &activities.Billing{
+		Record: b.store, Fences: f, Now: time.Now, Logger: log,
+		Mails: &activities.ChargeMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL},
+		Look:  func(ctx context.Context, id account.ID) error { return flows.SignalSubscription(ctx, id, "checkout") },
+		Close: func(context.Context, activities.Closing) error { return nil },
+	}
+	if stripe != nil {
+		bought.Stripe = stripe
+	}
+	return bought, nil
+}
