@@ -16,11 +16,11 @@ func (s *Server) routesOfInvoices() {
 	s.api("DELETE /v1/invoices/{id}", deleteInvoice)
 }
 
-// hosted is an invoice with whole addresses of its page.
+// hosted is an invoice with the whole address of its page.
 func (c *call) hosted(i *invoice) *invoice {
 	shown := *i
 	if strings.HasPrefix(string(i.HostedURL), "/") {
-		shown.HostedURL, shown.PDF = word(base(c.r))+i.HostedURL, word(base(c.r))+i.PDF
+		shown.HostedURL = word(base(c.r)) + i.HostedURL
 	}
 	return &shown
 }

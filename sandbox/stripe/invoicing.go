@@ -146,7 +146,6 @@ func (s *Server) finalize(i *invoice) {
 	i.Number = word(fmt.Sprintf("%s-%04d", u.InvoicePrefix, u.NextInvoice))
 	u.NextInvoice++
 	i.HostedURL = word("/invoice/" + i.ID)
-	i.PDF = i.HostedURL + "/pdf"
 	i.StartingBalance = u.Balance
 	switch { // balances are negative: what the customer has in credit
 	case i.BillingReason == manual: // paid before there was an invoice

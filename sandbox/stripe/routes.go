@@ -14,6 +14,7 @@ func (s *Server) routes() {
 	s.routesOfInvoices()
 	s.routesOfEvents()
 	s.routesOfPortal()
+	s.routesOfPages()
 	s.mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, &apiError{
 			Status: http.StatusNotFound, Type: invalidRequest, Message: "Unrecognized request URL (" + r.Method + ": " + r.URL.Path + "). The sandbox may lack it.",
