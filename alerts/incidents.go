@@ -18,8 +18,6 @@ import (
 var patience = store.Patience{After: 5 * time.Minute, Gap: 2 * time.Minute}
 
 const (
-	// fresh is how old a measurement may be that says how a chain is. Without one nobody knows, which is no incident.
-	fresh = time.Minute
 	// usedWithin is how long ago an account may have called a chain last to be told of it.
 	usedWithin = 30 * 24 * time.Hour
 	// overviewPage is where mails about incidents lead.
@@ -37,12 +35,11 @@ func (s *Sweeper) SweepChains(ctx context.Context) error {
 	return err
 }
 
-// observe records how the chains are.
+// observe records how the chains were when they were measured last. A measurement that is as old as the last one is none.
 func (s *Sweeper) observe(ctx context.Context) error {
 	all, err := s.Board.ReadAll(ctx, s.Chains()...)
-	now := s.Now()
 	for id, posted := range all {
-		if !posted.Known || posted.Snapshot.MeasuredAt.Before(now.Add(-fresh)) {
+		if !posted.Known {
 			continue
 		}
 		news, failed := s.Record.ObserveChain(ctx, string(id), isDown(&posted.Snapshot), posted.Snapshot.MeasuredAt, patience)
