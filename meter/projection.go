@@ -31,17 +31,27 @@ func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token 
 	}
 	p := projection{premium: f.Supply == plan.Premium}
 	p.set("st", string(f.Status))
-	p.period("p", "pe", "q", f.Current)
-	p.period("np", "ne", "nq", f.Next)
 	p.services(f.Services)
-	fenced := p.more // whatever the plan
+	next := projection{more: p.more}
+	next.asked.WriteString(p.asked.String())
+	p.period("p", "pe", "q", f.Current)
+	next.period("np", "ne", "nq", f.Next)
 	p.figures("", &f.Figures, f.Packs)
-	if f.Following != nil {
+	switch {
+	case f.Following != nil:
 		// admit.lua reads these instead from the end of the present period on, which they say by being there.
-		following := projection{premium: f.Following.Supply == plan.Premium, more: fenced}
-		following.figures("n", f.Following, f.Packs)
-		p.fields = append(append(p.fields, following.fields...), "npl", following.plain())
-		p.asked.WriteString(following.asked.String())
+		next.premium = f.Following.Supply == plan.Premium
+		next.figures("n", f.Following, f.Packs)
+		next.set("npl", next.plain())
+	case f.SoftRate.Limit > 0:
+		next.asks("u")
+	}
+	p.fields = append(p.fields, next.fields...)
+	// Each period's counters are those that its own figures ask for, or both's when both go by one name.
+	if f.Current.Key() == f.Next.Key() {
+		p.asked.WriteString(next.asked.String())
+	} else {
+		p.asked.WriteString(",;" + next.asked.String())
 	}
 	t, id := accountTag(f.Account), f.Account.String()
 	return m.put(ctx, t, "cfg:"+id, id, &p, f.Version, f.Current.End.UnixMilli(), token,

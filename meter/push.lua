@@ -10,7 +10,7 @@
 --       2 {u}:ld:<account or key>   token of loads under way
 --       3… counters that belong to the projection: those that it does not ask for go, because nobody counts in them any more
 -- ARGV  1 version   2 end of the current period in ms, 0 for a key   3 token of the load, empty for a change
---       4 counters that it asks for, as ,u,c:rpc,   5… field, value, …
+--       4 counters that it asks for, as ,u,c:rpc, and where the counters of KEYS differ in that, one list for each, with ; between   5… field, value, …
 --
 -- A projection that is not pushed for some days is forgotten, and loaded again with the next call.
 --
@@ -32,12 +32,15 @@ end
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'v', ARGV[1], unpack(ARGV, 5))
 redis.call('EXPIRE', KEYS[1], KEEP_SECONDS)
+local lists = {}
+for list in string.gmatch(ARGV[4], '[^;]+') do lists[#lists + 1] = list end
 for i = 3, #KEYS do
+  local asked = lists[i - 2] or lists[1]
   if redis.call('TYPE', KEYS[i]).ok == 'hash' then
     for _, field in ipairs(redis.call('HKEYS', KEYS[i])) do
-      if not string.find(ARGV[4], ',' .. field .. ',', 1, true) then redis.call('HDEL', KEYS[i], field) end
+      if not string.find(asked, ',' .. field .. ',', 1, true) then redis.call('HDEL', KEYS[i], field) end
     end
-  elseif not string.find(ARGV[4], ',day,', 1, true) then
+  elseif not string.find(asked, ',day,', 1, true) then
     redis.call('DEL', KEYS[i])
   end
 end
