@@ -25,7 +25,7 @@ type house struct {
 	settings store.Settings
 	letters  []outbox.Letter
 	out      []account.UserID // who wants no mails about usage
-	err      error // of everything
+	err      error            // of everything
 }
 
 func (h *house) ListMembers(context.Context, account.ID) ([]store.Member, error) {

@@ -28,14 +28,17 @@ func (r *Report) plus(o Report) {
 // Choice says what to close of an account. The zero one is every period that is over and recorded, empty ones of some accounts excepted.
 type Choice struct {
 	period string
-	plan   string
+	ended  Ended
+}
+
+// Ended says how a period ended, where that is known: its end, and the plan that it ended with. It counts for nothing when the record has another end.
+type Ended struct {
+	At   time.Time
+	Plan string
 }
 
 // Only chooses one period, by its name, also when it is empty.
 func Only(period string) Choice { return Choice{period: period} }
-
-// OnlyWith is Only, of a period that is known to have ended with a plan.
-func OnlyWith(period, plan string) Choice { return Choice{period, plan} }
 
 // due is a period to close.
 type due struct {
@@ -107,7 +110,10 @@ func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []st
 			switch {
 			case !wanted || p.Closed:
 			case recorded(&p, mark):
-				dues = append(dues, due{account: h.account, period: p, plan: which.plan, ref: store.UsagePeriod{Account: h.account.ID, Period: p.Name}})
+				if which.ended.At.Equal(p.End) {
+					p.Plan = which.ended.Plan
+				}
+				dues = append(dues, due{account: h.account, period: p, ref: store.UsagePeriod{Account: h.account.ID, Period: p.Name}})
 			case !now.Before(p.End):
 				waiting++
 			}
@@ -191,7 +197,6 @@ func (c *closing) plans(ctx context.Context) error {
 	for i := range c.dues {
 		d := &c.dues[i]
 		switch then, changed := held[d.end()]; {
-		case d.plan != "":
 		case d.period.Plan != "":
 			d.plan = d.period.Plan
 		case changed:

@@ -25,6 +25,7 @@ var queues = []queue{
 	{workflows.QueueBilling, func(r worker.Registry, o Options) {
 		workflows.RegisterBilling(r)
 		r.RegisterActivity(o.Billing)
+		r.RegisterActivity(o.Statements)
 	}},
 	{workflows.QueueProbe, func(r worker.Registry, o Options) {
 		workflows.RegisterProbe(r)

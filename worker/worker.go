@@ -50,14 +50,15 @@ type Options struct {
 	// Settlements are there whether or not anything is sold: what was sold before is watched to its end.
 	Settlements *activities.Settlements
 	// Billing is there whether or not payments are on: what was bought before is kept at what it is.
-	Billing *activities.Billing
-	Prober  activities.Prober
-	Board   activities.Board
-	Flusher Flusher
-	Courier Courier
-	Chains  func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
-	Now     func() time.Time
-	Logger  *slog.Logger // slog.Default()
+	Billing    *activities.Billing
+	Statements *activities.Statements
+	Prober     activities.Prober
+	Board      activities.Board
+	Flusher    Flusher
+	Courier    Courier
+	Chains     func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
+	Now        func() time.Time
+	Logger     *slog.Logger // slog.Default()
 
 	ProbeInterval  time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
 	ProbeTimeout   time.Duration // of one attempt; the workflow's default, ten seconds
@@ -90,9 +91,9 @@ type Worker struct {
 
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
-	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil || o.Billing == nil || o.Prober == nil || o.Board == nil ||
+	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil || o.Billing == nil || o.Statements == nil || o.Prober == nil || o.Board == nil ||
 		o.Flusher == nil || o.Courier == nil || o.Chains == nil || o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Settlements, Billing, Prober, Board, Flusher, Courier, Chains and Now are required")
+		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Settlements, Billing, Statements, Prober, Board, Flusher, Courier, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -227,7 +228,11 @@ func (w *Worker) begin(ctx context.Context) error {
 	if err := w.startProbes(ctx); err != nil {
 		return err
 	}
-	return within(ctx, workflows.NewClient(w.o.Temporal).SchedulePartitionUpkeep)
+	flows := workflows.NewClient(w.o.Temporal)
+	if err := within(ctx, flows.ScheduleStatementSweep); err != nil {
+		return err
+	}
+	return within(ctx, flows.SchedulePartitionUpkeep)
 }
 
 // startProbes makes sure that every chain is probed. The probe of a chain that no worker knows any more ends by itself: another worker

@@ -151,7 +151,7 @@ func (c courier) Run(ctx context.Context) {
 func (o *outside) worker(t *testing.T, c client.Client, namespace string, change func(*worker.Options)) *worker.Worker {
 	t.Helper()
 	options := worker.Options{
-		Temporal: c, Namespace: namespace, Store: o, Messenger: activities.NoRecipients{}, Doors: &activities.Doors{}, Settlements: &activities.Settlements{}, Billing: &activities.Billing{}, Prober: o, Board: o, Flusher: o,
+		Temporal: c, Namespace: namespace, Store: o, Messenger: activities.NoRecipients{}, Doors: &activities.Doors{}, Settlements: &activities.Settlements{}, Billing: &activities.Billing{}, Statements: &activities.Statements{}, Prober: o, Board: o, Flusher: o,
 		Courier: courier{o}, Now: time.Now,
 		Chains: func() []chain.ID { return []chain.ID{chain.EthMainnet, chain.SolanaMainnet} }, Logger: slog.New(slog.DiscardHandler),
 		ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, CheckInterval: 100 * time.Millisecond,

@@ -42,6 +42,29 @@ func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
+// closingOne is for the statement of one account: short, and tried for as long as it takes, because nothing is lost meanwhile.
+func closingOne(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: time.Minute,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 5 * time.Minute,
+		},
+		Summary: summary,
+	})
+}
+
+// closingMany is for statements of a page of accounts: minutes at most, with a sign of life now and then, so that another worker takes over soon.
+func closingMany(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 30 * time.Minute,
+		HeartbeatTimeout:    5 * time.Minute,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 5 * time.Minute,
+		},
+		Summary: summary,
+	})
+}
+
 // telling is for messages to people: tried for three days, because a late one is better than none, and no longer, because it is news.
 func telling(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

@@ -24,4 +24,6 @@ func RegisterGateway(r worker.WorkflowRegistry) {
 func RegisterBilling(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Subscribe, workflow.RegisterOptions{Name: SubscriptionWorkflow})
 	r.RegisterWorkflowWithOptions(CheckOut, workflow.RegisterOptions{Name: CheckoutWorkflow})
+	r.RegisterWorkflowWithOptions(CloseStatement, workflow.RegisterOptions{Name: StatementWorkflow})
+	r.RegisterWorkflowWithOptions(SweepStatements, workflow.RegisterOptions{Name: StatementSweepWorkflow})
 }

@@ -39,6 +39,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	if *update {
 		record(t)
+		recordStatements(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	if err != nil || len(files) < 13 {

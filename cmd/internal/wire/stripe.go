@@ -37,7 +37,7 @@ func newBilling(cfg config.Config, b *base, f *fences.Fences, mails *outbox.Outb
 		Record: b.store, Fences: f, Now: time.Now, Logger: log,
 		Mails: &activities.ChargeMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL},
 		Look:  func(ctx context.Context, id account.ID) error { return flows.SignalSubscription(ctx, id, "checkout") },
-		Close: func(context.Context, activities.Closing) error { return nil },
+		Close: flows.CloseStatement,
 	}
 	if stripe != nil {
 		bought.Stripe = stripe

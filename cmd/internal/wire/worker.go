@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/flush"
 	"github.com/chainaccess/gateway/settlement"
+	"github.com/chainaccess/gateway/statement"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
@@ -70,8 +71,9 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
+	statements := &activities.Statements{Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements, Billing: bought,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements, Billing: bought, Statements: statements,
 		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 		FinalityDelay: cfg.X402FinalityDelay,

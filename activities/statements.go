@@ -1,0 +1,80 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/store"
+)
+
+// StatementBook closes periods (statement.Book).
+type StatementBook interface {
+	CloseOne(ctx context.Context, ref store.UsagePeriod, ended statement.Ended) (statement.Outcome, error)
+	Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (statement.Swept, error)
+}
+
+var _ StatementBook = (*statement.Book)(nil)
+
+// Statements closes statements. What it does may be done again and is done once. Causes of failures stay out of histories.
+type Statements struct {
+	Book   StatementBook
+	Logger *slog.Logger
+}
+
+// ErrStatementFailed is the type of the application errors of Statements, which are tried again.
+const ErrStatementFailed = "statement_failed"
+
+// ClosedStatement is what became of closing a period.
+type ClosedStatement struct {
+	Known  bool      `json:"known"` // whether there is such a period
+	Closed bool      `json:"closed"`
+	Hash   string    `json:"content_hash,omitempty"`
+	Due    time.Time `json:"due"` // when all usage must be recorded that far, at the earliest
+}
+
+// CloseStatement closes a period once all its usage is recorded, and says whether it is.
+func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedStatement, error) { //nolint:gocritic // a copy does no harm
+	ref := store.UsagePeriod{Account: c.Account, Period: c.Period.Key}
+	out, err := s.Book.CloseOne(ctx, ref, statement.Ended{At: c.Period.End, Plan: c.Period.Plan})
+	if err != nil {
+		s.Logger.Error("statement not closed; it is tried again", "account_id", c.Account, "period", c.Period.Key, "error", err)
+		return ClosedStatement{}, temporal.NewApplicationError("the statement could not be closed; the worker's log names the cause", ErrStatementFailed)
+	}
+	return ClosedStatement{Known: out.Known, Closed: out.Closed, Hash: out.Hash, Due: out.Ends.Add(statement.Grace)}, nil
+}
+
+// SweepFrom is where a page of the sweep begins; zero at the first account.
+type SweepFrom struct {
+	After account.ID `json:"after"`
+}
+
+// SweptPage is what a page of the sweep did.
+type SweptPage struct {
+	Last     account.ID `json:"last"`
+	End      bool       `json:"end"`
+	Accounts int        `json:"accounts"`
+	Closed   int        `json:"closed"`
+	Adjusted int        `json:"adjusted"`
+	Waiting  int        `json:"waiting"`
+	Failed   int        `json:"failed"`
+}
+
+// SweepStatements closes what is over and recorded of a page of accounts. A page that was begun before goes on where it stopped, for what is closed is
+// not closed again.
+func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (SweptPage, error) {
+	beat := func() { activity.RecordHeartbeat(ctx) }
+	swept, err := s.Book.Sweep(ctx, from.After, statement.SweepPage, beat, s.Logger)
+	if err != nil {
+		s.Logger.Error("page of statements not closed; it is tried again", "after", from.After, "error", err)
+		return SweptPage{}, temporal.NewApplicationError("the page could not be closed; the worker's log names the cause", ErrStatementFailed)
+	}
+	return SweptPage{
+		Last: swept.Last, End: swept.End, Accounts: swept.Accounts, Closed: swept.Closed, Adjusted: swept.Adjusted, Waiting: swept.Waiting, Failed: swept.Failed,
+	}, nil
+}

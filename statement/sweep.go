@@ -1,0 +1,126 @@
+package statement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Outcome is what became of closing one period.
+type Outcome struct {
+	Known  bool      // whether the account has such a period, that began by now
+	Closed bool      // now or before
+	Hash   string    // of what was frozen, as statements show it
+	Ends   time.Time // of the period, as the record has it: a change of the cycle may have moved it
+}
+
+// CloseOne closes a period, empty or not, once all its usage is recorded. ended is zero when only the record knows it. It may be repeated.
+func (b *Book) CloseOne(ctx context.Context, ref store.UsagePeriod, ended Ended) (Outcome, error) {
+	of, err := b.Store.LoadAccount(ctx, ref.Account)
+	if errors.Is(err, store.ErrNotFound) {
+		return Outcome{}, nil
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	if _, err := b.Close(ctx, []store.Account{of}, Choice{ref.Period, ended}); err != nil {
+		return Outcome{}, err
+	}
+	s, err := b.frozen(ctx, ref)
+	if err == nil {
+		return Outcome{Known: true, Closed: true, Hash: s.ContentHash, Ends: s.EndsAt}, nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return Outcome{}, err
+	}
+	h, err := b.history(ctx, &of)
+	if err != nil {
+		return Outcome{}, err
+	}
+	for _, p := range h.periods(b.Now()) {
+		if p.Name == ref.Period {
+			return Outcome{Known: true, Ends: p.End}, nil
+		}
+	}
+	return Outcome{}, nil
+}
+
+// How much of a sweep is done at once.
+const (
+	SweepPage  = 2_000 // accounts between two places where a sweep may go on
+	sweepBatch = 250   // accounts in a transaction
+	sweepLanes = 2     // transactions at a time
+)
+
+// Swept is what a page of a sweep did.
+type Swept struct {
+	Report
+	Accounts int
+	Failed   int        // accounts that could not be closed, which the log names
+	Last     account.ID // where to go on
+	End      bool       // whether there are no more accounts
+}
+
+// Sweep closes what is over and recorded of the next page of accounts. One account that cannot be closed does not keep the others from it. beat is
+// called now and then.
+func (b *Book) Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (Swept, error) {
+	accounts, err := b.Store.ListAccounts(ctx, after, page)
+	if err != nil {
+		return Swept{}, err
+	}
+	swept := Swept{Accounts: len(accounts), Last: after, End: len(accounts) < page}
+	if len(accounts) > 0 {
+		swept.Last = accounts[len(accounts)-1].ID
+	}
+	var mu sync.Mutex // guards swept
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sweepLanes)
+	for from := 0; from < len(accounts); from += sweepBatch {
+		batch := accounts[from:min(from+sweepBatch, len(accounts))]
+		group.Go(func() error {
+			report, failed, err := b.closeBatch(ctx, batch, log)
+			beat()
+			mu.Lock()
+			defer mu.Unlock()
+			swept.plus(report)
+			swept.Failed += failed
+			return err
+		})
+	}
+	return swept, group.Wait()
+}
+
+// closeBatch closes accounts together, and one by one when that fails. When none can be closed, it is not the accounts' fault.
+func (b *Book) closeBatch(ctx context.Context, batch []store.Account, log *slog.Logger) (report Report, failed int, err error) {
+	if report, err = b.Close(ctx, batch, Choice{}); err == nil || ctx.Err() != nil {
+		return report, 0, err
+	}
+	report = Report{}
+	for i := range batch {
+		one, err := b.Close(ctx, batch[i:i+1], Choice{})
+		if ctx.Err() != nil {
+			return report, failed, ctx.Err()
+		}
+		if err != nil {
+			failed++
+			log.Error("statement not closed; it is tried again at the next sweep", "account_id", batch[i].ID, "error", err)
+			if failed >= mostFailed {
+				return report, failed, fmt.Errorf("%d accounts of a batch could not be closed, the last: %w", failed, err)
+			}
+			continue
+		}
+		report.plus(one)
+	}
+	return report, failed, nil
+}
+
+// mostFailed is how many accounts of a batch may fail before the failure is not theirs.
+const mostFailed = 20
