@@ -88,6 +88,12 @@ func TestChangesOfPlan(t *testing.T) {
 		"the same":                 {on("pro_monthly"), "pro_monthly", subscription.NoChange, false},
 		"smaller and by the year":  {on("scale_monthly"), "pro_yearly", 0, true},
 		"from a year to the month": {on("pro_yearly"), "scale_monthly", 0, true},
+		"down, decided already":    {on("pro_monthly", held), "pro_monthly", subscription.NoChange, false},
+		"down, taken back":         {on("pro_monthly", held), "scale_monthly", subscription.TakeBack, false},
+		"down, and further":        {on("pro_monthly", held), "builder", subscription.Downgrade, false},
+		"down, and not that far":   {on("builder", held), "pro_monthly", subscription.Downgrade, false},
+		"down, then up":            {on("pro_monthly", held), "growth_monthly", 0, true},
+		"up after the down":        {on("pro_monthly", func(s *subscription.Subscription) { s.Held, s.HeldUntil = "scale_monthly", now }), "scale_monthly", subscription.Upgrade, false},
 		"past due":                 {on("pro_monthly", status(subscription.PastDue)), "scale_monthly", 0, true},
 		"unpaid":                   {on("pro_monthly", status(subscription.Unpaid)), "scale_monthly", 0, true},
 		"ended":                    {on("pro_monthly", status(subscription.Canceled)), "scale_monthly", 0, true},
@@ -96,7 +102,7 @@ func TestChangesOfPlan(t *testing.T) {
 		"the founding price":       {on("scale_monthly"), "founding", 0, true},
 		"no item":                  {on("pro_monthly"), "free", 0, true},
 	} {
-		got, refusal := tc.from.ChangeTo(tc.to)
+		got, refusal := tc.from.ChangeTo(tc.to, now)
 		if got != tc.want || (refusal != nil) != tc.refused {
 			t.Errorf("%s: %d, %v", name, got, refusal)
 		}
