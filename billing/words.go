@@ -16,7 +16,7 @@ func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subsc
 	s := subscription.Subscription{
 		ID: from.ID, Status: subscription.Status(from.Status), Checkout: from.Metadata[subscription.MetaCheckout], StartedAt: at(from.StartDate),
 		PeriodStart: at(from.CurrentPeriodStart), PeriodEnd: at(from.CurrentPeriodEnd), CancelAtPeriodEnd: from.CancelAtPeriodEnd, EndedAt: at(from.EndedAt),
-		Held: from.Metadata[subscription.MetaHeld], VAT: len(from.DefaultTaxRates) > 0,
+		Held: from.Metadata[subscription.MetaHeld], Taxed: len(from.DefaultTaxRates) > 0,
 	}
 	if seconds, err := strconv.ParseInt(from.Metadata[subscription.MetaHeldUntil], 10, 64); err == nil {
 		s.HeldUntil = at(seconds)

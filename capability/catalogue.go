@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/admission"
+	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fences"
@@ -49,6 +50,12 @@ type Options struct {
 	// for the flow's own.
 	Payments      Payments
 	FinalityDelay time.Duration
+	// Stripe sells plans and packs; nil sells none. WebhookSecret proves that webhooks are its. Purchases are told of what was changed there; nil for
+	// Flows.
+	Stripe        *billing.Stripe
+	WebhookSecret string
+	Contact       string // an e-mail address, for what only people can mend
+	Purchases     Purchases
 	Logger        *slog.Logger
 	Metrics       *telemetry.Operations // nil: nothing is counted
 	// What metered capabilities take besides.
@@ -79,6 +86,7 @@ type house struct {
 	flights    cache.Group[cache.Key, landed] // uses that share a run
 	failures   *telemetry.LogLimit[failureKind]
 	redeems    cache.Group[redeemKey, redeemLanding]
+	strangers  *telemetry.LogLimit[string] // webhooks that are of no account or of another version
 	registry   huma.Registry
 	named      map[string]bool
 	all        []Capability
@@ -143,6 +151,19 @@ type Catalogue struct {
 	GetManifest   *Op[Nothing, Manifest]
 	RedeemPayment *Op[RedeemInput, Redeemed]
 
+	// Buying plans and packs.
+	BillingStatus  *Op[Nothing, BillingStatus]
+	PriceLadder    *Op[Nothing, PriceLadder]
+	StartCheckout  *Op[StartCheckoutInput, StartedCheckout]
+	BuyPack        *Op[BuyPackInput, PackCheckout]
+	FinishCheckout *Op[FinishCheckoutInput, FinishedCheckout]
+	ChangePlan     *Op[ChangePlanInput, PlanChange]
+	CancelPlan     *Op[Nothing, PlanChange]
+	ResumePlan     *Op[Nothing, PlanChange]
+	OpenPortal     *Op[Nothing, Portal]
+	ListInvoices   *Op[ListInvoicesInput, InvoiceList]
+	ShowInvoice    *Op[ShowInvoiceInput, InvoicePage]
+
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
 	GetTxStatus    *Op[TxStatusInput, toolbox.TxStatus]
@@ -167,10 +188,14 @@ type Catalogue struct {
 
 // New makes the catalogue.
 func New(o Options) *Catalogue {
+	if o.Purchases == nil {
+		o.Purchases = flowPurchases{o.Flows}
+	}
 	h := &house{
 		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
-		failures: telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
-		registry: newRegistry(), named: map[string]bool{}, statements: &statement.Book{Store: o.Store, Now: o.Now},
+		failures:  telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
+		strangers: telemetry.NewLogLimit[string](1, time.Hour, o.Now),
+		registry:  newRegistry(), named: map[string]bool{}, statements: &statement.Book{Store: o.Store, Now: o.Now},
 	}
 	c := &Catalogue{
 		GetKey:            h.getKey(),
@@ -195,6 +220,7 @@ func New(o Options) *Catalogue {
 	c.addDoors(h)
 	c.addToolbox(h)
 	c.addUtils(h)
+	c.addBilling(h)
 	return c
 }
 
@@ -209,6 +235,21 @@ func (c *Catalogue) addToolbox(h *house) {
 	c.GetHistory = h.getHistory()
 	c.GetABI = h.getABI()
 	c.DecodeCalldata = h.decodeCalldata()
+}
+
+// addBilling adds what plans and packs are bought with.
+func (c *Catalogue) addBilling(h *house) {
+	c.BillingStatus = h.billingStatus()
+	c.PriceLadder = h.priceLadder()
+	c.StartCheckout = h.startCheckout()
+	c.BuyPack = h.buyPack()
+	c.FinishCheckout = h.finishCheckout()
+	c.ChangePlan = h.changePlan()
+	c.CancelPlan = h.cancelPlan()
+	c.ResumePlan = h.resumePlan()
+	c.OpenPortal = h.openPortal()
+	c.ListInvoices = h.listInvoices()
+	c.ShowInvoice = h.showInvoice()
 }
 
 // addUtils adds the EVM utilities.

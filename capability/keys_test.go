@@ -315,6 +315,12 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"verify_signature":       {"message": "0x00", "encoding": "hex", "signature": "0x00", "address": address, "chain": "eth_mainnet"},
 		"get_receipt":            {"tx_hash": "0x" + strings.Repeat("0", 64)},
 		"redeem_payment":         {"tx_hash": "0x" + strings.Repeat("0", 64), "tier": "balanced", "signature": "0x00"},
+		"start_checkout":         {"item": "pro_monthly", "country": "DE"},
+		"buy_pack":               {"size": "s"},
+		"finish_checkout":        {"checkout_id": id},
+		"change_plan":            {"item": "pro_monthly"},
+		"list_invoices":          {"limit": 1.0, "before": "2026-11-22T12:00:00Z"},
+		"show_invoice":           {"id": "in_1"},
 		"verify_siwe":            {"message": siweMessage, "signature": "0x00", "chain": "eth_mainnet"},
 	}
 }

@@ -195,6 +195,15 @@ func (s *Store) FindInvoice(ctx context.Context, id account.ID, invoice string) 
 	return invoiceOf(&row), nil
 }
 
+// FindPayer reads whose payment a payment intent of Stripe is, by the pack or the invoice that it paid; ErrNotFound when it paid neither.
+func (s *Store) FindPayer(ctx context.Context, payment string) (account.ID, error) {
+	id, err := s.queries().GetPayer(ctx, payment)
+	if err != nil {
+		return account.ID{}, fmt.Errorf("find who paid: %w", found(err))
+	}
+	return account.ID{UUID: id}, nil
+}
+
 func invoiceOf(row *db.Invoice) subscription.Invoice {
 	return subscription.Invoice{
 		ID: row.ID, Number: row.Number, Subscription: row.Subscription, Payment: row.Payment, Status: subscription.InvoiceStatus(row.Status),

@@ -46,6 +46,7 @@ type Subscription struct {
 	Founding bool   `json:"founding,omitempty"` // the founding discount is in force
 	// PriceCents is what an interval costs now, net, after the discount.
 	PriceCents        plan.Cents `json:"price_cents"`
+	Taxed             bool       `json:"taxed,omitempty"` // VAT is added to its coming invoices; not recorded
 	StartedAt         time.Time  `json:"started_at"`
 	PeriodStart       time.Time  `json:"period_start"` // what is paid for: a month or a year
 	PeriodEnd         time.Time  `json:"period_end"`

@@ -127,6 +127,25 @@ func (q *Queries) GetLastSubscription(ctx context.Context, accountID uuid.UUID) 
 	return i, err
 }
 
+const getPayer = `-- name: GetPayer :one
+SELECT p.account_id
+FROM packs AS p
+WHERE p.origin = 'payment/' || $1::text
+UNION ALL
+SELECT i.account_id
+FROM invoices AS i
+WHERE i.payment = $1::text AND i.payment <> ''
+LIMIT 1
+`
+
+// Whose payment it was: of a pack, or of an invoice.
+func (q *Queries) GetPayer(ctx context.Context, payment string) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, getPayer, payment)
+	var account_id uuid.UUID
+	err := row.Scan(&account_id)
+	return account_id, err
+}
+
 const insertEndedPeriod = `-- name: InsertEndedPeriod :exec
 INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan)
 VALUES ($1, $2, $3, $4, $5)

@@ -97,3 +97,14 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (account_id, period) DO UPDATE SET
     starts_at = least(ended_periods.starts_at, excluded.starts_at), ends_at = greatest(ended_periods.ends_at, excluded.ends_at),
     plan = excluded.plan;
+
+-- name: GetPayer :one
+-- Whose payment it was: of a pack, or of an invoice.
+SELECT p.account_id
+FROM packs AS p
+WHERE p.origin = 'payment/' || sqlc.arg(payment)::text
+UNION ALL
+SELECT i.account_id
+FROM invoices AS i
+WHERE i.payment = sqlc.arg(payment)::text AND i.payment <> ''
+LIMIT 1;

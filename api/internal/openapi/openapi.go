@@ -43,7 +43,9 @@ type Plain struct {
 	Name        string // operationId
 	Title       string
 	Description string
+	Body        string // what the JSON body is; empty for a route that takes none
 	Answers     map[int]Answer
+	Fails       []fault.Reason // with which it refuses, beside those of every route
 }
 
 // Console is a POST of the console that carries out a capability for whoever signed in, and leads on to a page with the result.
@@ -202,7 +204,12 @@ func (d *document) plain(p Plain) {
 		}
 		op.Responses[strconv.Itoa(status)] = r
 	}
-	d.refuses(op, []fault.Reason{fault.HeadersTooLarge, fault.InternalFault}, plainEnvelope)
+	if p.Body != "" {
+		op.RequestBody = &huma.RequestBody{
+			Description: p.Body, Required: true, Content: map[string]*huma.MediaType{jsonMedia: {Schema: &huma.Schema{Type: huma.TypeObject}}},
+		}
+	}
+	d.refuses(op, append([]fault.Reason{fault.HeadersTooLarge, fault.InternalFault}, p.Fails...), plainEnvelope)
 	d.add(op)
 }
 

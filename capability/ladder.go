@@ -1,0 +1,164 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// PriceLadder is every way to buy units, with what the account's volume would cost on it.
+type PriceLadder struct {
+	Volume   plan.Units   `json:"volume_30d_units" doc:"weighted units that the account used in the last 30 days, as recorded"`
+	Current  string       `json:"current" doc:"key of the rung that the account is on; empty for a contract"`
+	Cheapest string       `json:"cheapest" doc:"key of the rung on sale that costs least at this volume, whatever its supply"`
+	Premium  string       `json:"cheapest_premium" doc:"the same among those of premium supply"`
+	Rungs    []LadderRung `json:"rungs" doc:"in the order of the price list"`
+}
+
+// LadderRung is one way to buy units.
+type LadderRung struct {
+	Key        string      `json:"key"`
+	Title      string      `json:"title"`
+	Kind       plan.Kind   `json:"kind" enum:"subscription,pack,per_call,flat,free,custom"`
+	Interval   string      `json:"interval,omitempty" enum:"month,year" doc:"how often it is paid; absent for what is not by subscription"`
+	Commitment dollars     `json:"commitment_usd" doc:"paid at once, net"`
+	Price      dollars     `json:"price_usd" doc:"net, per month for subscriptions, else for units"`
+	Units      plan.Units  `json:"units"`
+	PerMillion dollars     `json:"usd_per_million" doc:"a million units of the balanced tier"`
+	Supply     plan.Supply `json:"supply" enum:"public,wholesale,premium"`
+	FastShare  int64       `json:"fast_share_percent" doc:"share of calls that the fast tier is meant to serve"`
+	Live       bool        `json:"live"`
+	OnSale     bool        `json:"on_sale" doc:"whether it can be bought here by card now"`
+	SeatsLeft  *int        `json:"seats_left,omitempty" doc:"of an offer with seats"`
+	Ends       *time.Time  `json:"ends_at,omitempty" doc:"of an offer that ends"`
+	AtVolume   dollars     `json:"cost_at_volume_usd" doc:"net, for a month of the account's volume; packs are added for what goes beyond a subscription's units"`
+	Covered    bool        `json:"covers_volume" doc:"false where calls beyond its units are refused or slowed"`
+	Current    bool        `json:"current"`
+	Cheapest   bool        `json:"cheapest"`
+}
+
+func (h *house) priceLadder() *Op[Nothing, PriceLadder] {
+	return define(h, Meta{
+		Name: "get_price_ladder", Title: "Prices at the account's volume", Access: Managers, Reads: true,
+		Description: "Lists every way to buy units with what the account's last 30 days would cost on it, the rung that it is on, and the cheapest. It costs nothing.",
+		Fails:       []fault.Reason{fault.DurableUnavailable},
+	}, h.runPriceLadder)
+}
+
+// perPercent is a hundredth in thousandths.
+const perPercent = 10
+
+// ladderDays is the volume that prices are shown for.
+const ladderDays = 30
+
+func (h *house) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLadder, error) {
+	volume, err := h.volume(ctx, c)
+	if err != nil {
+		return PriceLadder{}, err
+	}
+	taken, err := h.Store.SeatsTaken(ctx)
+	if err != nil {
+		return PriceLadder{}, told(err, "offer")
+	}
+	current, err := h.currentRung(ctx, c)
+	if err != nil {
+		return PriceLadder{}, err
+	}
+	ladder := PriceLadder{Volume: volume, Current: current}
+	for _, r := range plan.Ladder() {
+		ladder.add(h.rungOf(&r, volume, taken), current)
+	}
+	for i := range ladder.Rungs {
+		ladder.Rungs[i].Cheapest = ladder.Rungs[i].Key == ladder.Cheapest
+	}
+	return ladder, nil
+}
+
+// volume is what was used in the last 30 days and today so far.
+func (h *house) volume(ctx context.Context, c *Call) (plan.Units, error) {
+	now := h.Now()
+	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-ladderDays), now)
+	if err != nil {
+		return 0, told(err, "usage")
+	}
+	var sum plan.Units
+	for _, d := range days {
+		sum += d.Standard + d.Heavy + d.Other
+	}
+	return max(0, sum), nil
+}
+
+// currentRung is the key of what the account pays for; a plan that is not paid through Stripe goes by its own key.
+func (h *house) currentRung(ctx context.Context, c *Call) (string, error) {
+	if c.Account.Custom != nil {
+		return "", nil
+	}
+	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return "", told(err, "subscription")
+	}
+	item, known := plan.FindItem(sub.HeldAt(h.Now()))
+	switch {
+	case err != nil || sub.Status.Over() || !known || item.Plan != c.Account.Plan:
+		return c.Account.Plan, nil
+	case sub.Founding:
+		return plan.Founding().Key, nil
+	}
+	return item.Key, nil
+}
+
+func (h *house) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
+	cost, covered := r.Cost(volume)
+	rung := LadderRung{
+		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price), Units: r.Units,
+		PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply, FastShare: int64(r.FastShare / perPercent), Live: r.Live, AtVolume: dollars(cost), Covered: covered,
+	}
+	item, sold := plan.FindItem(r.Key)
+	rung.Interval, rung.OnSale = string(item.Interval), sold && h.Stripe != nil
+	if offer := plan.Founding(); r.Key == offer.Key {
+		left, ends := max(0, offer.Seats-taken), offer.Ends
+		rung.SeatsLeft, rung.Ends = &left, &ends
+		rung.Live = offer.Open(h.Now(), taken)
+		rung.OnSale = rung.OnSale && rung.Live
+	}
+	return rung
+}
+
+// rungTitle is what people call a rung.
+func rungTitle(r *plan.Rung) string {
+	if item, ok := plan.FindItem(r.Key); ok {
+		return item.Title
+	}
+	if p, ok := plan.Lookup(r.Key); ok {
+		return p.Title
+	}
+	return "Pay per call"
+}
+
+// add takes a rung in and notes whether it is the cheapest so far.
+func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // it is kept
+	r.Current = current != "" && r.Key == current
+	l.Rungs = append(l.Rungs, r)
+	if !r.Live || !r.Covered {
+		return
+	}
+	if best := l.find(l.Cheapest); best == nil || r.AtVolume < best.AtVolume {
+		l.Cheapest = r.Key
+	}
+	if best := l.find(l.Premium); r.Supply == plan.Premium && (best == nil || r.AtVolume < best.AtVolume) {
+		l.Premium = r.Key
+	}
+}
+
+func (l *PriceLadder) find(key string) *LadderRung {
+	for i := range l.Rungs {
+		if l.Rungs[i].Key == key {
+			return &l.Rungs[i]
+		}
+	}
+	return nil
+}

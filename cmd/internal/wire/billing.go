@@ -1,0 +1,20 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/config"
+)
+
+// webhookPath is where Stripe's webhooks come in.
+const webhookPath = "/webhooks/stripe"
+
+// OpsBillingSetUp makes at Stripe what is sold, or only checks it.
+func OpsBillingSetUp(ctx context.Context, cfg config.Config, check bool) ([]billing.Line, error) { //nolint:gocritic // of a command
+	stripe, err := newStripe(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return stripe.SetUp(ctx, billing.SetUpOptions{Check: check, WebhookURL: cfg.PublicURL + webhookPath})
+}
