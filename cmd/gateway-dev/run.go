@@ -103,6 +103,11 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, mails.Close()) }()
+	cards, err := takeCards(ctx, &cfg, data, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cards.Close()) }()
 	routes := []wire.Route{mailRoute}
 	if box != nil && box.Runs(chain.BaseMainnet) {
 		routes = append(routes, wire.Route{Prefix: sandbox.FaucetPath, Handler: box.Faucet(time.Now)})
@@ -113,6 +118,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		fmt.Fprintf(out, "curl -s %s/rpc/eth_mainnet -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' "+
 			"-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\",\"params\":[]}'\n", cfg.PublicURL, key)
 		say("mails are caught and shown at " + cfg.PublicURL + mailRoute.Prefix)
+		say("plans and packs are sold by the sandbox's Stripe at " + cards.URL + "; the card 4242 4242 4242 4242 pays")
 		if cfg.SellsPerCall() {
 			say("calls can be paid for: gateway-dev pay --url " + cfg.PublicURL + " does all of it")
 		}

@@ -85,6 +85,7 @@ func (s *Server) answer(pattern string, do endpoint, w http.ResponseWriter, r *h
 		s.Replies[key] = reply{Request: digest, Status: status, Body: answer, At: s.now}
 	}
 	if r.Method != http.MethodGet {
+		s.changed = true
 		s.save()
 		lost = status < 300 && s.loses()
 	}

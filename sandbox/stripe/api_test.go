@@ -2,6 +2,7 @@ package stripe_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -41,9 +42,7 @@ func TestAPIRefusesWhatStripeRefuses(t *testing.T) {
 	}
 	with := func(pairs ...string) string {
 		form := url.Values{}
-		for k, v := range session {
-			form[k] = v
-		}
+		maps.Copy(form, session)
 		for n := 0; n < len(pairs); n += 2 {
 			form.Set(pairs[n], pairs[n+1])
 		}
@@ -96,7 +95,7 @@ func TestIdempotencyKeysRepeatTheAnswerForADay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	create := func(mail string) (*api.Customer, error) {
-		p := &api.CustomerParams{Email: api.String(mail)}
+		p := &api.CustomerParams{Email: new(mail)}
 		p.SetIdempotencyKey("customer/1")
 		return b.api.Customers.New(p)
 	}
@@ -123,7 +122,7 @@ func TestLostAnswerWasCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.LoseAnswers(1000) // net/http asks again by itself when the connection was used before
-	p := &api.CustomerParams{Email: api.String("lost@b.example")}
+	p := &api.CustomerParams{Email: new("lost@b.example")}
 	p.SetIdempotencyKey("lost")
 	if _, err := b.api.Customers.New(p); err == nil {
 		t.Fatal("the answer arrived")
@@ -131,7 +130,7 @@ func TestLostAnswerWasCarriedOutOnce(t *testing.T) {
 	b.LoseAnswers(0)
 	u, err := b.api.Customers.New(p)
 	must(t, err)
-	list := b.api.Customers.List(&api.CustomerListParams{Email: api.String("lost@b.example")})
+	list := b.api.Customers.List(&api.CustomerListParams{Email: new("lost@b.example")})
 	if !list.Next() || list.Customer().ID != u.ID || list.Next() {
 		t.Error("more than one customer came of it, or another")
 	}

@@ -71,7 +71,7 @@ func (p *product) edit(in params) {
 	if v, ok := in.lookup("tax_code"); ok {
 		p.TaxCode = word(v)
 	}
-	p.Metadata = in.merge("metadata", p.Metadata)
+	p.Metadata = in.metadata(p.Metadata)
 }
 
 func updateProduct(s *Server, c *call) (any, error) {
@@ -146,7 +146,7 @@ func (s *Server) editPrice(p *price, in params) (key *string, transfer bool) {
 		key = &v
 	}
 	transfer, _ = in.boolean("transfer_lookup_key")
-	p.Metadata = in.merge("metadata", p.Metadata)
+	p.Metadata = in.metadata(p.Metadata)
 	return key, transfer
 }
 
@@ -217,7 +217,7 @@ func createCoupon(s *Server, c *call) (any, error) {
 	}
 	by, _ := c.p.integer("redeem_by")
 	k.RedeemBy, k.Currency, k.Name = stamp(by), word(c.p.text("currency")), word(c.p.text("name"))
-	k.Metadata = c.p.merge("metadata", nil)
+	k.Metadata = c.p.metadata(nil)
 	products, limited := c.p.in("applies_to").list("products")
 	if limited {
 		k.AppliesTo = &appliesTo{products}
@@ -252,7 +252,7 @@ func updateCoupon(s *Server, c *call) (any, error) {
 		return nil, err
 	}
 	name, renamed := c.p.lookup("name")
-	meta := c.p.merge("metadata", k.Metadata)
+	meta := c.p.metadata(k.Metadata)
 	if err := c.p.done(); err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (t *taxRate) edit(in params) {
 			*field = word(v)
 		}
 	}
-	t.Metadata = in.merge("metadata", t.Metadata)
+	t.Metadata = in.metadata(t.Metadata)
 }
 
 func updateTaxRate(s *Server, c *call) (any, error) {

@@ -38,7 +38,7 @@ func createSession(s *Server, c *call) (any, error) {
 		PaymentStatus: unpaid, MethodTypes: []string{"card"}, Status: open, SuccessURL: word(c.p.require("success_url")), Locale: word(c.p.text("locale")),
 	}
 	c.p.require("mode")
-	x.Metadata = c.p.merge("metadata", nil)
+	x.Metadata = c.p.metadata(nil)
 	if types, ok := c.p.list("payment_method_types"); ok && (len(types) != 1 || types[0] != "card") {
 		return nil, invalid("", "payment_method_types", "The sandbox takes cards only.")
 	}
@@ -71,17 +71,17 @@ func (s *Server) readSale(p params, x *session) {
 	sale := &x.Sale
 	if x.Mode == modeSubscription {
 		under := p.in("subscription_data")
-		sale.SubscriptionMetadata, sale.Description = under.merge("metadata", nil), under.text("description")
+		sale.SubscriptionMetadata, sale.Description = under.metadata(nil), under.text("description")
 		sale.TaxRates, _ = under.list("default_tax_rates")
 		p.oneOf("payment_method_collection", "always", "if_required")
 	} else {
 		under := p.in("payment_intent_data")
-		sale.IntentMetadata, sale.Description = under.merge("metadata", nil), under.text("description")
+		sale.IntentMetadata, sale.Description = under.metadata(nil), under.text("description")
 		under.oneOf("setup_future_usage", "", "off_session", "on_session")
 		on, _ := p.in("invoice_creation").boolean("enabled")
 		x.InvoiceCreation = &enabled{on}
 		data := p.in("invoice_creation").in("invoice_data")
-		sale.InvoiceMetadata = data.merge("metadata", nil)
+		sale.InvoiceMetadata = data.metadata(nil)
 		data.text("description")
 		p.oneOf("submit_type", "auto", "pay")
 	}
@@ -123,7 +123,9 @@ func (s *Server) checkSession(x *session) error {
 	if item.Quantity < 1 {
 		return invalid("parameter_invalid_integer", "line_items[0][quantity]", "This value must be greater than or equal to 1.")
 	}
-	if err := errorsFirst(s.ratesExist(item.TaxRates, "line_items[0][tax_rates]"), s.ratesExist(x.Sale.TaxRates, "subscription_data[default_tax_rates]")); err != nil {
+	if err := errorsFirst(
+		s.ratesExist(item.TaxRates, "line_items[0][tax_rates]"), s.ratesExist(x.Sale.TaxRates, "subscription_data[default_tax_rates]"),
+	); err != nil {
 		return err
 	}
 	if x.Sale.Coupon != "" {
@@ -187,7 +189,8 @@ func expireSession(s *Server, c *call) (any, error) {
 		return nil, err
 	}
 	if x.Status != open {
-		return nil, invalid("", "", "Only Checkout Sessions with a status in [\"open\"] can be expired. This Checkout Session has a status of `%s`.", x.Status)
+		return nil, invalid("", "",
+			"Only Checkout Sessions with a status in [\"open\"] can be expired. This Checkout Session has a status of `%s`.", x.Status)
 	}
 	s.expire(x)
 	return x, nil
@@ -281,7 +284,7 @@ func (s *Server) completeSubscription(x *session, m *paymentMethod) {
 func (s *Server) completePayment(x *session, u *customer, m *paymentMethod) {
 	p := s.intentOf(x)
 	p.Customer = word(u.ID)
-	s.charge(p, m) // the card was just seen to pay
+	_ = s.charge(p, m) // the card was just seen to pay
 	if !x.InvoiceCreation.Enabled {
 		return
 	}

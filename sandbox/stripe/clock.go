@@ -40,6 +40,7 @@ func (s *Server) Advance(to time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance(to)
+	s.changed = true
 	s.save()
 }
 

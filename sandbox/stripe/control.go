@@ -15,10 +15,8 @@ func (s *Server) do(f func() error) error {
 	defer s.mu.Unlock()
 	s.follow()
 	defer s.save()
-	if err := f(); err != nil {
-		return err
-	}
-	return nil
+	s.changed = true // what is declined leaves traces too
+	return f()
 }
 
 // Pay completes an open checkout session with a card. A card that is declined leaves it open, with an error that says why.

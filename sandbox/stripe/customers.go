@@ -46,7 +46,7 @@ func (u *customer) edit(in params) {
 		u.InvoiceSettings.DefaultPaymentMethod = word(v)
 	}
 	u.Address = editAddress(in, "address", u.Address)
-	u.Metadata = in.merge("metadata", u.Metadata)
+	u.Metadata = in.metadata(u.Metadata)
 }
 
 // editAddress replaces an address by what was sent under a name; an empty text takes it away.

@@ -46,5 +46,5 @@ func missing(kind, id, param string) *apiError {
 func writeBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // whoever asked went away
+	_, _ = w.Write(body) //nolint:gosec // JSON, and whoever asked may have gone away
 }

@@ -4,7 +4,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
+
+// keptEvents is how long events can be read, as Stripe has it.
+const keptEvents = 30 * 24 * time.Hour
 
 func (s *Server) routesOfEvents() {
 	s.api("GET /v1/events/{id}", func(s *Server, c *call) (any, error) { return one(c, s.Events) })
@@ -27,7 +31,12 @@ func (s *Server) emit(kind string, object any) {
 	e := &event{
 		ID: s.newID("evt"), Object: "event", APIVersion: Version, Created: s.unix(), Data: eventData{shown}, Request: s.request, Type: kind,
 	}
+	s.changed = true
 	s.Events.add(e)
+	for s.now.Sub(instant(s.Events.rows[s.Events.ids[0]].Created)) > keptEvents {
+		delete(s.Events.rows, s.Events.ids[0])
+		s.Events.ids = s.Events.ids[1:]
+	}
 	if s.o.WebhookURL != "" || s.o.Send != nil {
 		s.enqueue(e, "")
 	}
@@ -64,7 +73,7 @@ func (w *webhookEndpoint) edit(in params) {
 	if off, ok := in.boolean("disabled"); ok {
 		w.Status = map[bool]string{true: "disabled", false: "enabled"}[off]
 	}
-	w.Metadata = in.merge("metadata", w.Metadata)
+	w.Metadata = in.metadata(w.Metadata)
 	if u, err := url.Parse(w.URL); err != nil || u.Host == "" {
 		in.fail(invalid("url_invalid", "url", "Invalid URL: an explicit scheme (such as https) must be provided."))
 	}

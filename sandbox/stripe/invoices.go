@@ -65,7 +65,7 @@ func updateInvoice(s *Server, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta := c.p.merge("metadata", i.Metadata)
+	meta := c.p.metadata(i.Metadata)
 	advance, told := c.p.boolean("auto_advance")
 	rates, retaxed := c.p.list("default_tax_rates")
 	if err := c.p.done(); err != nil {

@@ -166,21 +166,21 @@ func (s *Server) finalize(i *invoice) {
 	s.emit("invoice.finalized", i)
 }
 
-// collect tries to have an invoice paid by the card on file, and says why it was not.
-func (s *Server) collect(i *invoice) *apiError {
+// collect tries to have an invoice paid by the card on file; when that is declined, its subscription falls behind.
+func (s *Server) collect(i *invoice) {
 	if i.AmountDue == 0 {
 		s.settle(i, "")
-		return nil
+		return
 	}
 	m := s.cardFor(i)
 	i.Attempted = true
 	i.AttemptCount++
-	declined := s.charge(s.Intents.rows[string(i.PaymentIntent)], m)
-	if declined == nil {
-		s.settle(i, string(s.Intents.rows[string(i.PaymentIntent)].LatestCharge))
-		return nil
+	p := s.Intents.rows[string(i.PaymentIntent)]
+	if s.charge(p, m) == nil {
+		s.settle(i, string(p.LatestCharge))
+		return
 	}
-	i.Charge = s.Intents.rows[string(i.PaymentIntent)].LatestCharge
+	i.Charge = p.LatestCharge
 	s.Customers.rows[i.Customer].Delinquent = true
 	i.NextPaymentAttempt = 0
 	sub := s.Subscriptions.rows[string(i.Subscription)]
@@ -197,7 +197,6 @@ func (s *Server) collect(i *invoice) *apiError {
 	if sub != nil && !sub.ended() && sub.Status != incomplete {
 		s.fallBehind(sub, again)
 	}
-	return declined
 }
 
 // fallBehind has a subscription wait for the next attempt, or be unpaid when there is none.

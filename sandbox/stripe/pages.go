@@ -66,6 +66,7 @@ func (s *Server) page(pattern string, do func(s *Server, v visit) sheet) {
 		s.follow()
 		got := do(s, visit{r.PathValue("id"), r.PostForm})
 		if r.Method == http.MethodPost {
+			s.changed = true
 			s.save()
 		}
 		text, err := got.render()
@@ -105,8 +106,7 @@ func nowhere() sheet { return sheet{Name: "nowhere", Status: http.StatusNotFound
 
 // sentence is what a person is told of an error.
 func sentence(err error) string {
-	var known *apiError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*apiError](err); ok {
 		return known.Message
 	}
 	return err.Error()

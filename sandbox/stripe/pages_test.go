@@ -46,7 +46,7 @@ func TestCheckoutPageShowsThePriceDeclinesAndPays(t *testing.T) {
 	b := setup(t)
 	u := b.customer(t, "DE")
 	x := b.checkout(t, u.ID, "pro_monthly", founding, func(p *api.CheckoutSessionParams) {
-		p.CustomerUpdate = &api.CheckoutSessionCustomerUpdateParams{Address: api.String("auto")}
+		p.CustomerUpdate = &api.CheckoutSessionCustomerUpdateParams{Address: new("auto")}
 	})
 	status, page, _ := b.visit(t, x.URL, nil)
 	has(t, page, "cag_pro, each month", "$99.00", "−$20.00", "$15.80", "Pay $94.80", `href="https://gateway.example/billing"`, `value="DE"`)

@@ -152,8 +152,9 @@ func (p params) list(name string) (values []string, ok bool) {
 	}
 }
 
-// merge applies what was sent under metadata to what there was: an empty value takes a key away, an empty text takes them all.
-func (p params) merge(name string, old map[string]string) map[string]string {
+// metadata applies what was sent under its name to what there was: an empty value takes a key away, an empty text takes them all.
+func (p params) metadata(old map[string]string) map[string]string {
+	const name = "metadata"
 	merged := maps.Clone(old)
 	if merged == nil {
 		merged = map[string]string{}

@@ -15,16 +15,16 @@ import (
 func (b *bundle) pack(t *testing.T, customer string, card stripe.Card) (*api.CheckoutSession, error) {
 	t.Helper()
 	x, err := b.api.CheckoutSessions.New(&api.CheckoutSessionParams{
-		Mode: api.String("payment"), Customer: api.String(customer), SuccessURL: api.String("https://gateway.example/done"),
+		Mode: new("payment"), Customer: new(customer), SuccessURL: new("https://gateway.example/done"),
 		LineItems: []*api.CheckoutSessionLineItemParams{{
-			Price: api.String(b.price(t, "pack_s")), Quantity: api.Int64(1), TaxRates: api.StringSlice([]string{b.vat(t)}),
+			Price: new(b.price(t, "pack_s")), Quantity: api.Int64(1), TaxRates: api.StringSlice([]string{b.vat(t)}),
 		}},
 		PaymentIntentData: &api.CheckoutSessionPaymentIntentDataParams{Metadata: map[string]string{"checkout": "c-1"}},
-		InvoiceCreation:   &api.CheckoutSessionInvoiceCreationParams{Enabled: api.Bool(true)},
+		InvoiceCreation:   &api.CheckoutSessionInvoiceCreationParams{Enabled: new(true)},
 	})
 	must(t, err)
 	paid := b.Pay(x.ID, card)
-	x, err = b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{Params: api.Params{Expand: api.StringSlice([]string{"payment_intent.latest_charge", "invoice"})}})
+	x, err = b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{Expand: api.StringSlice([]string{"payment_intent.latest_charge", "invoice"})})
 	must(t, err)
 	return x, paid
 }
@@ -66,7 +66,7 @@ func TestDeclinedCheckoutStaysOpenAndCanBePaidByAnotherCard(t *testing.T) {
 		t.Errorf("session %s, %s", x.Status, x.PaymentStatus)
 	}
 	must(t, b.Pay(x.ID, "4242 4242 4242 4242"))
-	if list := b.api.Subscriptions.List(&api.SubscriptionListParams{Customer: api.String(u.ID)}); !list.Next() || list.Subscription().Status != api.SubscriptionStatusActive {
+	if list := b.api.Subscriptions.List(&api.SubscriptionListParams{Customer: new(u.ID)}); !list.Next() || list.Subscription().Status != api.SubscriptionStatusActive {
 		t.Errorf("no active subscription: %v", list.Err())
 	}
 }
@@ -108,7 +108,7 @@ func TestRefundsAddUpToThePaymentAndNoFurther(t *testing.T) {
 	b := setup(t)
 	x, err := b.pack(t, b.customer(t, "DE").ID, stripe.Visa)
 	must(t, err)
-	p := &api.RefundParams{PaymentIntent: api.String(x.PaymentIntent.ID), Amount: api.Int64(500)}
+	p := &api.RefundParams{PaymentIntent: new(x.PaymentIntent.ID), Amount: api.Int64(500)}
 	_, err = b.api.Refunds.New(p)
 	must(t, err)
 	if c := b.charge(t, x.PaymentIntent.LatestCharge.ID); c.AmountRefunded != 500 || c.Refunded || len(c.Refunds.Data) != 1 {
@@ -128,7 +128,7 @@ func TestRefundsAddUpToThePaymentAndNoFurther(t *testing.T) {
 
 func (b *bundle) charge(t *testing.T, id string) *api.Charge {
 	t.Helper()
-	c, err := b.api.Charges.Get(id, &api.ChargeParams{Params: api.Params{Expand: api.StringSlice([]string{"refunds"})}})
+	c, err := b.api.Charges.Get(id, &api.ChargeParams{Expand: api.StringSlice([]string{"refunds"})})
 	must(t, err)
 	return c
 }
@@ -140,7 +140,7 @@ func TestDisputeTakesTheMoneyUntilItIsWon(t *testing.T) {
 	must(t, err)
 	b.told(t)
 	b.Advance(start.Add(time.Minute))
-	list := b.api.Disputes.List(&api.DisputeListParams{PaymentIntent: api.String(x.PaymentIntent.ID)})
+	list := b.api.Disputes.List(&api.DisputeListParams{PaymentIntent: new(x.PaymentIntent.ID)})
 	if !list.Next() || list.Dispute().Amount != 1200 || !b.charge(t, x.PaymentIntent.LatestCharge.ID).Disputed {
 		t.Fatalf("no dispute: %v", list.Err())
 	}

@@ -44,8 +44,8 @@ func (s *Server) charge(p *intent, m *paymentMethod) *apiError {
 		return refusal
 	}
 	c := &charge{
-		thing: s.thing("ch", "charge"), Amount: p.Amount, BillingDetails: m.BillingDetails, Currency: p.Currency, Customer: p.Customer, Description: p.Description,
-		Invoice: p.Invoice, PaymentIntent: word(p.ID), PaymentMethod: m.ID, MethodDetails: methodDetails{m.Card, "card"},
+		thing: s.thing("ch", "charge"), Amount: p.Amount, BillingDetails: m.BillingDetails, Currency: p.Currency, Customer: p.Customer,
+		Description: p.Description, Invoice: p.Invoice, PaymentIntent: word(p.ID), PaymentMethod: m.ID, MethodDetails: methodDetails{m.Card, "card"},
 	}
 	c.Metadata = p.Metadata
 	p.LatestCharge = word(c.ID)
@@ -83,7 +83,7 @@ func updateIntent(s *Server, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	meta := c.p.merge("metadata", p.Metadata)
+	meta := c.p.metadata(p.Metadata)
 	if err := c.p.done(); err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func createRefund(s *Server, c *call) (any, error) {
 	by, direct := c.p.text("payment_intent"), c.p.text("charge")
 	amount, partial := c.p.integer("amount")
 	reason := c.p.oneOf("reason", "", "duplicate", "fraudulent", "requested_by_customer")
-	meta := c.p.merge("metadata", nil)
+	meta := c.p.metadata(nil)
 	if err := c.p.done(); err != nil {
 		return nil, err
 	}
@@ -142,7 +142,8 @@ func (s *Server) refund(x *charge, amount int64, reason string, meta map[string]
 			dollars(amount), dollars(x.Amount-x.AmountRefunded))
 	}
 	r := &refund{
-		thing: s.thing("re", "refund"), Amount: amount, Charge: x.ID, Currency: x.Currency, PaymentIntent: x.PaymentIntent, Reason: word(reason), Status: succeeded,
+		thing: s.thing("re", "refund"), Amount: amount, Charge: x.ID, Currency: x.Currency, PaymentIntent: x.PaymentIntent,
+		Reason: word(reason), Status: succeeded,
 	}
 	r.Metadata = meta
 	s.Refunds.add(r)

@@ -33,16 +33,18 @@ func (s *Server) load() error {
 	return nil
 }
 
-// save writes everything; whatever cannot be written is said in the log, and tried again with the next change.
+// save writes everything when something changed; what cannot be written is said in the log, and tried again later.
 func (s *Server) save() {
-	if s.o.File == "" {
+	if s.o.File == "" || !s.changed {
 		return
 	}
 	s.state.Now = s.now
 	s.Sequence++ // the next server draws other ids
 	if err := s.write(); err != nil {
 		s.o.Logger.Warn("the sandbox's Stripe could not keep its state", "err", err)
+		return
 	}
+	s.changed = false
 }
 
 func (s *Server) keep() {

@@ -60,14 +60,15 @@ func (g *portalConfiguration) edit(in params) {
 	cancel := features.in("subscription_cancel")
 	on(cancel, &f.SubscriptionCancel.Enabled)
 	f.SubscriptionCancel.Mode = cancel.oneOf("mode", or(f.SubscriptionCancel.Mode, "at_period_end"), "at_period_end", "immediately")
-	f.SubscriptionCancel.Prorate = cancel.oneOf("proration_behavior", or(f.SubscriptionCancel.Prorate, "none"), "none", "create_prorations", "always_invoice")
+	prorate := or(f.SubscriptionCancel.Prorate, "none")
+	f.SubscriptionCancel.Prorate = cancel.oneOf("proration_behavior", prorate, "none", "create_prorations", "always_invoice")
 	for _, list := range []*[]string{&f.CustomerUpdate.AllowedUpdates, &f.SubscriptionUpdate.AllowedUpdates} {
 		if *list == nil {
 			*list = []string{}
 		}
 	}
 	f.SubscriptionUpdate.Prorate = or(f.SubscriptionUpdate.Prorate, "none")
-	g.Metadata = in.merge("metadata", g.Metadata)
+	g.Metadata = in.metadata(g.Metadata)
 }
 
 func or(a, b string) string {

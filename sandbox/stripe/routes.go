@@ -17,7 +17,8 @@ func (s *Server) routes() {
 	s.routesOfPages()
 	s.mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, &apiError{
-			Status: http.StatusNotFound, Type: invalidRequest, Message: "Unrecognized request URL (" + r.Method + ": " + r.URL.Path + "). The sandbox may lack it.",
+			Status: http.StatusNotFound, Type: invalidRequest,
+			Message: "Unrecognized request URL (" + r.Method + ": " + r.URL.Path + "). The sandbox may lack it.",
 		})
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -64,6 +65,7 @@ type Server struct {
 	request  eventRequest
 	requests map[string]int // by method and pattern
 	told     Tally
+	changed  bool // since the last save
 	state
 }
 
@@ -161,9 +163,7 @@ func (s *Server) Requests() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counts := make(map[string]int, len(s.requests))
-	for k, n := range s.requests {
-		counts[k] = n
-	}
+	maps.Copy(counts, s.requests)
 	return counts
 }
 

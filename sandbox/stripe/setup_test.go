@@ -59,7 +59,7 @@ func (b *bundle) connect(t *testing.T) {
 	b.http = httptest.NewServer(b.Server)
 	t.Cleanup(b.http.Close)
 	b.api = client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
-		URL: api.String(b.http.URL), MaxNetworkRetries: api.Int64(0), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
+		URL: new(b.http.URL), MaxNetworkRetries: api.Int64(0), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
 	})})
 }
 
@@ -67,7 +67,7 @@ func (b *bundle) connect(t *testing.T) {
 func (b *bundle) furnish(t *testing.T) {
 	t.Helper()
 	for _, id := range []string{"cag_pro", "cag_scale", "cag_pack_s"} {
-		_, err := b.api.Products.New(&api.ProductParams{ID: api.String(id), Name: api.String(id)})
+		_, err := b.api.Products.New(&api.ProductParams{ID: new(id), Name: new(id)})
 		must(t, err)
 	}
 	for _, p := range []struct {
@@ -77,21 +77,21 @@ func (b *bundle) furnish(t *testing.T) {
 		{"pro_monthly", "cag_pro", "month", 9900}, {"scale_monthly", "cag_scale", "month", 29900}, {"scale_yearly", "cag_scale", "year", 299000}, {"pack_s", "cag_pack_s", "", 1000},
 	} {
 		params := &api.PriceParams{
-			Currency: api.String("usd"), Product: api.String(p.product), UnitAmount: api.Int64(p.cents), LookupKey: api.String(p.key),
-			TaxBehavior: api.String("exclusive"),
+			Currency: new("usd"), Product: new(p.product), UnitAmount: new(p.cents), LookupKey: new(p.key),
+			TaxBehavior: new("exclusive"),
 		}
 		if p.interval != "" {
-			params.Recurring = &api.PriceRecurringParams{Interval: api.String(p.interval)}
+			params.Recurring = &api.PriceRecurringParams{Interval: new(p.interval)}
 		}
 		_, err := b.api.Prices.New(params)
 		must(t, err)
 	}
 	_, err := b.api.Coupons.New(&api.CouponParams{
-		ID: api.String("founding"), AmountOff: api.Int64(2000), Currency: api.String("usd"), Duration: api.String("repeating"), DurationInMonths: api.Int64(12),
+		ID: new("founding"), AmountOff: api.Int64(2000), Currency: new("usd"), Duration: new("repeating"), DurationInMonths: api.Int64(12),
 		AppliesTo: &api.CouponAppliesToParams{Products: api.StringSlice([]string{"cag_pro"})},
 	})
 	must(t, err)
-	_, err = b.api.TaxRates.New(&api.TaxRateParams{DisplayName: api.String("VAT"), Percentage: api.Float64(20), Inclusive: api.Bool(false)})
+	_, err = b.api.TaxRates.New(&api.TaxRateParams{DisplayName: new("VAT"), Percentage: api.Float64(20), Inclusive: new(false)})
 	must(t, err)
 }
 
@@ -143,7 +143,7 @@ func (b *bundle) vat(t *testing.T) string {
 
 func (b *bundle) customer(t *testing.T, country string) *api.Customer {
 	t.Helper()
-	u, err := b.api.Customers.New(&api.CustomerParams{Email: api.String("a@b.example"), Address: &api.AddressParams{Country: api.String(country)}})
+	u, err := b.api.Customers.New(&api.CustomerParams{Email: new("a@b.example"), Address: &api.AddressParams{Country: new(country)}})
 	must(t, err)
 	return u
 }
@@ -152,9 +152,9 @@ func (b *bundle) customer(t *testing.T, country string) *api.Customer {
 func (b *bundle) checkout(t *testing.T, customer, key string, change ...func(*api.CheckoutSessionParams)) *api.CheckoutSession {
 	t.Helper()
 	p := &api.CheckoutSessionParams{
-		Mode: api.String("subscription"), Customer: api.String(customer), SuccessURL: api.String("https://gateway.example/done?session={CHECKOUT_SESSION_ID}"),
-		CancelURL: api.String("https://gateway.example/billing"), ExpiresAt: api.Int64(b.Now().Add(time.Hour).Unix()), ClientReferenceID: api.String("c-1"),
-		LineItems:        []*api.CheckoutSessionLineItemParams{{Price: api.String(b.price(t, key)), Quantity: api.Int64(1)}},
+		Mode: new("subscription"), Customer: new(customer), SuccessURL: new("https://gateway.example/done?session={CHECKOUT_SESSION_ID}"),
+		CancelURL: new("https://gateway.example/billing"), ExpiresAt: new(b.Now().Add(time.Hour).Unix()), ClientReferenceID: new("c-1"),
+		LineItems:        []*api.CheckoutSessionLineItemParams{{Price: new(b.price(t, key)), Quantity: api.Int64(1)}},
 		SubscriptionData: &api.CheckoutSessionSubscriptionDataParams{DefaultTaxRates: api.StringSlice([]string{b.vat(t)})},
 	}
 	for _, f := range change {
@@ -170,7 +170,7 @@ func (b *bundle) subscribe(t *testing.T, customer, key string, card stripe.Card,
 	t.Helper()
 	x := b.checkout(t, customer, key, change...)
 	must(t, b.Pay(x.ID, card))
-	x, err := b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{Params: api.Params{Expand: api.StringSlice([]string{"subscription"})}})
+	x, err := b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{Expand: api.StringSlice([]string{"subscription"})})
 	must(t, err)
 	return x.Subscription
 }
@@ -186,7 +186,7 @@ func (b *bundle) subscription(t *testing.T, id string) *api.Subscription {
 func (b *bundle) invoices(t *testing.T, customer string) []*api.Invoice {
 	t.Helper()
 	var all []*api.Invoice
-	list := b.api.Invoices.List(&api.InvoiceListParams{Customer: api.String(customer), ListParams: api.ListParams{Limit: api.Int64(3)}})
+	list := b.api.Invoices.List(&api.InvoiceListParams{Customer: new(customer), ListParams: api.ListParams{Limit: api.Int64(3)}})
 	for list.Next() {
 		all = append([]*api.Invoice{list.Invoice()}, all...)
 	}
@@ -195,7 +195,7 @@ func (b *bundle) invoices(t *testing.T, customer string) []*api.Invoice {
 }
 
 func founding(p *api.CheckoutSessionParams) {
-	p.Discounts = []*api.CheckoutSessionDiscountParams{{Coupon: api.String("founding")}}
+	p.Discounts = []*api.CheckoutSessionDiscountParams{{Coupon: new("founding")}}
 }
 
 func must(t *testing.T, err error) {

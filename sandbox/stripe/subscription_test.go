@@ -130,8 +130,8 @@ func TestUpgradeIsProratedToTheSecondAndPaidAtOnce(t *testing.T) {
 func (b *bundle) move(t *testing.T, sub *api.Subscription, key, prorate string) *api.SubscriptionParams {
 	t.Helper()
 	return &api.SubscriptionParams{
-		Items:             []*api.SubscriptionItemsParams{{ID: api.String(sub.Items.Data[0].ID), Price: api.String(b.price(t, key))}},
-		ProrationBehavior: api.String(prorate), PaymentBehavior: api.String("error_if_incomplete"),
+		Items:             []*api.SubscriptionItemsParams{{ID: new(sub.Items.Data[0].ID), Price: new(b.price(t, key))}},
+		ProrationBehavior: new(prorate), PaymentBehavior: new("error_if_incomplete"),
 	}
 }
 
@@ -196,7 +196,7 @@ func TestCancelledAtTheEndItEndsThereAndResumedItGoesOn(t *testing.T) {
 	u := b.customer(t, "DE")
 	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.Visa)
 	for _, cancel := range []bool{true, false, true} {
-		_, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{CancelAtPeriodEnd: api.Bool(cancel)})
+		_, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{CancelAtPeriodEnd: new(cancel)})
 		must(t, err)
 	}
 	end := sub.CurrentPeriodEnd
@@ -205,7 +205,7 @@ func TestCancelledAtTheEndItEndsThereAndResumedItGoesOn(t *testing.T) {
 	if sub.Status != api.SubscriptionStatusCanceled || sub.EndedAt != end || len(b.invoices(t, u.ID)) != 1 {
 		t.Errorf("%s, ended at %d, %d invoices", sub.Status, sub.EndedAt, len(b.invoices(t, u.ID)))
 	}
-	if _, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{CancelAtPeriodEnd: api.Bool(false)}); err == nil {
+	if _, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{CancelAtPeriodEnd: new(false)}); err == nil {
 		t.Error("an ended subscription was resumed")
 	}
 	if _, err := b.api.Subscriptions.Cancel(sub.ID, nil); err == nil {

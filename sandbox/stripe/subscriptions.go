@@ -42,7 +42,7 @@ func createSubscription(s *Server, c *call) (any, error) {
 	}
 	o.Rates, _ = c.p.list("default_tax_rates")
 	o.ItemRates, _ = items[0].list("tax_rates")
-	o.Metadata, o.Method = c.p.merge("metadata", nil), c.p.text("default_payment_method")
+	o.Metadata, o.Method = c.p.metadata(nil), c.p.text("default_payment_method")
 	behavior := c.p.oneOf("payment_behavior", allowIncomplete, errorIfIncomplete)
 	c.p.oneOf("collection_method", "charge_automatically")
 	c.p.boolean("off_session")
@@ -69,7 +69,7 @@ func createSubscription(s *Server, c *call) (any, error) {
 		}
 	}
 	sub, i := s.subscribe(&o)
-	if s.collect(i) != nil {
+	if s.collect(i); sub.Status == incomplete {
 		s.due(s.now.Add(lapseAfter), dueLapse, sub.ID)
 	}
 	return sub, nil
@@ -145,7 +145,7 @@ func (s *Server) readEdit(p params, sub *subscription) (edit, error) {
 		e.comment = &v
 	}
 	p.boolean("off_session")
-	e.metadata = p.merge("metadata", sub.Metadata)
+	e.metadata = p.metadata(sub.Metadata)
 	items := p.each("items")
 	if len(items) == 0 && !restart {
 		return e, nil
@@ -210,9 +210,9 @@ func (s *Server) check(sub *subscription, e *edit) error {
 	return nil
 }
 
-// apply carries an edit out. When the payment that it takes is declined and that is to be an error, nothing is changed.
-func (s *Server) apply(sub *subscription, e *edit) (any, error) {
-	next := *sub
+// edited is what a subscription is after an edit, and the lines that have to be billed at once for that.
+func (s *Server) edited(sub *subscription, e *edit) (next subscription, lines []*line) {
+	next = *sub
 	if e.ratesTold {
 		next.DefaultTaxRates = append([]string{}, e.rates...)
 	}
@@ -226,7 +226,6 @@ func (s *Server) apply(sub *subscription, e *edit) (any, error) {
 		next.Cancellation.Comment = word(*e.comment)
 	}
 	next.Metadata = e.metadata
-	var lines []*line
 	if e.to != nil && (e.to.restart || e.to.price.ID != sub.item().Price || e.to.quantity != sub.item().Quantity) {
 		lines = s.reprice(&next, *e.to)
 	}
@@ -239,6 +238,12 @@ func (s *Server) apply(sub *subscription, e *edit) (any, error) {
 	if next.CancelAtPeriodEnd {
 		next.CancelAt = next.PeriodEnd
 	}
+	return next, lines
+}
+
+// apply carries an edit out. When the payment that it takes is declined and that is to be an error, nothing is changed.
+func (s *Server) apply(sub *subscription, e *edit) (any, error) {
+	next, lines := s.edited(sub, e)
 	var i *invoice
 	if lines != nil {
 		i = s.bill(s.Customers.rows[sub.Customer], &next, "subscription_update", lines)

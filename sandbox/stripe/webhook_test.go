@@ -114,7 +114,7 @@ func TestPolicyDropsDoublesDelaysAndReorders(t *testing.T) {
 func (b *bundle) order(t *testing.T, n int) []string {
 	t.Helper()
 	var ids []string
-	list := b.api.Customers.List(&api.CustomerListParams{ListParams: api.ListParams{Limit: api.Int64(int64(n)), Single: true}})
+	list := b.api.Customers.List(&api.CustomerListParams{ListParams: api.ListParams{Limit: new(int64(n)), Single: true}})
 	for list.Next() {
 		ids = append([]string{list.Customer().ID}, ids...)
 	}
@@ -130,7 +130,7 @@ func TestEndpointsAreToldOverHTTPOfWhatTheyAskedFor(t *testing.T) {
 		got = append(got, r.Header.Get("Stripe-Signature"))
 	}))
 	t.Cleanup(receiver.Close)
-	w, err := b.api.WebhookEndpoints.New(&api.WebhookEndpointParams{URL: api.String(receiver.URL), EnabledEvents: api.StringSlice([]string{"customer.created"})})
+	w, err := b.api.WebhookEndpoints.New(&api.WebhookEndpointParams{URL: new(receiver.URL), EnabledEvents: api.StringSlice([]string{"customer.created"})})
 	must(t, err)
 	if !strings.HasPrefix(w.Secret, "whsec_") {
 		t.Errorf("secret %q", w.Secret)

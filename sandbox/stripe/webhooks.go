@@ -172,6 +172,7 @@ func (s *Server) deliver(ctx context.Context, d delivery) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told.Sent++
+	s.changed = true
 	if err == nil {
 		s.told.Taken++
 		return true
@@ -197,8 +198,9 @@ func (s *Server) sealed(d delivery) (payload []byte, signature, target string) {
 		}
 		target, secret = w.URL, w.Secret
 	}
-	payload, err := marshal(s.Events.rows[d.Event])
-	if err != nil {
+	e := s.Events.rows[d.Event]
+	payload, err := marshal(e)
+	if e == nil || err != nil {
 		return nil, "", ""
 	}
 	return payload, Sign(payload, secret, s.now), target
@@ -207,7 +209,7 @@ func (s *Server) sealed(d delivery) (payload []byte, signature, target string) {
 // Sign gives the Stripe-Signature of a payload: version 1 of the scheme, an HMAC-SHA-256 over the instant and the payload.
 func Sign(payload []byte, secret string, at time.Time) string {
 	mac := hmac.New(sha256.New, []byte(secret))
-	fmt.Fprintf(mac, "%d.%s", at.Unix(), payload)
+	_, _ = fmt.Fprintf(mac, "%d.%s", at.Unix(), payload) // a hash takes everything
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
 }
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/sandbox/stripe"
+)
+
+// webhookPath is where the gateway takes what Stripe tells.
+const webhookPath = "/webhooks/stripe"
+
+const (
+	stripeSetUpTimeout  = 20 * time.Second
+	stripeHeaderTimeout = 10 * time.Second
+)
+
+// till is the sandbox's Stripe while it runs, on an address of its own, as the real one is on another than the gateway's.
+type till struct {
+	URL    string
+	server *http.Server
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// takeCards runs the sandbox's Stripe, makes there what the gateway sells, and writes into cfg how it is reached. What was bought is kept in data.
+func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.Logger) (*till, error) {
+	sells, err := stripe.New(stripe.Options{
+		Clock: time.Now, WebhookURL: cfg.PublicURL + webhookPath, Seed: uint64(time.Now().UnixNano()), //nolint:gosec // a clock after 1970
+		File: filepath.Join(data, "stripe.json"), Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox's Stripe: %w", err)
+	}
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	t := &till{
+		URL: "http://" + listener.Addr().String(), stop: stop,
+		server: &http.Server{Handler: sells, ReadHeaderTimeout: stripeHeaderTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)},
+	}
+	t.work.Go(func() {
+		if err := t.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the sandbox's Stripe stopped", "err", err)
+		}
+	})
+	t.work.Go(func() { sells.Run(work) })
+	cfg.StripeSecretKey, cfg.StripeWebhookSecret, cfg.StripeAPIURL = stripe.DefaultSecretKey, stripe.DefaultWebhookSecret, t.URL
+	if err := t.furnish(ctx); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// furnish makes what is sold, as `gateway ops billing setup` does with the real one.
+func (t *till) furnish(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stripeSetUpTimeout)
+	defer cancel()
+	way, err := billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: t.URL, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	if _, err := way.SetUp(ctx, billing.SetUpOptions{}); err != nil {
+		return fmt.Errorf("sell at the sandbox's Stripe; if it was kept from other prices, remove stripe.json from the folder of the state: %w", err)
+	}
+	return nil
+}
+
+// Close stops both the server and what it tells, and waits for them.
+func (t *till) Close() error {
+	t.stop()
+	err := t.server.Close()
+	t.work.Wait()
+	return err
+}
