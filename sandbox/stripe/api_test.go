@@ -136,6 +136,25 @@ func TestLostAnswerWasCarriedOutOnce(t *testing.T) {
 	}
 }
 
+func TestExpansionGoesFourLevelsDeep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.subscribe(t, b.customer(t, "DE").ID, "pro_monthly", stripe.Visa)
+	list := func(expand string) error {
+		p := &api.InvoiceListParams{}
+		p.AddExpand(expand)
+		found := b.api.Invoices.List(p)
+		if found.Next() && found.Invoice().PaymentIntent.LatestCharge.Amount == 0 {
+			t.Errorf("%s expanded nothing", expand)
+		}
+		return found.Err()
+	}
+	must(t, list("data.payment_intent.latest_charge.customer"))
+	if list("data.payment_intent.latest_charge.payment_intent.customer") == nil {
+		t.Error("expanded five levels")
+	}
+}
+
 func TestListsPageThroughEverythingNewestFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -186,7 +205,7 @@ func TestEverythingIsThereAgainAfterAStart(t *testing.T) {
 	b.told(t)
 	b.Advance(start.Add(time.Hour))
 
-	server, err := stripe.New(stripe.Options{File: file, WebhookSecret: secret, Send: b.take})
+	server, err := stripe.New(stripe.Options{File: file, Seed: 1, WebhookSecret: secret, Send: b.take})
 	must(t, err)
 	b.Server = server
 	b.connect(t)

@@ -10,6 +10,7 @@ import (
 
 	api "github.com/stripe/stripe-go/v76"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/sandbox/stripe"
 )
 
@@ -89,6 +90,13 @@ func TestPortalChangesTheCardAndTheCountryPaysAndCancels(t *testing.T) {
 	_, page, _ := b.visit(t, portal, nil)
 	has(t, page, "visa ending in 0341", "past_due", "Pay invoice", `href="https://gateway.example/billing"`)
 	failed := b.invoices(t, customer)[1]
+	stranger, err := way.EnsureCustomer(t.Context(), account.NewID(), "other@b.example", "DE")
+	must(t, err)
+	other := b.subscribe(t, stranger, "pro_monthly", stripe.DeclinesLater)
+	b.Advance(time.Unix(other.CurrentPeriodEnd, 0).Add(time.Hour))
+	portal, err = way.OpenPortal(t.Context(), customer, "https://gateway.example/billing")
+	must(t, err)
+	must(t, b.SetCard(customer, stripe.DeclinesLater))
 	do := func(want int, pairs ...string) string {
 		form := url.Values{}
 		for n := 0; n < len(pairs); n += 2 {
@@ -108,7 +116,9 @@ func TestPortalChangesTheCardAndTheCountryPaysAndCancels(t *testing.T) {
 	do(http.StatusPaymentRequired, "do", "country", "country", "Germany")
 	do(http.StatusSeeOther, "do", "country", "country", "ch")
 	do(http.StatusSeeOther, "do", "cancel", "id", sub.ID)
-	do(http.StatusPaymentRequired, "do", "cancel", "id", "sub_of_another")
+	do(http.StatusPaymentRequired, "do", "cancel", "id", other.ID)
+	must(t, b.SetCard(stranger, stripe.Visa))
+	do(http.StatusPaymentRequired, "do", "pay", "id", b.invoices(t, stranger)[1].ID)
 	do(http.StatusPaymentRequired, "do", "steal", "id", sub.ID)
 	snapshot, err := way.Snapshot(t.Context(), customer)
 	must(t, err)

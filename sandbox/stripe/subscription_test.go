@@ -81,6 +81,9 @@ func TestDeclinedRenewalIsTriedFourTimesAndThenUnpaid(t *testing.T) {
 			t.Fatalf("%d attempts before %s", before.AttemptCount, at)
 		}
 		b.Advance(at)
+		if b.PayInvoice(b.invoices(t, u.ID)[1].ID) == nil { // what people try does not count
+			t.Fatal("a card that is declined paid")
+		}
 		i, sub := b.invoices(t, u.ID)[1], b.subscription(t, sub.ID)
 		want, next := api.SubscriptionStatusPastDue, true
 		if attempt == 3 {
