@@ -60,6 +60,7 @@ func prove(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
 		func() *Difference { return sources(e) },
 		func() *Difference { return foreignPack(e, packs) },
 		func() *Difference { return doubleEntry(&e.Totals, &e.Hours) },
+		func() *Difference { return stated(e) },
 	} {
 		if d := identity(); d != nil {
 			return d
@@ -135,24 +136,52 @@ func foreignPack(e *store.UsageEvidence, packs map[account.PackID]bool) *Differe
 
 // doubleEntry compares the two books figure by figure.
 func doubleEntry(totals, hours *store.PeriodTotals) *Difference {
-	for _, f := range []struct {
-		name          string
-		totals, hours Figure
-	}{
-		{"requests", Count(totals.Requests), Count(hours.Requests)},
-		{"billable", Count(totals.Billable), Count(hours.Billable)},
-		{"cache hits", Count(totals.Hits), Count(hours.Hits)},
-		{"refusals", Count(totals.Refused), Count(hours.Refused)},
-		{"refunded", Count(totals.Refunded), Count(hours.Refunded)},
-		{"units", Amount(totals.Units), Amount(hours.Units)},
-		{"units from the plan", Amount(totals.PlanUnits), Amount(hours.PlanUnits)},
-		{"units from packs", Amount(totals.PackUnits), Amount(hours.PackUnits)},
-	} {
-		if d := differ(DoubleEntry, f.name, Side{"usage_periods", f.totals}, Side{"usage_hours", f.hours}); d != nil {
+	for _, f := range figures(totals, hours) {
+		if d := differ(DoubleEntry, f.name, Side{"usage_periods", f.left}, Side{"usage_hours", f.right}); d != nil {
 			return d
 		}
 	}
 	return nil
+}
+
+// stated compares what a closed period's statement and the adjustments since say with the usage, and the statement with its own content. Usage that
+// the next statement adjusts is no difference.
+func stated(e *store.UsageEvidence) *Difference {
+	s := e.Stated
+	if s == nil {
+		return nil
+	}
+	if d := differ(Statements, "units of the statement", Side{"recorded", Amount(s.Frozen.Units)}, Side{"in its content", Amount(s.Content.Units)}); d != nil {
+		return d
+	}
+	if d := differ(Statements, "requests of the statement", Side{"recorded", Count(s.Frozen.Requests)}, Side{"in its content", Count(s.Content.Requests)}); d != nil || s.Pending {
+		return d
+	}
+	for _, f := range figures(&s.Told, &e.Totals) {
+		if d := differ(Statements, f.name, Side{"frozen and adjusted", f.left}, Side{"used", f.right}); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// pair is a figure by two books.
+type pair struct {
+	name        string
+	left, right Figure
+}
+
+func figures(left, right *store.PeriodTotals) []pair {
+	return []pair{
+		{"requests", Count(left.Requests), Count(right.Requests)},
+		{"billable", Count(left.Billable), Count(right.Billable)},
+		{"cache hits", Count(left.Hits), Count(right.Hits)},
+		{"refusals", Count(left.Refused), Count(right.Refused)},
+		{"refunded", Count(left.Refunded), Count(right.Refunded)},
+		{"units", Amount(left.Units), Amount(right.Units)},
+		{"units from the plan", Amount(left.PlanUnits), Amount(right.PlanUnits)},
+		{"units from packs", Amount(left.PackUnits), Amount(right.PackUnits)},
+	}
 }
 
 // proveCounters compares packs and counters with the sum of usage, flushed or not, and tells the first difference as one of the account's present

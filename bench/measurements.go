@@ -28,6 +28,7 @@ func measurements() []measurement {
 		measurement{admissionsName, "admissions per second through one Redis by kind of account, their script's time, p99 at 10,000 a second", measureAdmissions},
 		measurement{idleKeysName, "memory that Redis takes for a key in a million, without and with counters", measureIdleKeys},
 		measurement{flushName, "seconds in which 100,000 usage buckets move to PostgreSQL", measureFlush},
+		measurement{statementsName, "seconds in which a month of 10,000 accounts with a million rows of usage is closed, and what an account costs as they grow", measureStatements},
 		measurement{traceName, "resident memory that a trace answer of 50 MB takes, with and without gzip", measureTrace},
 		measurement{idleName, "resident memory that 1,000 open connections take which have made a call each", measureIdle},
 		measurement{killedName, "reads that fail when one of two upstreams is killed under load, and when p99 is back", measureKilled},

@@ -124,3 +124,11 @@ func (b *Book) closeBatch(ctx context.Context, batch []store.Account, log *slog.
 
 // mostFailed is how many accounts of a batch may fail before the failure is not theirs.
 const mostFailed = 20
+
+// Add counts the next page, after which it goes on.
+func (s *Swept) Add(next *Swept) {
+	s.plus(next.Report)
+	s.Accounts += next.Accounts
+	s.Failed += next.Failed
+	s.Last, s.End = next.Last, next.End
+}

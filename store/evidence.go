@@ -23,6 +23,36 @@ type UsageEvidence struct {
 	// Excess are words for which more was given back than was charged; nil when there are none. It may stand for a moment: a refund is
 	// recorded before its charge when the meter's clock stepped back in between.
 	Excess *OverRefund
+	// Stated is what a closed period's statement says; nil while it is not closed.
+	Stated *StatedUsage
+}
+
+// StatedUsage is what an account was told of a closed period.
+type StatedUsage struct {
+	Told    PeriodTotals // by the statement and the adjustments since
+	Frozen  Figures      // of the statement, as recorded
+	Content Figures      // of the statement, as its content says
+	// Pending says that usage was recorded after the account's newest statement: the next one adjusts it.
+	Pending bool
+}
+
+func readStated(ctx context.Context, q *db.Queries, id account.ID, start time.Time) (*StatedUsage, error) {
+	row, err := q.GetStatementEvidence(ctx, db.GetStatementEvidenceParams{Account: id.UUID, Period: start})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // there is no statement, and nothing is wrong
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &StatedUsage{
+		Told: PeriodTotals{
+			Requests: row.Requests, Billable: row.Billable, Hits: row.Hits, Refused: row.Refused, Refunded: row.Refunded,
+			Units: plan.Units(row.Units), PlanUnits: plan.Units(row.PlanUnits), PackUnits: plan.Units(row.PackUnits),
+		},
+		Frozen:  Figures{row.FrozenRequests, plan.Units(row.FrozenUnits)},
+		Content: Figures{row.ContentRequests, plan.Units(row.ContentUnits)},
+		Pending: row.Pending,
+	}, nil
 }
 
 // OverRefund is what was charged and given back under the same words; the line has these, and neither figures nor outcome.
@@ -44,6 +74,9 @@ func (s *Store) UsageEvidence(ctx context.Context, of UsagePeriod) (UsageEvidenc
 			return err
 		}
 		e.WordUnits = plan.Units(words.Units)
+		if e.Stated, err = readStated(ctx, q, of.Account, start); err != nil {
+			return err
+		}
 		line, err := q.GetImpossibleLine(ctx, db.GetImpossibleLineParams{Account: of.Account.UUID, Period: start})
 		switch {
 		case err == nil:

@@ -34,6 +34,7 @@ func opsAuditCommand() *cobra.Command {
   sources       units by key, chain and class = units by source
   packs         granted = remaining + used + expired
   double entry  the totals of a period = the sum of its hours
+  statements    what was frozen of a closed period + adjustments = its usage
   counters      flushed + unflushed usage = the meter's counters, of what fences count at present
   accounts      usage belongs to an account that is recorded
   settled       what a pay-per-call payment bought = what its account was granted

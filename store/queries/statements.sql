@@ -148,3 +148,38 @@ SELECT unnest(sqlc.arg(invoices)::text[]), unnest(sqlc.arg(accounts)::uuid[]), u
 -- name: ListWatermarks :many
 SELECT shard, watermark
 FROM usage_watermarks;
+
+-- name: GetStatementEvidence :one
+-- What was told of a closed period: by its statement, and with the adjustments since; what its content says; and whether usage was recorded after
+-- the account's newest statement, which the next one adjusts. A flush that began before may be committed after it; a period's own usage is recorded
+-- five minutes before its statement is frozen.
+SELECT
+    (s.requests + coalesce(a.requests, 0))::bigint AS requests,
+    (s.billable + coalesce(a.billable, 0))::bigint AS billable,
+    (s.hits + coalesce(a.hits, 0))::bigint AS hits,
+    (s.refused + coalesce(a.refused, 0))::bigint AS refused,
+    (s.refunded + coalesce(a.refunded, 0))::bigint AS refunded,
+    (s.units + coalesce(a.units, 0))::bigint AS units,
+    (s.plan_units + coalesce(a.plan_units, 0))::bigint AS plan_units,
+    (s.pack_units + coalesce(a.pack_units, 0))::bigint AS pack_units,
+    s.requests AS frozen_requests, s.units AS frozen_units,
+    coalesce((convert_from(s.content, 'UTF8')::jsonb -> 'totals' ->> 'requests')::bigint, 0)::bigint AS content_requests,
+    coalesce(((convert_from(s.content, 'UTF8')::jsonb -> 'totals' ->> 'units')::numeric * 1000)::bigint, 0)::bigint AS content_units,
+    EXISTS (
+        SELECT
+        FROM usage_periods AS p
+        WHERE p.account_id = s.account_id AND p.period = s.period AND p.updated_at > (
+            SELECT max(n.frozen_at) - interval '4 minutes'
+            FROM statements AS n
+            WHERE n.account_id = s.account_id
+        )
+    ) AS pending
+FROM statements AS s
+LEFT JOIN LATERAL (
+    SELECT
+        sum(t.requests) AS requests, sum(t.billable) AS billable, sum(t.hits) AS hits, sum(t.refused) AS refused, sum(t.refunded) AS refunded,
+        sum(t.units) AS units, sum(t.plan_units) AS plan_units, sum(t.pack_units) AS pack_units
+    FROM statement_adjustments AS t
+    WHERE t.account_id = s.account_id AND t.period = s.period
+) AS a ON true
+WHERE s.account_id = sqlc.arg(account) AND s.period = sqlc.arg(period);
