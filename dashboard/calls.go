@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/statement"
 )
 
 // Call runs one capability, in process.
@@ -33,6 +34,21 @@ type Calls struct {
 	AcceptInvitation Call[capability.InvitationLinkInput, capability.Entered]
 	ChangeMember     Call[capability.ChangeMemberInput, capability.Nothing]
 	RemoveMember     Call[capability.RemoveMemberInput, capability.Nothing]
+
+	BillingStatus  Call[capability.Nothing, capability.BillingStatus]
+	PriceLadder    Call[capability.Nothing, capability.PriceLadder]
+	StartCheckout  Call[capability.StartCheckoutInput, capability.StartedCheckout]
+	FinishCheckout Call[capability.FinishCheckoutInput, capability.FinishedCheckout]
+	ChangePlan     Call[capability.ChangePlanInput, capability.PlanChange]
+	CancelPlan     Call[capability.Nothing, capability.PlanChange]
+	ResumePlan     Call[capability.Nothing, capability.PlanChange]
+	OpenPortal     Call[capability.Nothing, capability.Portal]
+	ListInvoices   Call[capability.ListInvoicesInput, capability.InvoiceList]
+	ShowInvoice    Call[capability.ShowInvoiceInput, capability.InvoicePage]
+
+	ListStatements  Call[capability.Nothing, capability.StatementList]
+	GetStatement    Call[capability.StatementInput, statement.Statement]
+	ExportStatement Call[capability.ExportStatementInput, capability.StatementTable]
 
 	ShowUnsubscribe  Call[capability.UnsubscribeInput, capability.StoppedMails]
 	Unsubscribe      Call[capability.UnsubscribeInput, capability.StoppedMails]
@@ -66,6 +82,10 @@ func CallsOf(c *capability.Catalogue) Calls {
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
 		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, ListAudit: c.ListAudit.Invoke,
 		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,
+		BillingStatus: c.BillingStatus.Invoke, PriceLadder: c.PriceLadder.Invoke, StartCheckout: c.StartCheckout.Invoke, FinishCheckout: c.FinishCheckout.Invoke,
+		ChangePlan: c.ChangePlan.Invoke, CancelPlan: c.CancelPlan.Invoke, ResumePlan: c.ResumePlan.Invoke, OpenPortal: c.OpenPortal.Invoke,
+		ListInvoices: c.ListInvoices.Invoke, ShowInvoice: c.ShowInvoice.Invoke,
+		ListStatements: c.ListStatements.Invoke, GetStatement: c.GetStatement.Invoke, ExportStatement: c.ExportStatement.Invoke,
 		ShowUnsubscribe: c.ShowUnsubscribe.Invoke, Unsubscribe: c.Unsubscribe.Invoke, ListMailTopics: c.ListMailTopics.Invoke, ChooseMailTopics: c.ChooseMailTopics.Invoke,
 		GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),
 	}

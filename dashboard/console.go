@@ -21,6 +21,9 @@ const (
 	pathAgents   = "/agents"
 	pathAdopt    = "/agents/adopt"
 	pathSettings = "/settings"
+
+	pathBilling    = "/billing"
+	pathStatements = "/statements"
 )
 
 // caller is what this request says of who sends it.

@@ -23,6 +23,8 @@ func routesOf(p *Pages, method string) []string {
 		}
 		id := keyOne
 		switch {
+		case strings.Contains(path, "invoices"):
+			id = "in_1"
 		case strings.Contains(path, "members"):
 			id = "u2"
 		case strings.Contains(path, "invitations"):
@@ -30,7 +32,7 @@ func routesOf(p *Pages, method string) []string {
 		case strings.Contains(path, "sessions"):
 			id = "s2"
 		}
-		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{tx}", receiptOf.TxHash).Replace(path))
+		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{period}", "2026-11-01", "{tx}", receiptOf.TxHash).Replace(path))
 	}
 	return paths
 }
@@ -43,7 +45,7 @@ func TestEveryPageIsShownToWhoeverSignedIn(t *testing.T) {
 			t.Parallel()
 			b := personOf(t, h)
 			b.cookies["__Host-signin"] = signInUnderWay("cagb_x", "mira@studio-north.example")
-			got := b.get(path)
+			got := b.get(path + map[string]string{"/billing/buy": "?item=pack_m", "/billing/change": "?item=growth_monthly"}[path])
 			if path == "/settings/members" || path == "/sign-in" { // lead elsewhere
 				if got.status != http.StatusSeeOther {
 					t.Errorf("it answers %d", got.status)

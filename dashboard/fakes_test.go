@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/statement"
 )
 
 // house stands in for the capabilities: it answers as told, and remembers what changed something.
@@ -30,6 +31,12 @@ type house struct {
 	sessions []capability.ListedSession
 	agents   []capability.AgentView
 	log      []capability.AuditLine
+	status   capability.BillingStatus
+	ladder   capability.PriceLadder
+	invoices capability.InvoiceList
+	periods  capability.StatementList
+	stated   statement.Statement
+	checkout capability.FinishedCheckout
 	usage    capability.UsageByDay
 	// refusal answers every change.
 	refusal *fault.Error
@@ -85,6 +92,9 @@ func newHouse() *house {
 			Days:      []capability.DayUsage{{Day: "2026-11-19", Requests: 5, Hits: 2, Refused: 1, Standard: 3 * plan.Unit}, {Day: "2026-11-20", Heavy: 4 * plan.Unit}},
 		},
 	}
+	h.status, h.ladder, h.invoices = sampleBilling()
+	h.periods, h.stated = sampleStatements(sampleNow, "indexer")
+	h.checkout = capability.FinishedCheckout{CheckoutID: checkoutOne, Item: "scale_monthly", Title: "Scale by the month", State: "paid", Tier: plan.Scale, Note: "It is paid, and what was bought is in force."}
 	for _, s := range account.Services() {
 		h.services = append(h.services, capability.ServiceFence{Service: s, Enabled: true})
 	}
@@ -183,7 +193,22 @@ func (h *house) calls() Calls {
 			return capability.MailTopics{Topics: []account.Topic{account.TopicPacks}}
 		}),
 		ChooseMailTopics: changes[capability.ChooseMailTopicsInput](h, capability.MailTopics{}),
-		ListAudit:        reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
+		BillingStatus:    reads[capability.Nothing](func() capability.BillingStatus { return h.status }),
+		PriceLadder:      reads[capability.Nothing](func() capability.PriceLadder { return h.ladder }),
+		StartCheckout:    changes[capability.StartCheckoutInput](h, capability.StartedCheckout{URL: checkoutURL}),
+		FinishCheckout:   reads[capability.FinishCheckoutInput](func() capability.FinishedCheckout { return h.checkout }),
+		ChangePlan:       changes[capability.ChangePlanInput](h, capability.PlanChange{Note: "The new plan is in force.", InForce: true}),
+		CancelPlan:       changes[capability.Nothing](h, capability.PlanChange{Note: "It ends with its period."}),
+		ResumePlan:       changes[capability.Nothing](h, capability.PlanChange{Note: "The subscription goes on.", InForce: true}),
+		OpenPortal:       changes[capability.Nothing](h, capability.Portal{URL: "https://billing.stripe.example/p/1"}),
+		ListInvoices:     reads[capability.ListInvoicesInput](func() capability.InvoiceList { return h.invoices }),
+		ShowInvoice:      changes[capability.ShowInvoiceInput](h, capability.InvoicePage{URL: "https://invoice.stripe.example/i/1"}),
+		ListStatements:   reads[capability.Nothing](func() capability.StatementList { return h.periods }),
+		GetStatement:     reads[capability.StatementInput](func() statement.Statement { return h.stated }),
+		ExportStatement: reads[capability.ExportStatementInput](func() capability.StatementTable {
+			return capability.StatementTable{FileName: "statement-2026-11-01.csv", Media: "text/csv; charset=utf-8; header=present", Text: "key\r\n"}
+		}),
+		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
 	}
 }
 

@@ -17,10 +17,12 @@ type head struct {
 
 // Sections of the rail.
 const (
-	sectionOverview = "overview"
-	sectionKeys     = "keys"
-	sectionAgents   = "agents"
-	sectionSettings = "settings"
+	sectionOverview   = "overview"
+	sectionKeys       = "keys"
+	sectionAgents     = "agents"
+	sectionBilling    = "billing"
+	sectionStatements = "statements"
+	sectionSettings   = "settings"
 )
 
 // Scripts by their files. Each page works without them.

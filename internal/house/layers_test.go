@@ -82,7 +82,7 @@ var layers = []rule{
 	{"api", join(words, outside, []string{"fences", "relay", "capability", "cashier", "internal/assets"})},
 	{"api/http1", nil},
 	{"mcp", join(words, []string{"capability"})},
-	{"dashboard", join(words, []string{"capability", "internal/assets"})},
+	{"dashboard", join(words, []string{"statement", "capability", "internal/assets"})},
 	{"worker", join(words, []string{"store", "workflows", "activities", "flush"})},
 	// The programs.
 	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"api/http1", "capability", "internal/egress", "migrations"})},

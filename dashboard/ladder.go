@@ -1,0 +1,102 @@
+package dashboard
+
+import (
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// ladder is the rungs in groups, each with the account's volume priced on it and what an owner can do.
+func (v *visit) ladder(l *capability.PriceLadder, now *capability.BillingStatus, may bool) []ladderGroup {
+	groups := []ladderGroup{{Title: "By the month"}, {Title: "By the year"}, {Title: "Packs, paid once, valid for 12 months"}, {Title: "Without a purchase"}}
+	running := now.Subscription.Value != nil && !now.Subscription.Value.Status.Over()
+	for i := range l.Rungs {
+		r := &l.Rungs[i]
+		if !r.Live && !r.Current {
+			continue
+		}
+		row := v.rungRow(r)
+		if may && r.OnSale && !r.Current {
+			row.Action = rungAction(r, running)
+		}
+		at := 3
+		switch {
+		case r.Kind == plan.PackKind:
+			at = 2
+		case r.Interval == string(plan.ByYear):
+			at = 1
+		case r.Interval == string(plan.ByMonth):
+			at = 0
+		}
+		groups[at].Rungs = append(groups[at].Rungs, row)
+	}
+	return groups
+}
+
+// rungAction is what an owner can do about a rung that is on sale.
+func rungAction(r *capability.LadderRung, running bool) *link {
+	switch {
+	case r.Kind == plan.PackKind:
+		return &link{"Buy", pathBilling + "/buy?item=" + r.Key}
+	case !running:
+		return &link{"Choose", pathBilling + "/buy?item=" + r.Key}
+	case r.SeatsLeft != nil:
+		return nil // for new subscriptions only
+	}
+	return &link{"Change", pathBilling + "/change?item=" + r.Key}
+}
+
+func (v *visit) rungRow(r *capability.LadderRung) rungRow {
+	row := rungRow{
+		Title: r.Title, Units: r.Units.Grouped(), PerMillion: dollars(plan.Cents(r.PerMillion)), AtVolume: dollars(plan.Cents(r.AtVolume)),
+		Supply: string(r.Supply), Price: rungPrice(r), Current: r.Current, Cheapest: r.Cheapest,
+	}
+	switch {
+	case !r.Covered && r.Kind == plan.Flat:
+		row.Short = "slower beyond its units"
+	case !r.Covered:
+		row.Short = "refused beyond its units"
+	}
+	if r.SeatsLeft != nil && r.Ends != nil {
+		row.Note = count(int64(*r.SeatsLeft), "seat") + " left, until " + v.reader.day(*r.Ends)
+	}
+	return row
+}
+
+func rungPrice(r *capability.LadderRung) string {
+	paid := dollars(plan.Cents(r.Commitment))
+	switch {
+	case r.Kind == plan.PerCall:
+		return "paid by the call"
+	case r.Kind == plan.PackKind:
+		return paid + " once"
+	case r.Commitment == 0:
+		return "free"
+	case r.Interval == string(plan.ByYear):
+		return paid + " a year"
+	}
+	return paid + " a month"
+}
+
+// cheapest says which rung costs least at the account's volume, and which of premium supply.
+func cheapest(l *capability.PriceLadder) string {
+	find := func(key string) *capability.LadderRung {
+		for i := range l.Rungs {
+			if l.Rungs[i].Key == key {
+				return &l.Rungs[i]
+			}
+		}
+		return nil
+	}
+	best, premium := find(l.Cheapest), find(l.Premium)
+	if best == nil {
+		return ""
+	}
+	text := "At this volume " + best.Title + " costs least: " + dollars(plan.Cents(best.AtVolume)) + " a month"
+	if best.Current {
+		text += ", which is what you have"
+	}
+	if premium != nil && premium.Key != best.Key {
+		text += ". Of premium supply it is " + premium.Title + ": " + dollars(plan.Cents(premium.AtVolume))
+	}
+	return text + "."
+}
