@@ -46,7 +46,7 @@ func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedState
 		s.Logger.Error("statement not closed; it is tried again", "account_id", c.Account, "period", c.Period.Key, "error", err)
 		return ClosedStatement{}, temporal.NewApplicationError("the statement could not be closed; the worker's log names the cause", ErrStatementFailed)
 	}
-	return ClosedStatement{Known: out.Known, Closed: out.Closed, Hash: out.Hash, Due: out.Ends.Add(statement.Grace)}, nil
+	return ClosedStatement{Known: out.Known, Closed: out.Closed, Hash: out.Hash, Due: out.Due}, nil
 }
 
 // SweepFrom is where a page of the sweep begins; zero at the first account.

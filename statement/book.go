@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Grace is how far past a period's end all usage must be recorded before the period is closed: longer than any call takes and than the meter's
-// clock may step back. What comes later still is an adjustment.
+// Grace is how far past a period's end, and past the cut of one that was cut short, all usage must be recorded before the period is closed: longer than
+// any call takes, than a change takes to be in force, and than the meter's clock may step back. What comes later still is an adjustment.
 const Grace = 5 * time.Minute
 
 // ErrNoPeriod says that an account has no period of the name, none yet, or that the name is none.
@@ -105,7 +105,7 @@ func (b *Book) Get(ctx context.Context, of *store.Account, name string) (Stateme
 
 // recorded is whether all usage of a period is in the record.
 func recorded(p *Period, mark time.Time) bool {
-	return !mark.IsZero() && !mark.Before(p.End.Add(Grace))
+	return !mark.IsZero() && !mark.Before(p.due())
 }
 
 func (b *Book) frozen(ctx context.Context, ref store.UsagePeriod) (Statement, error) {

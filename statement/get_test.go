@@ -60,7 +60,7 @@ func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 				a.Cycle.Ends = at(t, c.ends)
 			}
 			for _, cut := range c.cut {
-				d.exec("INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan) VALUES ($1, $2::date, $3, $4, 'free')", a.ID.UUID, cut[0], at(t, cut[1]), at(t, cut[2]))
+				d.exec("INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, $2::date, $3, $4, 'free', $4)", a.ID.UUID, cut[0], at(t, cut[1]), at(t, cut[2]))
 			}
 			for _, period := range c.used {
 				d.use(a.ID, "2026-11-20T11:00:00Z", line(period, account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))

@@ -15,11 +15,16 @@ import (
 type Period struct {
 	Name       string
 	Start, End time.Time
-	Closed     bool   // frozen
-	Plan       string // that it was cut short with; empty when it was not
-	Requests   int64  // of a closed one
+	Closed     bool      // frozen
+	Plan       string    // that it was cut short with; empty when it was not
+	cut        time.Time // when that was done; zero when it was not
+	Requests   int64     // of a closed one
 	Units      plan.Units
 }
+
+// due is up to where usage must be recorded for the period to be closed. Usage of one that was cut short is counted into it until the cut is in force, which
+// is after its end by as much as the cut was noticed late.
+func (p *Period) due() time.Time { return later(p.End, p.cut).Add(Grace) }
 
 // Bounds of what is looked at of an account: more than ten years of periods.
 const (
@@ -49,6 +54,7 @@ func (h *history) periods(now time.Time) []Period {
 		if p := known[e.Period]; !p.Closed && p.End.Equal(e.End) {
 			p.Plan = e.Plan
 		}
+		known[e.Period].cut = e.Cut
 	}
 	past := make([]Period, 0, len(known))
 	for _, p := range known {

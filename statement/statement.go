@@ -38,7 +38,7 @@ type Statement struct {
 	Scope       Scope        `json:"scope" enum:"account,agent" doc:"agent: only what the agent of the asking key used"`
 	Status      Status       `json:"status" enum:"open,closing,closed" doc:"open: the period goes on; closing: it is over, and its last usage is being recorded; closed: it never changes again"`
 	StartsAt    time.Time    `json:"starts_at"`
-	EndsAt      time.Time    `json:"ends_at" doc:"the first instant after the period"`
+	EndsAt      time.Time    `json:"ends_at" doc:"the first instant after the period; of one that a change of plan cut short, what was used until the change was in force is in it too"`
 	Plan        string       `json:"plan" doc:"key of the plan at the period's end, or now while it is open"`
 	Invoices    []Invoice    `json:"invoices" doc:"created in the period, oldest first, and earlier ones that became known after their period was closed; none for an agent"`
 	Totals      Totals       `json:"totals" doc:"of the period; adjustments are not in it"`

@@ -20,6 +20,7 @@ type Outcome struct {
 	Closed bool      // now or before
 	Hash   string    // of what was frozen, as statements show it
 	Ends   time.Time // of the period, as the record has it: a change of the cycle may have moved it
+	Due    time.Time // up to where all usage must be recorded; zero of a closed one
 }
 
 // CloseOne closes a period, empty or not, once all its usage is recorded. ended is zero when only the record knows it. It may be repeated.
@@ -47,7 +48,7 @@ func (b *Book) CloseOne(ctx context.Context, ref store.UsagePeriod, ended Ended)
 	}
 	for _, p := range h.periods(b.Now()) {
 		if p.Name == ref.Period {
-			return Outcome{Known: true, Ends: p.End}, nil
+			return Outcome{Known: true, Ends: p.End, Due: p.due()}, nil
 		}
 	}
 	return Outcome{}, nil

@@ -251,9 +251,9 @@ func TestAPeriodThatIsCutIsRecorded(t *testing.T) {
 	cycle(plan.Cycle{Anchor: began, Ends: ended}, ended.Add(time.Second))
 	cycle(plan.Cycle{Anchor: again}, again.Add(2*time.Second))
 	want := []store.EndedPeriod{
-		{id, "2026-03-01", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), began, plan.Free},
-		{id, "2026-05-10", time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC), ended, plan.Free},
-		{id, "2026-05-20", ended, again, plan.Free},
+		{id, "2026-03-01", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), began, plan.Free, began.Add(time.Minute)},
+		{id, "2026-05-10", time.Date(2026, 5, 10, 12, 0, 0, 0, time.UTC), ended, plan.Free, ended.Add(time.Second)},
+		{id, "2026-05-20", ended, again, plan.Free, again.Add(2 * time.Second)},
 	}
 	got := must[[]store.EndedPeriod](t)(s.ListEndedPeriods(ctx, id))
 	if len(got) != len(want) {

@@ -14,7 +14,8 @@ type EndedPeriod struct {
 	Account    account.ID
 	Period     string // start date
 	Start, End time.Time
-	Plan       string // that the account had then
+	Plan       string    // that the account had then
+	Cut        time.Time // when the change was made; until it is in force, usage is counted into the period
 }
 
 // ListEndedPeriods reads the periods of an account that were cut short, oldest first.
@@ -26,7 +27,7 @@ func (s *Store) ListEndedPeriods(ctx context.Context, id account.ID) ([]EndedPer
 	all := make([]EndedPeriod, len(rows))
 	for i, row := range rows {
 		all[i] = EndedPeriod{
-			Account: id, Period: row.Period.Format(periodLayout), Start: row.StartsAt.UTC(), End: row.EndsAt.UTC(), Plan: row.Plan,
+			Account: id, Period: row.Period.Format(periodLayout), Start: row.StartsAt.UTC(), End: row.EndsAt.UTC(), Plan: row.Plan, Cut: row.CutAt.UTC(),
 		}
 	}
 	return all, nil
@@ -62,6 +63,6 @@ func endPeriod(ctx context.Context, q *db.Queries, before, after *Account, by Au
 		return err
 	}
 	return q.InsertEndedPeriod(ctx, db.InsertEndedPeriodParams{
-		AccountID: before.ID.UUID, Period: day, StartsAt: start, EndsAt: cut, Plan: before.Plan,
+		AccountID: before.ID.UUID, Period: day, StartsAt: start, EndsAt: cut, Plan: before.Plan, CutAt: at,
 	})
 }

@@ -30,11 +30,13 @@ type StatementHead struct {
 	Units      plan.Units
 }
 
-// EndedSpan is a metering period that a change of the cycle cut short, with the plan that it ended with.
+// EndedSpan is a metering period that a change of the cycle cut short, with the plan that it ended with. Cut is when the change was made: until it is
+// in force, usage is counted into the period.
 type EndedSpan struct {
 	UsagePeriod
 	Start, End time.Time
 	Plan       string
+	Cut        time.Time
 }
 
 // StatementLine is usage of a period that shares key, agent, chain and class. What was refused at a limit is apart, Limit being its reason.
@@ -162,7 +164,7 @@ func (b *StatementBook) Ended(ctx context.Context, accounts []account.ID) ([]End
 	rows, err := b.q.ListEndedPeriodsOf(ctx, uuidsOf(accounts))
 	spans := make([]EndedSpan, len(rows))
 	for i, r := range rows {
-		spans[i] = EndedSpan{periodOf(r.AccountID, r.Period), r.StartsAt.UTC(), r.EndsAt.UTC(), r.Plan}
+		spans[i] = EndedSpan{periodOf(r.AccountID, r.Period), r.StartsAt.UTC(), r.EndsAt.UTC(), r.Plan, r.CutAt.UTC()}
 	}
 	return spans, err
 }

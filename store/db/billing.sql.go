@@ -147,11 +147,11 @@ func (q *Queries) GetPayer(ctx context.Context, payment string) (uuid.UUID, erro
 }
 
 const insertEndedPeriod = `-- name: InsertEndedPeriod :exec
-INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (account_id, period) DO UPDATE SET
     starts_at = least(ended_periods.starts_at, excluded.starts_at), ends_at = greatest(ended_periods.ends_at, excluded.ends_at),
-    plan = excluded.plan
+    plan = excluded.plan, cut_at = greatest(ended_periods.cut_at, excluded.cut_at)
 `
 
 type InsertEndedPeriodParams struct {
@@ -160,6 +160,7 @@ type InsertEndedPeriodParams struct {
 	StartsAt  time.Time
 	EndsAt    time.Time
 	Plan      string
+	CutAt     time.Time
 }
 
 // A period that is cut again (two cuts on one day share a name) keeps its first begin and gets the later end.
@@ -170,6 +171,7 @@ func (q *Queries) InsertEndedPeriod(ctx context.Context, arg InsertEndedPeriodPa
 		arg.StartsAt,
 		arg.EndsAt,
 		arg.Plan,
+		arg.CutAt,
 	)
 	return err
 }
@@ -218,7 +220,7 @@ func (q *Queries) ListCustomersAfter(ctx context.Context, arg ListCustomersAfter
 }
 
 const listEndedPeriods = `-- name: ListEndedPeriods :many
-SELECT account_id, period, starts_at, ends_at, plan
+SELECT account_id, period, starts_at, ends_at, plan, cut_at
 FROM ended_periods
 WHERE account_id = $1
 ORDER BY period
@@ -239,6 +241,7 @@ func (q *Queries) ListEndedPeriods(ctx context.Context, accountID uuid.UUID) ([]
 			&i.StartsAt,
 			&i.EndsAt,
 			&i.Plan,
+			&i.CutAt,
 		); err != nil {
 			return nil, err
 		}

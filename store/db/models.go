@@ -140,6 +140,8 @@ type EndedPeriod struct {
 	StartsAt  time.Time
 	EndsAt    time.Time
 	Plan      string
+	// when the cut was made, by the clock of who made it; its usage ends some seconds later
+	CutAt time.Time
 }
 
 type Incident struct {

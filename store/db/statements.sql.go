@@ -282,7 +282,7 @@ func (q *Queries) ListAdjustmentsOf(ctx context.Context, arg ListAdjustmentsOfPa
 }
 
 const listEndedPeriodsOf = `-- name: ListEndedPeriodsOf :many
-SELECT account_id, period, starts_at, ends_at, plan
+SELECT account_id, period, starts_at, ends_at, plan, cut_at
 FROM ended_periods
 WHERE account_id = ANY($1::uuid[])
 ORDER BY account_id, period
@@ -303,6 +303,7 @@ func (q *Queries) ListEndedPeriodsOf(ctx context.Context, accounts []uuid.UUID) 
 			&i.StartsAt,
 			&i.EndsAt,
 			&i.Plan,
+			&i.CutAt,
 		); err != nil {
 			return nil, err
 		}

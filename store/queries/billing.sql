@@ -92,11 +92,11 @@ ORDER BY period;
 
 -- name: InsertEndedPeriod :exec
 -- A period that is cut again (two cuts on one day share a name) keeps its first begin and gets the later end.
-INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (account_id, period) DO UPDATE SET
     starts_at = least(ended_periods.starts_at, excluded.starts_at), ends_at = greatest(ended_periods.ends_at, excluded.ends_at),
-    plan = excluded.plan;
+    plan = excluded.plan, cut_at = greatest(ended_periods.cut_at, excluded.cut_at);
 
 -- name: GetPayer :one
 -- Whose payment it was: of a pack, or of an invoice.

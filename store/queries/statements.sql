@@ -52,7 +52,7 @@ WHERE p.account_id = ANY(sqlc.arg(accounts)::uuid[]) AND p.updated_at > s.frozen
 ORDER BY p.account_id, p.period;
 
 -- name: ListEndedPeriodsOf :many
-SELECT account_id, period, starts_at, ends_at, plan
+SELECT account_id, period, starts_at, ends_at, plan, cut_at
 FROM ended_periods
 WHERE account_id = ANY(sqlc.arg(accounts)::uuid[])
 ORDER BY account_id, period;
