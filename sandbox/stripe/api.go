@@ -144,13 +144,16 @@ func (s *Server) admit(r *http.Request) error {
 
 // kept gives the answer under a key, and forgets those that are too old.
 func (s *Server) kept(key string) (reply, bool) {
-	for k := range s.Replies {
-		if s.now.Sub(s.Replies[k].At) > keptReplies {
-			delete(s.Replies, k)
+	if s.now.Sub(s.swept) > time.Hour {
+		s.swept = s.now
+		for k := range s.Replies {
+			if s.now.Sub(s.Replies[k].At) > keptReplies {
+				delete(s.Replies, k)
+			}
 		}
 	}
 	r, ok := s.Replies[key]
-	return r, ok
+	return r, ok && s.now.Sub(r.At) <= keptReplies
 }
 
 func fingerprint(r *http.Request, body []byte) string {

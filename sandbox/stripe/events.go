@@ -33,16 +33,16 @@ func (s *Server) emit(kind string, object any) {
 	}
 	s.changed = true
 	s.Events.add(e)
-	for s.now.Sub(instant(s.Events.rows[s.Events.ids[0]].Created)) > keptEvents {
-		delete(s.Events.rows, s.Events.ids[0])
-		s.Events.ids = s.Events.ids[1:]
+	for oldest := s.Events.made[0]; s.now.Sub(instant(oldest.Created)) > keptEvents; oldest = s.Events.made[0] {
+		delete(s.Events.rows, oldest.ID)
+		s.Events.made = s.Events.made[1:]
 	}
 	if s.o.WebhookURL != "" || s.o.Send != nil {
 		s.enqueue(e, "")
 	}
-	for _, id := range s.Endpoints.ids {
-		if s.Endpoints.rows[id].wants(kind) {
-			s.enqueue(e, id)
+	for _, w := range s.Endpoints.made {
+		if w.wants(kind) {
+			s.enqueue(e, w.ID)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func (s *Server) routesOfPortal() {
 
 func createConfiguration(s *Server, c *call) (any, error) {
 	g := &portalConfiguration{
-		thing: s.thing("bpc", "billing_portal.configuration"), Active: true, IsDefault: len(s.Configurations.ids) == 0, BusinessProfile: map[string]any{},
+		thing: s.thing("bpc", "billing_portal.configuration"), Active: true, IsDefault: len(s.Configurations.made) == 0, BusinessProfile: map[string]any{},
 	}
 	if !c.p.any("features") {
 		return nil, invalid("parameter_missing", "features", "Missing required param: features.")
@@ -111,12 +111,12 @@ func createPortalSession(s *Server, c *call) (any, error) {
 		return nil, err
 	}
 	if v.Configuration == "" {
-		i := slices.IndexFunc(s.Configurations.ids, func(id string) bool { return s.Configurations.rows[id].IsDefault && s.Configurations.rows[id].Active })
+		i := slices.IndexFunc(s.Configurations.made, func(g *portalConfiguration) bool { return g.IsDefault && g.Active })
 		if i < 0 {
 			return nil, invalid("", "", "No configuration provided and your test mode default configuration has not been created. "+
 				"Provide a configuration or create your default by saving your customer portal settings.")
 		}
-		v.Configuration = s.Configurations.ids[i]
+		v.Configuration = s.Configurations.made[i].ID
 	}
 	g, err := s.Configurations.find(v.Configuration, "configuration")
 	if err != nil {

@@ -65,7 +65,8 @@ type Server struct {
 	request  eventRequest
 	requests map[string]int // by method and pattern
 	told     Tally
-	changed  bool // since the last save
+	changed  bool      // since the last save
+	swept    time.Time // when old replies were looked for
 	state
 }
 

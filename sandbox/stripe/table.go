@@ -18,19 +18,19 @@ type row interface {
 type table[T row] struct {
 	kind string
 	rows map[string]T
-	ids  []string
+	made []T // the same, oldest first
 }
 
 func newTable[T row](kind string) *table[T] { return &table[T]{kind: kind, rows: map[string]T{}} }
 
 func (t *table[T]) add(v T) {
 	t.rows[v.id()] = v
-	t.ids = append(t.ids, v.id())
+	t.made = append(t.made, v)
 }
 
 func (t *table[T]) drop(id string) {
 	delete(t.rows, id)
-	t.ids = slices.DeleteFunc(t.ids, func(other string) bool { return other == id })
+	t.made = slices.DeleteFunc(t.made, func(v T) bool { return v.id() == id })
 }
 
 // find gives an object or the answer that there is none; param names where its id stood.
@@ -45,8 +45,8 @@ func (t *table[T]) find(id, param string) (T, error) {
 // all gives those that fit, oldest first.
 func (t *table[T]) all(fits func(T) bool) []T {
 	var found []T
-	for _, id := range t.ids {
-		if v := t.rows[id]; fits(v) {
+	for _, v := range t.made {
+		if fits(v) {
 			found = append(found, v)
 		}
 	}
