@@ -37,8 +37,9 @@ export async function launch() {
   return puppeteer.launch({ executablePath: executable(), args: [...args, '--disable-dev-shm-usage'], headless: true });
 }
 
-// A person with a browser window of their own. What pages do wrong is gathered and asserted at the end of every look.
-export async function person(browser, { javaScript = true } = {}) {
+// A person with a browser window of their own. What pages do wrong is gathered and asserted at the end of every look. elsewhere are addresses off the
+// gateway that they may be led to.
+export async function person(browser, { javaScript = true, elsewhere = /^data:/ } = {}) {
   const context = await browser.createBrowserContext();
   if (javaScript) await context.overridePermissions(gateway, ['clipboard-read', 'clipboard-sanitized-write']);
   const page = await context.newPage();
@@ -52,7 +53,8 @@ export async function person(browser, { javaScript = true } = {}) {
   });
   page.on('pageerror', (error) => wrong.push(`script: ${error.message}`));
   page.on('request', (request) => {
-    if (!request.url().startsWith(`${gateway}/`) && !request.url().startsWith('data:')) wrong.push(`asked for ${request.url()}`);
+    const url = request.url();
+    if (!url.startsWith(`${gateway}/`) && !url.startsWith('data:') && !elsewhere.test(url)) wrong.push(`asked for ${url}`);
   });
   page.on('response', (response) => {
     if (response.status() >= 500) wrong.push(`${response.url()} answered ${response.status()}`);
