@@ -146,12 +146,17 @@ func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // i
 	if !r.Live || !r.Covered {
 		return
 	}
-	if best := l.find(l.Cheapest); best == nil || r.AtVolume < best.AtVolume {
+	if r.cheaperThan(l.find(l.Cheapest)) {
 		l.Cheapest = r.Key
 	}
-	if best := l.find(l.Premium); r.Supply == plan.Premium && (best == nil || r.AtVolume < best.AtVolume) {
+	if r.Supply == plan.Premium && r.cheaperThan(l.find(l.Premium)) {
 		l.Premium = r.Key
 	}
+}
+
+// cheaperThan says whether r costs less, or the same with no more paid at once: without any usage nobody needs a pack. best is nil for the first.
+func (r *LadderRung) cheaperThan(best *LadderRung) bool {
+	return best == nil || r.AtVolume < best.AtVolume || r.AtVolume == best.AtVolume && r.Commitment <= best.Commitment
 }
 
 func (l *PriceLadder) find(key string) *LadderRung {
