@@ -35,7 +35,7 @@ func (v *visit) billing() error {
 	may := v.owner() && now.Live
 	p := &billingPage{
 		Owner: v.owner(), Live: now.Live, Plan: v.planCard(&now, may), Card: cardOf(&now), Portal: may && now.Customer != nil,
-		Packs: v.packRows(&now), Ladder: v.ladder(&ladder, &now, may), Volume: ladder.Volume.Grouped(), Cheapest: cheapest(&ladder),
+		Packs: v.packRows(&now), Ladder: ladderOf(&ladder, &now, may), Volume: ladder.Volume.Grouped(), Cheapest: cheapest(&ladder),
 		VAT: "Prices are net; no VAT is added for the country on file.",
 	}
 	if now.VATPercent > 0 {

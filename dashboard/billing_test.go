@@ -53,14 +53,15 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 		}
 	}
 	for name, want := range map[string]string{
-		"Scale by the month": "Scale by the month current premium supply $299.00 a month 60,000,000 $4.98 $299.00",
-		"Builder":            "Builder by the month costs least public supply $12.00 a month 20,000,000 $0.60 $12.00 Change Builder by the month",
-		"Pro by the year":    "Pro by the year premium supply $990.00 a year 15,000,000 $5.50 $132.50 Change Pro by the year",
-		"Pack L":             "Pack L premium supply $200.00 once 32,000,000 $6.25 $200.00 Buy Pack L",
-		"Free":               "Free public supply free 1,000,000 $0.00 $0.00 refused beyond its units",
-		"Pack M":             "Pack M 5,250,000 7,000,000 25 % 20 Dec 2025 in 20 days",
-		"CAG-0002":           "CAG-0002 19 Nov 2026 Next period charge declined $299.00 $59.80 $358.80 Pay invoice CAG-0002",
-		"CAG-0001":           "CAG-0001 15 Nov 2026 First period paid $299.00 $59.80 $358.80 Open invoice CAG-0001",
+		"Scale by the month":  "Scale by the month current premium supply $299.00 a month 60,000,000 $4.98 $299.00",
+		"Builder":             "Builder by the month costs least public supply $12.00 a month 20,000,000 $0.60 $12.00 Change Builder by the month",
+		"Pro by the year":     "Pro by the year premium supply $990.00 a year 15,000,000 $5.50 $132.50 Change Pro by the year",
+		"Pack L":              "Pack L premium supply $200.00 once 32,000,000 $6.25 $200.00 Buy Pack L",
+		"Pro by the month, f": "Pro by the month, founding price premium supply · 41 seats left, until 5 Dec 2026 $79.00 a month 15,000,000 $5.27 $129.00",
+		"Free":                "Free public supply free 1,000,000 $0.00 $0.00 refused beyond its units",
+		"Pack M":              "Pack M 5,250,000 7,000,000 25 % 20 Dec 2025 in 20 days",
+		"CAG-0002":            "CAG-0002 19 Nov 2026 Next period charge declined $299.00 $59.80 $358.80 Pay invoice CAG-0002",
+		"CAG-0001":            "CAG-0001 15 Nov 2026 First period paid $299.00 $59.80 $358.80 Open invoice CAG-0001",
 	} {
 		if got := row(t, got, name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

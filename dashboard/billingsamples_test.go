@@ -40,6 +40,9 @@ func sampleBilling() (capability.BillingStatus, capability.PriceLadder, capabili
 		if p, known := plan.Lookup(r.Key); known && !sold {
 			rung.Title = p.Title
 		}
+		if r.Kind == plan.PerCall {
+			rung.Title = "Pay per call"
+		}
 		set(&rung, r.Commitment, r.Price, r.CentsPerMillion(), cost)
 		if r.Key == plan.Founding().Key {
 			seats, ends := 41, plan.Founding().Ends

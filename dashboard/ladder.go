@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"time"
+
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/plan"
 )
 
 // ladder is the rungs in groups, each with the account's volume priced on it and what an owner can do.
-func (v *visit) ladder(l *capability.PriceLadder, now *capability.BillingStatus, may bool) []ladderGroup {
+func ladderOf(l *capability.PriceLadder, now *capability.BillingStatus, may bool) []ladderGroup {
 	groups := []ladderGroup{{Title: "By the month"}, {Title: "By the year"}, {Title: "Packs, paid once, valid for 12 months"}, {Title: "Without a purchase"}}
 	running := now.Subscription.Value != nil && !now.Subscription.Value.Status.Over()
 	for i := range l.Rungs {
@@ -14,7 +16,7 @@ func (v *visit) ladder(l *capability.PriceLadder, now *capability.BillingStatus,
 		if !r.Live && !r.Current {
 			continue
 		}
-		row := v.rungRow(r)
+		row := rungRowOf(r)
 		if may && r.OnSale && !r.Current {
 			row.Action = rungAction(r, running)
 		}
@@ -45,7 +47,7 @@ func rungAction(r *capability.LadderRung, running bool) *link {
 	return &link{"Change", pathBilling + "/change?item=" + r.Key}
 }
 
-func (v *visit) rungRow(r *capability.LadderRung) rungRow {
+func rungRowOf(r *capability.LadderRung) rungRow {
 	row := rungRow{
 		Title: r.Title, Units: r.Units.Grouped(), PerMillion: dollars(plan.Cents(r.PerMillion)), AtVolume: dollars(plan.Cents(r.AtVolume)),
 		Supply: string(r.Supply), Price: rungPrice(r), Current: r.Current, Cheapest: r.Cheapest,
@@ -57,7 +59,7 @@ func (v *visit) rungRow(r *capability.LadderRung) rungRow {
 		row.Short = "refused beyond its units"
 	}
 	if r.SeatsLeft != nil && r.Ends != nil {
-		row.Note = count(int64(*r.SeatsLeft), "seat") + " left, until " + v.reader.day(*r.Ends)
+		row.Note = count(int64(*r.SeatsLeft), "seat") + " left, until " + r.Ends.UTC().Add(-time.Nanosecond).Format(dayLayout) // the last day, UTC as everywhere
 	}
 	return row
 }
