@@ -34,6 +34,7 @@ type BillingRecord interface {
 	PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error
 	FindCheckout(ctx context.Context, id store.CheckoutID) (store.Checkout, error)
 	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (store.Checkout, error)
+	FindPackByOrigin(ctx context.Context, origin string) (store.Pack, error)
 	ListEndedPeriods(ctx context.Context, id account.ID) ([]store.EndedPeriod, error)
 	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
 }
@@ -67,11 +68,10 @@ type Billing struct {
 
 // The types of the application errors of Billing. Those that are tried again by the flow, with longer and longer pauses, are why it is stuck.
 const (
-	ErrBillingFailed  = "billing_failed"           // the record or the meter does not answer
-	ErrStripeAway     = "stripe_away"              // Stripe does not answer, or refuses
-	ErrPaymentsOff    = "payments_off"             // no key of Stripe is configured
-	ErrSecondSub      = "second_subscription"      // the record has a subscription that lasts and that Stripe does not tell of
-	ErrPackContradict = "payment_contradicts_pack" // what was paid is not what the pack costs, or its pack is another account's
+	ErrBillingFailed = "billing_failed"      // the record or the meter does not answer
+	ErrStripeAway    = "stripe_away"         // Stripe does not answer, or refuses
+	ErrPaymentsOff   = "payments_off"        // no key of Stripe is configured
+	ErrSecondSub     = "second_subscription" // the record has a subscription that lasts and that Stripe does not tell of
 )
 
 // billingAuthor is who changes accounts by what was bought.
@@ -97,6 +97,8 @@ type Reconciled struct {
 	Cut []BillingPeriod `json:"cut,omitempty"`
 	// Next is when something is due to change by itself: a period's end, a plan's, the next attempt at a charge. Zero for nothing.
 	Next time.Time `json:"next"`
+	// Odd lists payments that contradict the pack that they say to be for, of which nothing is granted: support looks at them.
+	Odd []string `json:"odd,omitempty"`
 	// Late says that the paid period is over and Stripe has not said yet what comes after it.
 	Late bool `json:"late,omitempty"`
 }
@@ -118,7 +120,7 @@ func (b *Billing) Reconcile(ctx context.Context, id account.ID) (Reconciled, err
 	if err := r.read(ctx); err != nil {
 		return Reconciled{}, err
 	}
-	for _, step := range []func(context.Context) error{r.mirror, r.tax, r.entitle, r.packs, r.tell, r.conclude} {
+	for _, step := range []func(context.Context) error{r.mirror, r.entitle, r.packs, r.tax, r.tell, r.conclude} {
 		if err := step(ctx); err != nil {
 			return Reconciled{}, err
 		}
@@ -140,6 +142,7 @@ type reconciling struct {
 	current  *subscription.Subscription // that counts; nil for none
 	owner    store.Account
 	expected subscription.Entitlement
+	odd      []string // payments of which nothing is granted
 }
 
 // read takes the snapshot, once more when there was a subscription too many.
@@ -151,6 +154,10 @@ func (r *reconciling) read(ctx context.Context) error {
 	for again := false; ; again = true {
 		if r.snapshot, err = r.Stripe.Snapshot(ctx, r.customer.ID); err != nil {
 			return r.failed(err, ErrStripeAway, "read what was bought", r.id)
+		}
+		if r.snapshot.Deleted {
+			r.buried(&recorded)
+			return nil
 		}
 		r.current = r.snapshot.Current(recorded.ID)
 		others := r.snapshot.Others(r.current)
@@ -174,7 +181,7 @@ func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscripti
 	r.Logger.Warn("a second subscription is refunded and cancelled", "account_id", r.id, "subscription", sub.ID)
 	for i := range r.snapshot.Invoices {
 		v := &r.snapshot.Invoices[i]
-		if v.Subscription != sub.ID || v.Status != subscription.InvoicePaid || v.Payment == "" || v.Paid == 0 {
+		if v.Subscription != sub.ID || v.Status != subscription.InvoicePaid || v.Payment == "" || v.Paid == 0 || r.wentBack(v.Payment) {
 			continue
 		}
 		if err := r.Stripe.RefundPayment(ctx, v.Payment, "second/"+v.Payment); err != nil {
@@ -190,12 +197,34 @@ func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscripti
 	return nil
 }
 
+// buried takes the recorded subscription of a customer that was deleted at Stripe, which ends what lasts, as ended now.
+func (r *reconciling) buried(recorded *subscription.Subscription) {
+	if recorded.ID == "" {
+		return
+	}
+	if !recorded.Status.Over() {
+		recorded.Status, recorded.EndedAt, recorded.CancelAtPeriodEnd = subscription.Canceled, r.snapshot.ReadAt, false
+		r.Logger.Warn("a customer was deleted at Stripe, which ends its subscription", "account_id", r.id, "subscription", recorded.ID)
+	}
+	r.current = recorded
+}
+
+// wentBack says whether a payment went back already: its owner's bank took it, or somebody refunded it.
+func (r *reconciling) wentBack(payment string) bool {
+	for i := range r.snapshot.Payments {
+		if p := &r.snapshot.Payments[i]; p.ID == payment {
+			return p.TakenBack()
+		}
+	}
+	return false
+}
+
 // mirror records subscriptions, those that are over first, because one lasts at most, and invoices.
 func (r *reconciling) mirror(ctx context.Context) error {
 	all := make([]*subscription.Subscription, 0, len(r.snapshot.Subscriptions))
 	for i := range r.snapshot.Subscriptions {
 		sub := &r.snapshot.Subscriptions[i]
-		if sub.Status == subscription.Canceled && (r.current == nil || sub.ID != r.current.ID) {
+		if _, ours := sub.Sells(); ours && sub.Status == subscription.Canceled && (r.current == nil || sub.ID != r.current.ID) {
 			all = append(all, sub)
 		}
 	}

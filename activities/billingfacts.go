@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
@@ -39,7 +40,7 @@ func (r *reconciling) packs(ctx context.Context) error {
 		} else {
 			err = r.grantPack(ctx, p, &item)
 		}
-		if err == nil {
+		if err == nil && !slices.Contains(r.odd, p.ID) {
 			err = r.endCheckout(ctx, p.Checkout, state)
 		}
 		if err != nil {
@@ -58,7 +59,7 @@ func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
 	now := r.Now()
 	p := terms.Period(now)
 	told := Reconciled{
-		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan}, Next: p.End,
+		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan}, Next: p.End, Odd: r.odd,
 	}
 	if told.Cut, err = r.cut(ctx, now); err != nil {
 		return Reconciled{}, err

@@ -15,12 +15,21 @@ import (
 // PackOrigin is what a pack is granted for, once for ever: the payment that bought it.
 func PackOrigin(payment string) string { return "payment/" + payment }
 
-// grantPack grants what a payment bought, once for the payment. It lasts from the payment on, whenever it is granted.
+// grantPack grants what a payment bought, once for the payment. It lasts from the payment on, whenever it is granted. A payment that contradicts its
+// pack grants nothing and holds nothing else up. What was granted once is held against no price of today.
 func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, item *plan.Item) error {
+	before, err := r.Record.FindPackByOrigin(ctx, PackOrigin(p.ID))
+	if err == nil && before.Account == r.id {
+		return nil
+	}
 	pack, sold := plan.FindPack(item.Pack)
-	if !sold || p.Amount < item.Price {
-		err := fmt.Errorf("payment %s of %s cents is for %s, which costs %s", p.ID, p.Amount, item.Key, item.Price)
-		return r.failed(err, ErrPackContradict, "grant a pack", r.id)
+	switch {
+	case err == nil:
+		return r.contradicts(p, "its pack is another account's")
+	case !errors.Is(err, store.ErrNotFound):
+		return r.failed(err, ErrBillingFailed, "find a pack", r.id)
+	case !sold || p.Amount < item.Price || p.Currency != sellingCurrency:
+		return r.contradicts(p, fmt.Sprintf("it is %s %s, and %s costs %s usd", p.Amount, p.Currency, item.Key, item.Price))
 	}
 	_, fresh, err := r.Fences.GrantPack(ctx, store.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: pack.Units, Expires: pack.Expires(p.CreatedAt)},
@@ -32,12 +41,22 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 	}
 	switch {
 	case errors.Is(err, store.ErrOriginTaken):
-		return r.failed(err, ErrPackContradict, "grant a pack", r.id)
+		return r.contradicts(p, "its pack is another account's")
 	case err != nil:
 		return r.failed(err, ErrBillingFailed, "grant a pack", r.id)
 	case fresh:
 		r.Logger.Info("a pack is granted", "account_id", r.id, "payment", p.ID, "pack", pack.Key)
 	}
+	return nil
+}
+
+// sellingCurrency is the one that everything is sold in.
+const sellingCurrency = "usd"
+
+// contradicts notes a payment of which nothing is granted, for support.
+func (r *reconciling) contradicts(p *subscription.Payment, why string) error {
+	r.Logger.Error("a payment contradicts the pack that it is for; nothing is granted of it", "account_id", r.id, "payment", p.ID, "why", why)
+	r.odd = append(r.odd, p.ID)
 	return nil
 }
 

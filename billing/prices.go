@@ -17,14 +17,17 @@ const (
 	oursVAT    = "vat"
 	oursPortal = "portal"
 	currency   = "usd"
+
+	// productPrefix begins the ids of our products, before the key of the plan or the pack.
+	productPrefix = "cag_"
 )
 
 // productID is the id of the product at Stripe under which an item is sold.
 func productID(i plan.Item) string {
 	if i.IsPack() {
-		return "cag_" + i.Key
+		return productPrefix + i.Key
 	}
-	return "cag_" + i.Plan
+	return productPrefix + i.Plan
 }
 
 // priceKey is the lookup key of the price that an item is paid as: an offer is another's price and a coupon.

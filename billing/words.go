@@ -2,6 +2,7 @@ package billing
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stripe/stripe-go/v76"
@@ -26,6 +27,11 @@ func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subsc
 	}
 	price := from.Items.Data[0].Price
 	s.Price, s.PriceCents = keyOf(price), plan.Cents(price.UnitAmount)
+	if price.Product != nil {
+		if name, ours := strings.CutPrefix(price.Product.ID, productPrefix); ours {
+			s.Plan = name
+		}
+	}
 	offer := plan.Founding()
 	if d := from.Discount; d != nil && d.Coupon != nil && d.Coupon.ID == offer.Key && s.Price == offer.Plan+"_monthly" && (d.End == 0 || at(d.End).After(now)) {
 		s.Founding, s.PriceCents = true, s.PriceCents-plan.Cents(d.Coupon.AmountOff)
@@ -86,6 +92,7 @@ func paymentOf(from *stripe.PaymentIntent) subscription.Payment {
 	p := subscription.Payment{
 		ID: from.ID, Checkout: from.Metadata[subscription.MetaCheckout], Item: from.Metadata[subscription.MetaItem],
 		Succeeded: from.Status == stripe.PaymentIntentStatusSucceeded, Amount: plan.Cents(from.Amount), CreatedAt: at(from.Created),
+		Currency: string(from.Currency),
 	}
 	if c := from.LatestCharge; c != nil {
 		p.Refunded, p.Disputed = plan.Cents(c.AmountRefunded), c.Disputed

@@ -85,6 +85,15 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 	return granted, owner, fresh, nil
 }
 
+// FindPackByOrigin reads the pack that was granted for an origin, or ErrNotFound.
+func (s *Store) FindPackByOrigin(ctx context.Context, origin string) (Pack, error) {
+	row, err := s.queries().GetPackByOrigin(ctx, origin)
+	if err != nil {
+		return Pack{}, fmt.Errorf("find a pack by its origin: %w", found(err))
+	}
+	return packOf(row), nil
+}
+
 // VoidPack makes void what is left of the pack that was granted for an origin: from at on it is drawn no more. What was drawn stays drawn, so it never
 // holds less than nothing. Voiding again changes nothing and reports false. ErrNotFound when nothing was granted for the origin.
 func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Time, by Author) (voided Pack, owner Account, fresh bool, err error) {

@@ -18,7 +18,7 @@ type Entitlement struct {
 
 // Entitle says what an account has at a time by the subscription that counts (DECISIONS, section 8, in docs/decisions.md section 13): service goes on
 // while Stripe retries a charge, an unpaid one is the Free plan, one that was or will be cancelled ends in the Free plan, a smaller plan waits for the
-// period's end. It reports false when the subscription says nothing: there is none, or its first payment did not come (yet).
+// period's end. It reports false when the subscription says nothing: there is none, it is of none of our plans, or its first payment did not come (yet).
 func Entitle(s *Subscription, at time.Time) (Entitlement, bool) {
 	if s == nil || s.Status == Incomplete || s.Status == IncompleteExpired {
 		return Entitlement{}, false
@@ -31,16 +31,19 @@ func Entitle(s *Subscription, at time.Time) (Entitlement, bool) {
 	case s.CancelAtPeriodEnd:
 		e.Cycle.Ends = s.PeriodEnd.UTC()
 	}
-	bought, known := plan.FindItem(s.Price)
-	if !known || s.Status == Unpaid || s.Status == Paused {
+	bought, known := s.Sells()
+	if !known {
+		return Entitlement{}, false
+	}
+	if s.Status == Unpaid || s.Status == Paused {
 		return e, true
 	}
 	if s.CancelAtPeriodEnd && !at.Before(s.PeriodEnd) { // Stripe will say so soon
 		return e, true
 	}
-	e.Plan = bought.Plan
+	e.Plan = bought
 	if held, ok := plan.FindItem(s.Held); ok && at.Before(s.HeldUntil) {
-		e.Plan, e.Next, e.NextFrom = held.Plan, bought.Plan, s.HeldUntil.UTC()
+		e.Plan, e.Next, e.NextFrom = held.Plan, bought, s.HeldUntil.UTC()
 	}
 	if s.CancelAtPeriodEnd {
 		e.Next, e.NextFrom = plan.Free, s.PeriodEnd.UTC()

@@ -40,8 +40,10 @@ const (
 type Subscription struct {
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Price is the key of the price that is charged next (plan.Item.Key); Checkout our id of the checkout that began it.
+	// Price is the key of the price that is charged next (plan.Item.Key), or Stripe's id of one that is not on the ladder; Plan the plan that its product
+	// is of, which such a price has too when support made it for one of our plans. Checkout is our id of the checkout that began it.
 	Price    string `json:"price"`
+	Plan     string `json:"plan,omitempty"`
 	Checkout string `json:"checkout,omitempty"`
 	Founding bool   `json:"founding,omitempty"` // the founding discount is in force
 	// PriceCents is what an interval costs now, net, after the discount.
@@ -103,6 +105,7 @@ type Payment struct {
 	Amount    plan.Cents `json:"amount"` // with VAT
 	Refunded  plan.Cents `json:"refunded,omitempty"`
 	Disputed  bool       `json:"disputed,omitempty"` // its owner's bank takes it back, or has
+	Currency  string     `json:"currency,omitempty"` // usd
 	CreatedAt time.Time  `json:"created_at"`
 }
 
@@ -128,15 +131,26 @@ type Snapshot struct {
 	Invoices      []Invoice      `json:"invoices,omitempty"`
 	Payments      []Payment      `json:"payments,omitempty"`
 	ReadAt        time.Time      `json:"read_at"`
+	// Deleted says that the customer was deleted at Stripe, which ends its subscriptions: nothing else is told then.
+	Deleted bool `json:"deleted,omitempty"`
 }
 
-// Current picks the subscription that counts: the one that the record knows while it lasts, else the oldest that lasts and was paid once, else the one
+// Sells is the plan that a subscription is of; false for what is none of ours, which somebody made for another purpose.
+func (s *Subscription) Sells() (string, bool) {
+	if item, known := plan.FindItem(s.Price); known && !item.IsPack() {
+		return item.Plan, true
+	}
+	p, known := plan.Lookup(s.Plan)
+	return p.Key, known
+}
+
+// Current picks the subscription that counts among those of our plans: the one that the record knows while it lasts, else the oldest that lasts and was paid once, else the one
 // that ended last. Nil when there is none.
 func (s *Snapshot) Current(recorded string) *Subscription {
 	var best *Subscription
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
-		if sub.Status == Incomplete || sub.Status == IncompleteExpired {
+		if _, ours := sub.Sells(); !ours || sub.Status == Incomplete || sub.Status == IncompleteExpired {
 			continue
 		}
 		if !sub.Status.Over() && sub.ID == recorded {
@@ -160,10 +174,12 @@ func before(a, b *Subscription) bool {
 	return a.StartedAt.Before(b.StartedAt) || a.StartedAt.Equal(b.StartedAt) && a.ID < b.ID
 }
 
-// Others lists the subscriptions that last beside the one that counts: each is one too many.
+// Others lists the subscriptions of our plans that last beside the one that counts and that a checkout of ours began: each is one too many. What
+// somebody made by hand is left to them.
 func (s *Snapshot) Others(current *Subscription) []Subscription {
 	return slices.DeleteFunc(slices.Clone(s.Subscriptions), func(sub Subscription) bool {
-		return sub.Status.Over() || sub.Status == Incomplete || current == nil || sub.ID == current.ID
+		_, ours := sub.Sells()
+		return !ours || sub.Checkout == "" || sub.Status.Over() || sub.Status == Incomplete || current == nil || sub.ID == current.ID
 	})
 }
 

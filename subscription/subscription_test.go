@@ -51,7 +51,7 @@ func TestEntitlementFollowsTheSubscription(t *testing.T) {
 		"downgrade waits":              {on("pro_monthly", held), now, subscription.Entitlement{Plan: plan.Scale, Cycle: open, Next: plan.Pro, NextFrom: ends}},
 		"downgrade took over":          {on("pro_monthly", held), ends, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
 		"downgrade, then cancelled":    {on("pro_monthly", held, cancelled), now, subscription.Entitlement{Plan: plan.Scale, Cycle: closed, Next: plan.Free, NextFrom: ends}},
-		"a price that is not ours":     {on("price_x"), now, subscription.Entitlement{Plan: plan.Free, Cycle: open}},
+		"a price of its own":           {on("price_x", func(s *subscription.Subscription) { s.Plan = plan.Growth }), now, subscription.Entitlement{Plan: plan.Growth, Cycle: open}},
 		"unpaid, cancelled at the end": {on("pro_monthly", status(subscription.Unpaid), cancelled), now, subscription.Entitlement{Plan: plan.Free, Cycle: closed}},
 		"ended": {
 			on("pro_monthly", status(subscription.Canceled), func(s *subscription.Subscription) { s.EndedAt = now }), ends,
@@ -63,7 +63,7 @@ func TestEntitlementFollowsTheSubscription(t *testing.T) {
 		}
 	}
 	for name, sub := range map[string]*subscription.Subscription{
-		"none": nil, "first payment open": on("pro_monthly", status(subscription.Incomplete)), "never paid": on("pro_monthly", status(subscription.IncompleteExpired)),
+		"none": nil, "of no plan of ours": on("price_x"), "first payment open": on("pro_monthly", status(subscription.Incomplete)), "never paid": on("pro_monthly", status(subscription.IncompleteExpired)),
 	} {
 		if e, ok := subscription.Entitle(sub, now); ok {
 			t.Errorf("%s entitles to %+v", name, e)
@@ -112,11 +112,14 @@ func TestChangesOfPlan(t *testing.T) {
 func TestOneSubscriptionCounts(t *testing.T) {
 	t.Parallel()
 	one := func(id string, s subscription.Status, started, ended time.Time) subscription.Subscription {
-		return subscription.Subscription{ID: id, Status: s, StartedAt: started, EndedAt: ended}
+		return subscription.Subscription{ID: id, Status: s, StartedAt: started, EndedAt: ended, Price: "pro_monthly", Checkout: "c"}
 	}
 	old, young := one("sub_a", subscription.Active, began, time.Time{}), one("sub_b", subscription.Active, began.Add(time.Second), time.Time{})
 	gone, goneLater := one("sub_c", subscription.Canceled, began, now), one("sub_d", subscription.Canceled, began, ends)
 	unpaid := one("sub_e", subscription.Incomplete, began.AddDate(-1, 0, 0), time.Time{})
+	foreign, byHand := old, old
+	foreign.ID, foreign.Price = "sub_f", "price_x"
+	byHand.ID, byHand.Checkout, byHand.StartedAt = "sub_h", "", ends
 	for name, tc := range map[string]struct {
 		all      []subscription.Subscription
 		recorded string
@@ -128,6 +131,9 @@ func TestOneSubscriptionCounts(t *testing.T) {
 		"the recorded one":            {[]subscription.Subscription{old, young}, "sub_b", "sub_b", 1},
 		"not the recorded one, ended": {[]subscription.Subscription{gone, young}, "sub_c", "sub_b", 0},
 		"the last that ended":         {[]subscription.Subscription{gone, goneLater}, "sub_c", "sub_d", 0},
+		"not one of another purpose":  {[]subscription.Subscription{foreign, young}, "sub_f", "sub_b", 0},
+		"only one of another purpose": {[]subscription.Subscription{foreign}, "", "", 0},
+		"one made by hand stays":      {[]subscription.Subscription{old, byHand}, "", "sub_a", 0},
 		"only an unpaid one":          {[]subscription.Subscription{unpaid}, "", "", 0},
 	} {
 		s := subscription.Snapshot{Subscriptions: tc.all}

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -17,7 +19,7 @@ import (
 // Started  by webhooks, checkouts, purchases, sweeps and operators, by signal-with-start "look" or update-with-start "look"
 // Signal   look (a word that says why): look soon
 // Update   look: look now; answered with what the account has then
-// Looks    when told; a minute after whatever is due (a metering period's end, a plan's, an attempt at a charge) and again two hours after it, whatever
+// Looks    when told; one to six minutes after whatever is due (a metering period's end, a plan's, an attempt at a charge) and again two hours after it, whatever
 //
 //	came in between, because the event that matters may be lost; once a day; and while Stripe does not answer after longer and longer pauses
 //
@@ -55,6 +57,7 @@ type SubscriptionState struct {
 const (
 	afterDue    = time.Minute   // Stripe has turned the period by then
 	silentAfter = 2 * time.Hour // interface document 2, section 8: it asks Stripe itself
+	spread      = 5 * time.Minute // over which looks of many accounts at one instant are spread
 	lookEvery   = 24 * time.Hour
 	firstAway   = 30 * time.Second
 	mostAway    = 30 * time.Minute
@@ -64,6 +67,9 @@ const (
 
 // stageNone is the stage of an account without a subscription that counts; the others are Stripe's.
 const stageNone = "none"
+
+// paymentOdd is why an account waits for support: a payment contradicts the pack that it is for.
+const paymentOdd = "payment_contradicts_pack"
 
 // Subscribe is the workflow. Its result is the last stage.
 func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
@@ -84,6 +90,7 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 		if err := s.step(ctx); err != nil {
 			return "", err
 		}
+		breathe(ctx)
 		again := s.turned || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 		if !again && !s.idle() {
 			continue
@@ -92,6 +99,7 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return "", err
 		}
+		breathe(ctx)
 		switch {
 		case s.idle():
 			s.closing = true
@@ -162,13 +170,19 @@ func (s *subscribing) due() time.Time {
 		return s.Retry
 	}
 	at := s.LookedAt.Add(lookEvery)
-	if next := s.Known.Next.Add(afterDue); !s.Known.Next.IsZero() && next.Before(at) {
+	if next := s.Known.Next.Add(afterDue + s.offset()); !s.Known.Next.IsZero() && next.Before(at) {
 		at = next
 	}
 	if !s.Again.IsZero() && s.Again.Before(at) {
 		at = s.Again
 	}
 	return at
+}
+
+// offset spreads the looks of accounts whose periods end at the same instant, so that Stripe is not asked for all of them at once.
+func (s *subscribing) offset() time.Duration {
+	id := s.account.UUID
+	return time.Duration(int(id[14])<<8|int(id[15])) * spread / (1 << 16)
 }
 
 // look reconciles the account. A failure is shown, and the next look set.
@@ -226,6 +240,11 @@ func (s *subscribing) enter(ctx workflow.Context) error {
 	if s.Known.Late {
 		words += " The paid period is over and Stripe has not said yet what comes after it; it is asked again."
 	}
+	reason := ""
+	if len(s.Known.Odd) > 0 {
+		reason = paymentOdd
+		words += fmt.Sprintf(" %d payments contradict the pack that they are for, and nothing is granted of them: %s.", len(s.Known.Odd), strings.Join(s.Known.Odd, ", "))
+	}
 	workflow.SetCurrentDetails(ctx, words)
 	if stage != s.Stage {
 		s.Stage = stage
@@ -233,7 +252,7 @@ func (s *subscribing) enter(ctx workflow.Context) error {
 			return err
 		}
 	}
-	return s.stuck(ctx, "")
+	return s.stuck(ctx, reason)
 }
 
 // stuck shows why the flow waits for something outside; empty when it does not.
