@@ -74,8 +74,10 @@ const (
 	ErrSecondSub     = "second_subscription" // the record has a subscription that lasts and that Stripe does not tell of
 )
 
-// billingAuthor is who changes accounts by what was bought.
-var billingAuthor = store.Author{Actor: "billing", Origin: "worker", Reason: "what was bought"}
+// by is who changes accounts by what was bought.
+func (r *reconciling) by() store.Author {
+	return store.Author{Actor: "billing", Origin: "worker", Reason: "what was bought", At: r.Now()}
+}
 
 // BillingPeriod is a metering period.
 type BillingPeriod struct {
@@ -257,7 +259,7 @@ func (r *reconciling) entitle(ctx context.Context) error {
 		r.owner = owner
 		return nil
 	}
-	owner, err := r.Fences.Entitle(ctx, r.id, e, billingAuthor)
+	owner, err := r.Fences.Entitle(ctx, r.id, e, r.by())
 	if err != nil {
 		return r.failed(err, ErrBillingFailed, "put the plan in force", r.id)
 	}

@@ -34,7 +34,7 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 	_, fresh, err := r.Fences.GrantPack(ctx, store.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: pack.Units, Expires: pack.Expires(p.CreatedAt)},
 		Account: r.id, Kind: pack.Key, Origin: PackOrigin(p.ID), GrantedAt: p.CreatedAt,
-	}, billingAuthor)
+	}, r.by())
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason == fault.FieldRefused {
 		r.Logger.Error("a pack that was paid for cannot be granted", "account_id", r.id, "payment", p.ID, "error", err)
 		return nil // it expired before anybody heard of it, and would fail for ever
@@ -66,7 +66,7 @@ func (r *reconciling) voidPack(ctx context.Context, p *subscription.Payment) err
 	if p.Disputed {
 		reason = "disputed"
 	}
-	_, fresh, err := r.Fences.VoidPack(ctx, PackOrigin(p.ID), reason, billingAuthor)
+	_, fresh, err := r.Fences.VoidPack(ctx, PackOrigin(p.ID), reason, r.by())
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil

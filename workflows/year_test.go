@@ -1,0 +1,310 @@
+package workflows_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/client"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/audit"
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/sandbox/stripe"
+	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/store"
+)
+
+// years is how many simulated years are lived, each with a seed of its own.
+var years = flag.Int("years", 3, "simulated years of a subscription, one for each seed")
+
+const day = 24 * time.Hour
+
+// astray is what befalls webhooks in a year.
+var astray = stripe.Policy{Drop: 300, Duplicate: 200, Reorder: 300, Delay: 3 * time.Hour}
+
+// do adds what somebody does at a time, with up to an hour of chance.
+func (w *world) do(after time.Duration, what func()) {
+	start := w.at
+	w.script = append(w.script, step{at: start.Add(after + time.Duration(w.random.Int64N(int64(time.Hour)))), do: what})
+	slices.SortStableFunc(w.script, func(a, b step) int { return a.at.Compare(b.at) })
+}
+
+// use makes calls of some units each, and gives how many of them were admitted.
+func (w *world) use(calls int, units plan.Units) (admitted int) {
+	w.t.Helper()
+	for range calls {
+		_, a, err := w.fences.Admit(w.ctx, w.subject, &meter.Call{
+			Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
+		})
+		w.must(err)
+		if a.Admitted {
+			admitted++
+			w.used[a.Receipt.Period] += units
+		}
+	}
+	w.flush()
+	return admitted
+}
+
+// buy opens a checkout and pays it.
+func (w *world) buy(key string) {
+	w.t.Helper()
+	item, _ := plan.FindItem(key)
+	now := w.now()
+	c, err := w.store.OpenCheckout(w.ctx, store.Checkout{
+		ID: store.NewCheckoutID(), Account: w.owner, Item: key, Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour),
+	})
+	w.must(err)
+	session, _, err := w.way.OpenCheckout(w.ctx, &billing.Checkout{
+		ID: c.ID.String(), Account: w.owner, Customer: w.customer, Item: item, VAT: true, SuccessURL: publicURL, CancelURL: publicURL, Expires: c.ExpiresAt,
+	})
+	w.must(err)
+	w.must(w.store.SetCheckoutSession(w.ctx, c.ID, session))
+	w.open = append(w.open, activities.CheckoutRef{Session: session, Checkout: c.ID.String(), Account: w.owner})
+	w.must(w.server.Pay(session, stripe.Visa))
+}
+
+func (w *world) account() store.Account {
+	w.t.Helper()
+	a, err := w.store.LoadAccount(w.ctx, w.owner)
+	w.must(err)
+	return a
+}
+
+// onPlan wants the account on a plan.
+func (w *world) onPlan(want string) func() {
+	return func() {
+		if a := w.account(); a.Plan != want {
+			w.t.Errorf("%s: the account is on %s, want %s", w.now(), a.Plan, want)
+		}
+	}
+}
+
+// subscription is the one that lasts.
+func (w *world) subscription() string {
+	w.t.Helper()
+	sub, err := w.store.LastSubscription(w.ctx, w.owner)
+	w.must(err)
+	return sub.ID
+}
+
+// change brings the subscription to another price, as the capability does.
+func (w *world) change(key string, charge bool) {
+	w.t.Helper()
+	sub, err := w.store.LastSubscription(w.ctx, w.owner)
+	w.must(err)
+	item, _ := plan.FindItem(key)
+	c := billing.Change{Subscription: sub.ID, Item: item, Charge: charge}
+	if !charge {
+		c.Held, c.HeldUntil = sub.Price, sub.PeriodEnd
+	}
+	w.must(w.way.ChangePrice(w.ctx, c))
+}
+
+// A customer's year: sign-up, founding Pro paid in two checkouts at once, upgrade, a card that declines and recovery, a pack that is partly used,
+// downgrade, cancellation, a pack that is refunded while it is used.
+func TestAYearOfASubscriptionBooksEveryUnitAndTellsEverythingOnce(t *testing.T) {
+	t.Parallel()
+	for seed := range *years {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, uint64(seed), time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC), astray) //nolint:gosec // a seed
+			w.dies = 300
+			w.liveAYear()
+			w.live()
+			w.check()
+		})
+	}
+}
+
+func (w *world) liveAYear() {
+	w.do(0, func() { w.use(3, 1000*plan.Unit) })
+	w.do(2*time.Hour, func() { w.buy("founding"); w.buy("pro_monthly") })
+	w.do(2*day, w.onPlan(plan.Pro))
+	for d := 3; d < 364; d += 4 {
+		w.do(time.Duration(d)*day, func() { w.use(1+w.random.IntN(5), plan.Units(1+w.random.Int64N(20_000))*plan.Unit/2) })
+	}
+	w.do(40*day, func() { w.change("scale_monthly", true) })
+	w.do(42*day, w.onPlan(plan.Scale))
+	w.do(100*day, func() { w.must(w.server.SetCard(w.customer, stripe.DeclinesLater)) })
+	w.do(130*day, w.onPlan(plan.Scale)) // goes on while Stripe tries again
+	w.do(132*day, func() {
+		w.must(w.server.SetCard(w.customer, stripe.Visa))
+		w.payOpen()
+	})
+	w.do(134*day, w.onPlan(plan.Scale))
+	w.do(170*day, func() { w.buy("pack_s") })
+	w.do(172*day, func() { w.usePack(80, 1_000_000*plan.Unit, 400_000*plan.Unit) })
+	w.do(200*day, func() { w.change("pro_monthly", false) })
+	w.do(202*day, w.onPlan(plan.Scale))
+	w.do(244*day, w.onPlan(plan.Pro))
+	w.do(260*day, func() { w.must(w.way.CancelAtPeriodEnd(w.ctx, w.subscription(), true)) })
+	w.do(262*day, w.onPlan(plan.Pro))
+	w.do(305*day, w.onPlan(plan.Free))
+	w.do(320*day, func() { w.buy("pack_m") })
+	w.do(322*day, func() { w.use(5, 250_000*plan.Unit) })
+	w.do(323*day, w.refundPack)
+	w.do(332*day, func() {
+		if n := w.use(1, 900_000*plan.Unit); n > 1 {
+			w.t.Errorf("%d calls are admitted", n)
+		}
+	})
+	w.do(365*day, func() { w.over = true })
+}
+
+// payOpen pays what is open, as the portal does.
+func (w *world) payOpen() {
+	for _, i := range w.invoices() {
+		if i.Status == api.InvoiceStatusOpen {
+			w.must(w.server.PayInvoice(i.ID))
+		}
+	}
+}
+
+// usePack uses up the plan's quota and some of the pack behind it.
+func (w *world) usePack(most int, plenty, beyond plan.Units) {
+	a := w.account()
+	terms, err := a.Terms()
+	w.must(err)
+	left := terms.Quota() - w.used[terms.Period(w.now()).Key()] + beyond
+	for ; left > 0 && most > 0; most-- {
+		n := min(left, plenty)
+		if w.use(1, n) != 1 {
+			w.t.Errorf("%s: %s units are refused while a pack is there", w.now(), n)
+		}
+		left -= n
+	}
+}
+
+// refundPack gives the newest pack's money back while units are drawn from it.
+func (w *world) refundPack() {
+	snapshot, err := w.way.Snapshot(w.ctx, w.customer)
+	w.must(err)
+	for _, p := range snapshot.Payments {
+		if p.Item == "pack_m" {
+			w.use(1, 250_000*plan.Unit)
+			w.must(w.server.Refund(p.ID, 0))
+			w.use(1, 250_000*plan.Unit)
+		}
+	}
+}
+
+// invoices are all that Stripe made and did not keep as drafts.
+func (w *world) invoices() []*api.Invoice {
+	w.t.Helper()
+	c := client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
+		URL: api.String(w.api), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
+	})})
+	var all []*api.Invoice
+	list := c.Invoices.List(&api.InvoiceListParams{Customer: api.String(w.customer)})
+	for list.Next() {
+		if i := list.Invoice(); i.Status != api.InvoiceStatusDraft {
+			all = append(all, i)
+		}
+	}
+	w.must(list.Err())
+	return all
+}
+
+// check holds what is recorded at the end against what happened.
+func (w *world) check() {
+	w.t.Helper()
+	w.flush()
+	w.checkStatements()
+	w.checkMoney()
+	w.checkMails()
+	var differences []string
+	_, err := audit.Run(w.ctx, w.store, w.fences, audit.Options{Account: w.owner}, func(d audit.Difference) { differences = append(differences, fmt.Sprintf("%+v", d)) })
+	if err != nil || len(differences) > 0 {
+		w.t.Errorf("the audit finds %v, %v", differences, err)
+	}
+}
+
+// checkStatements wants every unit in the one statement of its period, and every period of the subscription closed once by the flow.
+func (w *world) checkStatements() {
+	owner := w.account()
+	stated := map[string]plan.Units{}
+	entries, err := w.book.List(w.ctx, &owner)
+	w.must(err)
+	for _, e := range entries {
+		s, err := w.book.Get(w.ctx, &owner, e.Name)
+		w.must(err)
+		if s.Totals.Units > 0 {
+			stated[e.Name] = s.Totals.Units
+		}
+		if (s.Status == statement.Closed) != w.now().After(s.EndsAt) || len(s.Adjustments) > 0 {
+			w.t.Errorf("%s: the statement of %s to %s is %s, with %d adjustments", w.now(), s.StartsAt, s.EndsAt, s.Status, len(s.Adjustments))
+		}
+	}
+	maps.DeleteFunc(w.used, func(_ string, u plan.Units) bool { return u == 0 })
+	if !maps.Equal(stated, w.used) {
+		w.t.Errorf("the statements say %v, used were %v", stated, w.used)
+	}
+	if n := len(w.closed); n < 10 {
+		w.t.Errorf("the flow had %d periods closed: %v", n, w.closed)
+	}
+	for period, n := range w.closed {
+		if n != 1 {
+			w.t.Errorf("the flow had %s closed %d times", period, n)
+		}
+	}
+}
+
+// checkMoney wants what Stripe sold recorded once: invoices, subscriptions, packs, checkouts.
+func (w *world) checkMoney() {
+	recorded, err := w.store.ListInvoices(w.ctx, w.owner, time.Time{}, w.now().Add(day), 1000)
+	w.must(err)
+	var have, want []string
+	for _, i := range recorded {
+		have = append(have, fmt.Sprintf("%s %s %d %d", i.ID, i.Status, i.Total, i.Paid))
+	}
+	for _, i := range w.invoices() {
+		want = append(want, fmt.Sprintf("%s %s %d %d", i.ID, i.Status, i.Total, i.AmountPaid))
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		w.t.Errorf("recorded are the invoices\n%s\nStripe has\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
+	}
+	var subs, live, packs, void, refunded, open int
+	w.must(w.db.QueryRow(w.ctx, `SELECT (SELECT count(*) FROM subscriptions), (SELECT count(*) FROM subscriptions WHERE ended_at IS NULL),
+		(SELECT count(*) FROM packs), (SELECT count(*) FROM packs WHERE voided_at IS NOT NULL),
+		(SELECT count(*) FROM checkouts WHERE state = 'refunded'), (SELECT count(*) FROM checkouts WHERE state = 'open')`).Scan(&subs, &live, &packs, &void, &refunded, &open))
+	if subs != 2 || live != 0 || packs != 2 || void != 1 || refunded != 2 || open != 0 {
+		w.t.Errorf("%d subscriptions, %d of them live; %d packs, %d of them void; %d checkouts refunded, %d open", subs, live, packs, void, refunded, open)
+	}
+}
+
+// checkMails wants one mail for each user and renewal that was declined.
+func (w *world) checkMails() {
+	var want []string
+	for _, i := range w.invoices() {
+		if i.BillingReason == api.InvoiceBillingReasonSubscriptionCycle && i.AttemptCount > 1 {
+			for _, u := range w.users {
+				want = append(want, fmt.Sprintf("charge/%s/%s", i.ID, u))
+			}
+		}
+	}
+	rows, err := w.db.Query(w.ctx, "SELECT reason FROM mails")
+	w.must(err)
+	defer rows.Close()
+	var have []string
+	for rows.Next() {
+		var reason string
+		w.must(rows.Scan(&reason))
+		have = append(have, reason)
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if len(want) != len(w.users) || !slices.Equal(have, want) {
+		w.t.Errorf("queued are the mails %q, want %q", have, want)
+	}
+}

@@ -1,0 +1,389 @@
+package workflows_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/flush"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/sandbox/stripe"
+	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/workflows"
+
+	"go.temporal.io/sdk/converter"
+)
+
+// world is an account, a Stripe, and everything between them, in simulated time: the workflow runs in Temporal's test environment, whose clock skips;
+// Stripe's clock and Redis' are put where that one is; PostgreSQL is told instants. Webhooks go astray as the seed says.
+type world struct {
+	t      *testing.T
+	ctx    context.Context //nolint:containedctx // a test's own
+	random *mathrand.Rand
+	redis  *testkit.RedisServer
+	server *stripe.Server
+	way    *billing.Stripe
+	api    string // address of the server
+	store  *store.Store
+	meter  *meter.Meter
+	fences *fences.Fences
+	book   *statement.Book
+	db     *pgx.Conn
+	bought *activities.Billing
+
+	owner    account.ID
+	users    []account.UserID
+	customer string
+	subject  *meter.Subject
+	dies     int // chance in thousandths that a process dies between storing an event and handing it on
+
+	mu   sync.Mutex // guards what follows
+	at   time.Time  // while no flow runs
+	env  *testsuite.TestWorkflowEnvironment
+	told bool // the flow is to look, and did not yet
+
+	carried *workflows.SubscriptionInput
+	open    []activities.CheckoutRef
+	closing []activities.Closing
+	closed  map[string]int // by period: how often the flow had it closed
+	script  []step
+	over    bool
+	used    map[string]plan.Units // by period
+	looks   int
+}
+
+// step is something that somebody does at a time.
+type step struct {
+	at time.Time
+	do func()
+}
+
+func newWorld(t *testing.T, seed uint64, start time.Time, policy stripe.Policy) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*testTimeout)
+	t.Cleanup(cancel)
+	w := &world{
+		t: t, ctx: ctx, random: mathrand.New(mathrand.NewPCG(seed, 7)), at: start, owner: account.NewID(), used: map[string]plan.Units{}, closed: map[string]int{}, //nolint:gosec // repeatable
+	}
+	w.redis = testkit.Redis(t, testkit.WithClock())
+	var err error
+	w.server, err = stripe.New(stripe.Options{Start: start, Seed: seed, Policy: policy, Send: w.take})
+	w.must(err)
+	front := httptest.NewServer(w.server)
+	t.Cleanup(front.Close)
+	w.api = front.URL
+	w.way, err = billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: front.URL, Now: w.now})
+	w.must(err)
+	url := testkit.Postgres(t)
+	w.store, err = store.Open(ctx, url)
+	w.must(err)
+	t.Cleanup(w.store.Close)
+	w.db, err = pgx.Connect(ctx, url)
+	w.must(err)
+	t.Cleanup(func() { _ = w.db.Close(context.Background()) })
+	w.clock()
+	w.meter, err = meter.Open(ctx, w.redis.URL)
+	w.must(err)
+	t.Cleanup(func() { _ = w.meter.Close() })
+	w.fences = fences.New(w.store, w.meter, nil, w.now)
+	w.book = &statement.Book{Store: w.store, Now: w.now}
+	mails, err := outbox.New(w.store, notify.House{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}, pepper, w.now)
+	w.must(err)
+	w.bought = &activities.Billing{
+		Stripe: w, Record: w.store, Fences: w.fences, Mails: &activities.ChargeMails{People: w.store, Letters: mails, PublicURL: publicURL},
+		Look: func(ctx context.Context, id account.ID) error { return w.SignalSubscription(ctx, id, "checkout") },
+		Close: func(_ context.Context, c activities.Closing) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.closing = append(w.closing, c)
+			w.closed[c.Period.Key]++
+			return nil
+		},
+		Now: w.now, Logger: slog.New(slog.DiscardHandler),
+	}
+	w.populate()
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// populate makes the account with two users and a key, and its customer.
+func (w *world) populate() {
+	_, err := w.store.CreateAccount(w.ctx, store.NewAccount{ID: w.owner, Kind: store.KindOwner, Plan: plan.Free})
+	w.must(err)
+	_, err = w.db.Exec(w.ctx, "UPDATE accounts SET created_at = $2 WHERE id = $1", w.owner.UUID, w.at.Add(-time.Hour))
+	w.must(err)
+	for i := range 2 {
+		user := account.UserID{UUID: uuid.Must(uuid.NewV7())}
+		w.users = append(w.users, user)
+		address := fmt.Sprintf("user%d@buyer.example", i)
+		_, err = w.db.Exec(w.ctx, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, $3)", user.UUID, address, w.at)
+		w.must(err)
+		_, err = w.db.Exec(w.ctx, "INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', $3, $3)", w.owner.UUID, user.UUID, w.at)
+		w.must(err)
+	}
+	var digest account.Digest
+	_, _ = rand.Read(digest[:])
+	key := store.NewKey{ID: account.NewKeyID(), Account: w.owner, Digest: digest[:], Prefix: "cag_12345678", Door: account.DoorAccount, Daily: account.Unlimited}
+	_, err = w.store.CreateKey(w.ctx, key)
+	w.must(err)
+	w.subject = meter.NewSubject(account.Identity{Key: key.ID, Account: w.owner, Door: account.DoorAccount, Plan: plan.Free}, digest)
+	_, err = w.way.SetUp(w.ctx, billing.SetUpOptions{})
+	w.must(err)
+	id, err := w.way.EnsureCustomer(w.ctx, w.owner, "user0@buyer.example", "DE")
+	w.must(err)
+	c, err := w.store.PutCustomer(w.ctx, w.owner, id, "DE")
+	w.must(err)
+	w.customer = c.ID
+}
+
+// now is the simulated time.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.env != nil {
+		return w.env.Now().UTC()
+	}
+	return w.at
+}
+
+// clock puts Redis' clock and Stripe's where the simulated one is.
+func (w *world) clock() {
+	now := w.now()
+	w.redis.SetClock(w.t, time.Until(now))
+	w.server.Advance(now)
+}
+
+// The way to Stripe, at the simulated time.
+func (w *world) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
+	w.mu.Lock()
+	w.told = false
+	w.looks++
+	w.mu.Unlock()
+	w.clock()
+	return w.way.Snapshot(ctx, customer)
+}
+
+func (w *world) ReadSession(ctx context.Context, session string) (subscription.Session, error) {
+	return w.way.ReadSession(ctx, session)
+}
+
+func (w *world) CancelNow(ctx context.Context, sub, key string) error {
+	return w.way.CancelNow(ctx, sub, key)
+}
+
+func (w *world) RefundPayment(ctx context.Context, payment, key string) error {
+	return w.way.RefundPayment(ctx, payment, key)
+}
+
+func (w *world) SetTax(ctx context.Context, sub string, vat bool) error {
+	return w.way.SetTax(ctx, sub, vat)
+}
+
+// take is the door of webhooks: it stores an event once, and hands it on, unless the process dies in between.
+func (w *world) take(ctx context.Context, payload []byte, signature string) error {
+	from, err := billing.ReadEvent(payload, signature, stripe.DefaultWebhookSecret, w.server.Now())
+	if err != nil {
+		return err
+	}
+	e := &store.StripeEvent{
+		ID: from.ID, Type: from.Type, APIVersion: from.APIVersion, Object: from.Object, Customer: from.Customer, Session: from.Session, CreatedAt: from.Created,
+	}
+	if _, err := w.store.RecordStripeEvent(ctx, e); err != nil {
+		return err
+	}
+	if w.random.IntN(1000) < w.dies {
+		return nil // Stripe had its answer
+	}
+	_, err = activities.HandOn(ctx, w.store, w, e)
+	return err
+}
+
+// SignalSubscription tells the flow, or has it begun.
+func (w *world) SignalSubscription(_ context.Context, _ account.ID, hint string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = true
+	if w.env != nil {
+		w.env.SignalWorkflow(workflows.SignalLook, hint)
+	}
+	return nil
+}
+
+// SignalCheckout is not needed: open checkouts are followed every minute here.
+func (w *world) SignalCheckout(context.Context, activities.CheckoutRef, string) error { return nil }
+
+// turn lets happen what is due.
+func (w *world) turn() {
+	w.clock()
+	_, err := w.server.Deliver(w.ctx)
+	w.must(err)
+	events, err := w.store.ListOpenStripeEvents(w.ctx, 0, 100)
+	w.must(err)
+	for i := range events { // the worker's sweep
+		_, err := activities.HandOn(w.ctx, w.store, w, &events[i])
+		w.must(err)
+	}
+	var open []activities.CheckoutRef
+	for _, ref := range w.open {
+		state, err := w.bought.FollowCheckout(w.ctx, ref)
+		w.must(err)
+		if state == activities.CheckoutOpen || state == activities.CheckoutPaying {
+			open = append(open, ref)
+		}
+	}
+	w.open = open
+	w.freeze()
+	for len(w.script) > 0 && !w.script[0].at.After(w.now()) {
+		do := w.script[0].do
+		w.script = w.script[1:]
+		do()
+	}
+}
+
+// freeze closes the statements that the flow had closed and whose usage is recorded.
+func (w *world) freeze() {
+	w.mu.Lock()
+	due := w.closing
+	w.closing = nil
+	w.mu.Unlock()
+	for _, c := range due {
+		if w.now().Before(c.Period.End.Add(statement.Grace + time.Minute)) {
+			w.mu.Lock()
+			w.closing = append(w.closing, c)
+			w.mu.Unlock()
+			continue
+		}
+		w.flush()
+		owner, err := w.store.LoadAccount(w.ctx, w.owner)
+		w.must(err)
+		report, err := w.book.Close(w.ctx, []store.Account{owner}, statement.OnlyWith(c.Period.Key, c.Period.Plan))
+		w.must(err)
+		if report.Closed != 1 {
+			w.t.Errorf("closing %+v gave %+v", c.Period, report)
+		}
+	}
+}
+
+func (w *world) flush() {
+	w.must(flush.New(w.meter, w.store, flush.FromStore(w.store), flush.Options{Logger: slog.New(slog.DiscardHandler)}).FlushAll(w.ctx))
+}
+
+// next is when something is due next: at least twice a day, and soon while a purchase or a closing is under way.
+func (w *world) next() time.Time {
+	now := w.now()
+	at := now.Add(12 * time.Hour)
+	sooner := func(t time.Time) {
+		if t.Before(at) {
+			at = t
+		}
+	}
+	if len(w.script) > 0 {
+		sooner(w.script[0].at)
+	}
+	if due, ok := w.server.Next(); ok {
+		sooner(due)
+	}
+	if n, due := w.server.Waiting(); n > 0 {
+		sooner(due)
+	}
+	w.mu.Lock()
+	if len(w.open) > 0 || len(w.closing) > 0 {
+		sooner(now.Add(time.Minute))
+	}
+	w.mu.Unlock()
+	if least := now.Add(time.Second); at.Before(least) {
+		return least
+	}
+	return at
+}
+
+// live runs the script to its end, with the flow while there is one.
+func (w *world) live() {
+	for !w.over {
+		w.mu.Lock()
+		begin := w.told || w.carried != nil
+		w.mu.Unlock()
+		if begin {
+			w.run()
+			continue
+		}
+		next := w.next()
+		w.mu.Lock()
+		w.at = next
+		w.mu.Unlock()
+		w.turn()
+	}
+}
+
+// run lets the flow run until it ends or continues as new.
+func (w *world) run() {
+	env := newEnvironment()
+	env.SetStartTime(w.at)
+	env.SetTestTimeout(testTimeout)
+	workflows.RegisterBilling(env)
+	env.RegisterActivity(w.bought)
+	in := workflows.SubscriptionInput{Account: w.owner}
+	w.mu.Lock()
+	if w.carried != nil {
+		in, w.carried = *w.carried, nil
+	}
+	signal := w.told
+	w.env = env
+	w.mu.Unlock()
+	if signal {
+		env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.SignalLook, "begin") }, 0)
+	}
+	var schedule func()
+	schedule = func() {
+		env.RegisterDelayedCallback(func() {
+			w.turn()
+			if w.over {
+				env.CancelWorkflow()
+				return
+			}
+			schedule()
+		}, w.next().Sub(w.now()))
+	}
+	schedule()
+	env.ExecuteWorkflow(workflows.SubscriptionWorkflow, in)
+	err := env.GetWorkflowError()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at, w.env = env.Now().UTC(), nil
+	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); ok {
+		w.carried = &workflows.SubscriptionInput{}
+		w.must(converter.GetDefaultDataConverter().FromPayloads(next.Input, w.carried))
+		return
+	}
+	if err != nil && !w.over {
+		w.t.Fatal(err)
+	}
+}
