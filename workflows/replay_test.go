@@ -42,7 +42,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		recordStatements(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil || len(files) < 13 {
+	if err != nil || len(files) < 19 {
 		t.Fatalf("%d recorded histories (%v), want one per workflow; record them with -update", len(files), err)
 	}
 	for _, file := range files {
@@ -75,7 +75,7 @@ func record(t *testing.T) {
 	c := server.Dial(t)
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
-	rounds, looked := make(chan struct{}, 100), make(chan struct{}, 100)
+	rounds, looked, followed := make(chan struct{}, 100), make(chan struct{}, 100), make(chan struct{}, 100)
 	n := 0
 	// One chain at a time: n needs no lock.
 	probe := func(_ context.Context, _ chain.ID) (activities.ProbeResult, error) {
@@ -114,6 +114,7 @@ func record(t *testing.T) {
 			registerDoors(w)
 			registerSettlements(w, looked)
 		},
+		workflows.QueueBilling: func(w worker.Worker) { registerBilling(w, followed) },
 	} {
 		w := worker.New(c, queue, worker.Options{})
 		register(w)
@@ -124,6 +125,7 @@ func record(t *testing.T) {
 	}
 	recordDoors(ctx, t, c)
 	recordSettlements(ctx, t, c, looked)
+	recordBilling(ctx, t, c, followed)
 	durable := workflows.NewClient(c)
 	in := workflows.ProbeInput{Chain: chain.EthMainnet, IntervalMillis: 200, TimeoutMillis: 5000}
 	start := func() {
@@ -177,8 +179,14 @@ func record(t *testing.T) {
 
 func save(ctx context.Context, t *testing.T, c client.Client, id, file string) {
 	t.Helper()
+	saveRun(ctx, t, c, id, "", file)
+}
+
+// saveRun is save of one run; of the newest when run is empty.
+func saveRun(ctx context.Context, t *testing.T, c client.Client, id, run, file string) {
+	t.Helper()
 	all := &history.History{}
-	events := c.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		if err != nil {
