@@ -278,6 +278,18 @@ func (w *world) checkMoney() {
 	w.must(w.db.QueryRow(w.ctx, `SELECT (SELECT count(*) FROM subscriptions), (SELECT count(*) FROM subscriptions WHERE ended_at IS NULL),
 		(SELECT count(*) FROM packs), (SELECT count(*) FROM packs WHERE voided_at IS NOT NULL),
 		(SELECT count(*) FROM checkouts WHERE state = 'refunded'), (SELECT count(*) FROM checkouts WHERE state = 'open')`).Scan(&subs, &live, &packs, &void, &refunded, &open))
+	snapshot, err := w.way.Snapshot(w.ctx, w.customer)
+	w.must(err)
+	var back []string // the second subscription and the pack
+	for i := range snapshot.Payments {
+		if p := &snapshot.Payments[i]; p.TakenBack() {
+			back = append(back, fmt.Sprintf("%d of %d", p.Refunded, p.Amount))
+		}
+	}
+	slices.Sort(back)
+	if !slices.Equal(back, []string{"11880 of 11880", "6000 of 6000"}) && !slices.Equal(back, []string{"6000 of 6000", "9480 of 9480"}) {
+		w.t.Errorf("the money that went back is %v", back)
+	}
 	if subs != 2 || live != 0 || packs != 2 || void != 1 || refunded != 2 || open != 0 {
 		w.t.Errorf("%d subscriptions, %d of them live; %d packs, %d of them void; %d checkouts refunded, %d open", subs, live, packs, void, refunded, open)
 	}
@@ -306,5 +318,80 @@ func (w *world) checkMails() {
 	slices.Sort(have)
 	if len(want) != len(w.users) || !slices.Equal(have, want) {
 		w.t.Errorf("queued are the mails %q, want %q", have, want)
+	}
+}
+
+// A yearly plan that began on the 31st has its quota anew twelve times, on the 31st or on the last day of a month that lacks it.
+func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2027, time.January, 31, 10, 0, 0, 0, time.UTC)
+	w := newWorld(t, 1, start, stripe.Policy{Drop: 1000})
+	w.script = []step{{at: start.Add(time.Minute), do: func() { w.buy("scale_yearly") }}}
+	var resets []string
+	for n := range 12 {
+		at := plan.AddMonths(start, n).Add(day)
+		w.script = append(w.script, step{at: at, do: func() {
+			if n := w.use(61, 1_000_000*plan.Unit); n != 60 { // the quota is of 60 of them
+				t.Errorf("%s: %d calls are admitted", w.now(), n)
+			}
+			owner := w.account()
+			begun, _ := owner.Cycle.Period(w.now())
+			resets = append(resets, begun.Format(time.DateOnly))
+		}})
+	}
+	w.script = append(w.script, step{at: start.AddDate(1, 0, 2), do: func() { w.over = true }})
+	w.live()
+	want := []string{
+		"2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30", "2027-05-31", "2027-06-30", "2027-07-31", "2027-08-31", "2027-09-30", "2027-10-31", "2027-11-30", "2027-12-31",
+	}
+	if !slices.Equal(resets, want) {
+		t.Errorf("the periods are %v, want %v", resets, want)
+	}
+	for _, period := range want {
+		if w.closed[period] != 1 {
+			t.Errorf("%s was closed %d times", period, w.closed[period])
+		}
+	}
+	w.flush()
+	w.checkStatements()
+}
+
+// Stripe says nothing for hours around the end of a period, and no webhook ever comes: every call is of one period, and what it was asked too late is found.
+func TestTrafficGoesOnAcrossABoundaryWhileStripeIsSilent(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC)
+	w := newWorld(t, 1, start, stripe.Policy{Drop: 1000})
+	w.script = []step{{at: start.Add(time.Minute), do: func() { w.buy("pro_monthly") }}}
+	var boundary time.Time
+	w.script = append(w.script, step{at: start.Add(day), do: func() {
+		a := w.account()
+		_, boundary = a.Cycle.Period(w.now())
+		for after, do := range map[time.Duration]func(){
+			-30 * time.Minute: func() { w.server.SetDown(true) },
+			-time.Minute:      func() { w.use(3, 1000*plan.Unit) },
+			time.Minute:       func() { w.use(5, 1000*plan.Unit) },
+			90 * time.Minute:  func() { w.use(7, 1000*plan.Unit) },
+			3 * time.Hour:     func() { w.onPlan(plan.Pro)(); w.server.SetDown(false) },
+			5 * time.Hour:     func() { w.over = true },
+		} {
+			w.script = append(w.script, step{at: boundary.Add(after), do: do})
+		}
+		slices.SortStableFunc(w.script, func(a, b step) int { return a.at.Compare(b.at) })
+	}})
+	w.live()
+	w.flush()
+	before, after := w.used[start.Format(time.DateOnly)], w.used[boundary.Format(time.DateOnly)]
+	if before != 3000*plan.Unit || after != 12_000*plan.Unit {
+		t.Errorf("%s units before and %s after; %v", before, after, w.used)
+	}
+	owner := w.account()
+	for period, want := range w.used {
+		if s, err := w.book.Get(w.ctx, &owner, period); err != nil || s.Totals.Units != want {
+			t.Errorf("the statement of %s says %s, want %s, %v", period, s.Totals.Units, want, err)
+		}
+	}
+	sub, err := w.store.LastSubscription(w.ctx, w.owner)
+	if err != nil || !sub.PeriodStart.Equal(boundary) || w.closed[start.Format(time.DateOnly)] != 1 {
+		t.Errorf("recorded is %+v, closed were %v, %v", sub, w.closed, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -32,8 +33,6 @@ import (
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/subscription"
 	"github.com/chainaccess/gateway/workflows"
-
-	"go.temporal.io/sdk/converter"
 )
 
 // world is an account, a Stripe, and everything between them, in simulated time: the workflow runs in Temporal's test environment, whose clock skips;
@@ -247,9 +246,14 @@ func (w *world) turn() {
 	w.must(err)
 	events, err := w.store.ListOpenStripeEvents(w.ctx, 0, 100)
 	w.must(err)
-	for i := range events { // the worker's sweep
+	for i := range events { // the worker's sweeps
 		_, err := activities.HandOn(w.ctx, w.store, w, &events[i])
 		w.must(err)
+	}
+	unread, err := w.store.ListUnreadCustomers(w.ctx, w.now().Add(-26*time.Hour), w.now().Add(-7*24*time.Hour), nil, 100)
+	w.must(err)
+	for i := range unread {
+		w.must(w.SignalSubscription(w.ctx, unread[i].Account, "sweep"))
 	}
 	var open []activities.CheckoutRef
 	for _, ref := range w.open {
@@ -284,7 +288,7 @@ func (w *world) freeze() {
 		w.flush()
 		owner, err := w.store.LoadAccount(w.ctx, w.owner)
 		w.must(err)
-		report, err := w.book.Close(w.ctx, []store.Account{owner}, statement.OnlyWith(c.Period.Key, c.Period.Plan))
+		report, err := w.book.Close(w.ctx, []store.Account{owner}, statement.Only(c.Period.Key))
 		w.must(err)
 		if report.Closed != 1 {
 			w.t.Errorf("closing %+v gave %+v", c.Period, report)

@@ -25,7 +25,7 @@ accounts and their books DATABASE_URL and REDIS_URL.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsStatementsCommand(), opsAuditCommand())
+	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsBillingCommand(), opsStatementsCommand(), opsAuditCommand())
 	return cmd
 }
 

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/subscription"
+)
+
+func opsBillingCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "billing",
+		Short: "Look at what an account bought through Stripe, and have Stripe asked again",
+		Long: `gateway ops billing shows what an account bought through Stripe, as it is recorded, and has Stripe asked again. Stripe decides: what is
+wrong there is mended in its dashboard, and then the account follows. docs/operations.md says what to do when Stripe is away.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(billingShowCommand(), billingReconcileCommand())
+	return cmd
+}
+
+func accountArgument(text string) (account.ID, error) {
+	id, err := account.ParseID(text)
+	if err != nil {
+		return id, fmt.Errorf("the id of an account is like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q; gateway ops account show finds one by a key", shortened(text))
+	}
+	return id, nil
+}
+
+func billingShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ACCOUNT", Short: "Show plan, subscription, card, packs, invoices and checkouts of an account", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := accountArgument(args[0])
+			if err != nil {
+				return err
+			}
+			cfg, err := config.FromEnvironment(config.OpsPaid)
+			if err != nil {
+				return err
+			}
+			v, err := wire.OpsBilling(cmd.Context(), cfg, id)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), v)
+			}
+			return writeBilling(cmd.OutOrStdout(), &v)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+func billingReconcileCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "reconcile ACCOUNT", Short: "Have Stripe asked now what an account bought, and bring the account there", Args: cobra.ExactArgs(1),
+		Long: `gateway ops billing reconcile has the flow of the account's subscription read Stripe's objects now and bring the account there: plan, periods,
+packs, invoices, mails. It may be repeated; what was done is not done again. It needs a worker that runs, with STRIPE_SECRET_KEY.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := accountArgument(args[0])
+			if err != nil {
+				return err
+			}
+			cfg, err := config.FromEnvironment(config.OpsFlows)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), retryDeadline)
+			defer cancel()
+			known, err := wire.OpsReconcile(ctx, cfg, id)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), reconciledWords(id, &known))
+			return err
+		},
+	}
+}
+
+func reconciledWords(id account.ID, known *activities.Reconciled) string {
+	switch {
+	case !known.Customer:
+		return fmt.Sprintf("account %s never bought anything through Stripe", id)
+	case known.Status == "":
+		return fmt.Sprintf("account %s is on %s and has no subscription; its packs are as Stripe says", id, known.Plan)
+	}
+	words := fmt.Sprintf("account %s is on %s: subscription %s is %s; the metering period ends %s", id, known.Plan, known.Subscription, known.Status, moment(known.Period.End))
+	if known.Late {
+		words += "; its paid period is over, and Stripe has not said yet what comes after it"
+	}
+	return words
+}
+
+func writeBilling(out io.Writer, v *wire.BillingView) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line(table, "ACCOUNT", v.AccountID.String())
+	line(table, "PLAN", v.Plan)
+	if v.NextPlanFrom != nil {
+		line(table, "NEXT PLAN", fmt.Sprintf("%s from %s", v.NextPlan, moment(*v.NextPlanFrom)))
+	}
+	line(table, "METERING PERIOD", fmt.Sprintf("%s to %s", moment(v.PeriodStart), moment(v.PeriodEnd)))
+	line(table, "CUSTOMER", orDash(v.Customer))
+	line(table, "COUNTRY", orDash(v.Country))
+	if v.Card != nil {
+		line(table, "CARD", fmt.Sprintf("%s ending in %s, %02d/%d", v.Card.Brand, v.Card.Last4, v.Card.ExpMonth, v.Card.ExpYear))
+	}
+	read := "never"
+	if v.ReadAt != nil {
+		read = moment(*v.ReadAt)
+	}
+	line(table, "STRIPE WAS READ", read)
+	line(table, "WORKFLOW", v.WorkflowID)
+	writeSubscription(table, v.Subscription)
+	line(table, "")
+	line(table, "PACK", "GRANTED", "EXPIRES", "UNITS", "ORIGIN", "VOID")
+	for _, p := range v.Packs {
+		line(table, p.Kind, moment(p.GrantedAt), moment(p.ExpiresAt), p.Units.Grouped(), p.Origin, orDash(p.Void))
+	}
+	line(table, "")
+	line(table, "INVOICE", "MADE", "STATUS", "NET", "VAT", "PAID", "ATTEMPTS", "NEXT ATTEMPT", "ID")
+	for i := range v.Invoices {
+		n := &v.Invoices[i]
+		line(table, orDash(n.Number), moment(n.CreatedAt), string(n.Status), "$"+n.Net.String(), "$"+n.VAT.String(), "$"+n.Paid.String(), fmt.Sprint(n.Attempts), momentOrDash(n.NextAttempt), n.ID)
+	}
+	line(table, "")
+	line(table, "CHECKOUT", "OPENED", "STATE", "ITEM", "WORKFLOW")
+	for _, c := range v.Checkouts {
+		line(table, c.ID, moment(c.OpenedAt), string(c.State), c.Item, orDash(c.WorkflowID))
+	}
+	return table.Flush()
+}
+
+func writeSubscription(table io.Writer, s *subscription.Subscription) {
+	if s == nil {
+		line(table, "SUBSCRIPTION", "-")
+		return
+	}
+	line(table, "SUBSCRIPTION", fmt.Sprintf("%s, %s, %s at $%s", s.ID, s.Status, s.Price, s.PriceCents))
+	line(table, "BEGAN", moment(s.StartedAt))
+	line(table, "PAID PERIOD", fmt.Sprintf("%s to %s", moment(s.PeriodStart), moment(s.PeriodEnd)))
+	if s.CancelAtPeriodEnd {
+		line(table, "CANCELLED", "for the end of the paid period")
+	}
+	if s.Held != "" {
+		line(table, "HELD", fmt.Sprintf("the plan of %s until %s", s.Held, moment(s.HeldUntil)))
+	}
+	if !s.EndedAt.IsZero() {
+		line(table, "ENDED", moment(s.EndedAt))
+	}
+}
+
+func momentOrDash(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return moment(at)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/worker"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// bought is a customer on Pro with a pack, two invoices and an open checkout.
+func (b *books) bought(t *testing.T) (account.ID, subscription.Snapshot) {
+	t.Helper()
+	id, now := account.NewID(), time.Now().UTC().Truncate(time.Second)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Free})
+	must(err)
+	_, err = b.store.PutCustomer(b.ctx, id, "cus_shown", "DE")
+	must(err)
+	invoice := subscription.Invoice{
+		ID: "in_1", Number: "CAG-0001", Subscription: "sub_shown", Payment: "pi_1", Status: subscription.InvoicePaid, Reason: "subscription_create", Currency: "usd",
+		Net: 99_00, VAT: 19_80, Total: 118_80, Paid: 118_80, CreatedAt: now, PaidAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Attempts: 1,
+	}
+	failed := invoice
+	failed.ID, failed.Number, failed.Status, failed.Paid, failed.PaidAt, failed.Reason, failed.NextAttempt = "in_2", "CAG-0002", subscription.InvoiceOpen, 0, time.Time{}, "subscription_cycle", now.AddDate(0, 0, 3)
+	s := subscription.Snapshot{
+		Customer: "cus_shown", Country: "AT", Card: &subscription.Card{Brand: "visa", Last4: "4242", ExpMonth: 7, ExpYear: 2031}, ReadAt: now,
+		Subscriptions: []subscription.Subscription{{
+			ID: "sub_shown", Status: subscription.PastDue, Price: "pro_monthly", PriceCents: 99_00, StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Taxed: true,
+		}},
+		Invoices: []subscription.Invoice{invoice, failed},
+		Payments: []subscription.Payment{{ID: "pi_pack", Item: "pack_s", Succeeded: true, Amount: 12_00, CreatedAt: now}},
+	}
+	_, err = b.store.OpenCheckout(b.ctx, store.Checkout{ID: store.NewCheckoutID(), Account: id, Item: "pack_m", Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour)})
+	must(err)
+	return id, s
+}
+
+// said is a Stripe that says one thing.
+type said struct {
+	activities.Stripe
+	snapshot subscription.Snapshot
+}
+
+func (s said) Snapshot(context.Context, string) (subscription.Snapshot, error) {
+	return s.snapshot, nil
+}
+
+// nobody is told of failed charges.
+type nobody struct{}
+
+func (nobody) ChargeFailed(context.Context, activities.FailedCharge) error { return nil }
+
+func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
+	t.Parallel()
+	b := setUpBooks(t)
+	server := testkit.Temporal(t)
+	b.env["TEMPORAL_ADDRESS"], b.env["TEMPORAL_NAMESPACE"] = server.Address, server.Namespace
+	id, snapshot := b.bought(t)
+	w := worker.New(server.Dial(t), workflows.QueueBilling, worker.Options{})
+	workflows.RegisterBilling(w)
+	w.RegisterActivity(&activities.Billing{
+		Stripe: said{snapshot: snapshot}, Record: b.store, Fences: b.fences, Mails: nobody{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Close: func(context.Context, activities.Closing) error { return nil },
+	})
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Stop)
+
+	for range 2 { // what was done is not done again
+		exit, out, errs := run(t, b.env, "ops", "billing", "reconcile", id.String())
+		if exit != 0 || !strings.Contains(out, "is on pro: subscription sub_shown is past_due; the metering period ends ") {
+			t.Fatalf("reconcile: exit code %d, %q, %q", exit, out, errs)
+		}
+	}
+	exit, out, errs := run(t, b.env, "ops", "billing", "show", id.String())
+	for _, part := range []string{
+		"cus_shown", "AT", "visa ending in 4242, 07/2031", "sub_shown, past_due, pro_monthly at $99.00", "payment/pi_pack", "1,200,000",
+		"CAG-0001", "CAG-0002", "$19.80", "pack_m", workflows.SubscriptionID(id),
+	} {
+		if exit != 0 || !strings.Contains(out, part) {
+			t.Errorf("show: exit code %d, %q; %q lacks %q", exit, errs, out, part)
+		}
+	}
+	_, out, _ = run(t, b.env, "ops", "billing", "show", id.String(), "--json")
+	var v wire.BillingView
+	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Plan != plan.Pro || len(v.Packs) != 1 || len(v.Invoices) != 2 || len(v.Checkouts) != 1 || v.ReadAt == nil {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+func TestBillingCommandsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b := setUpBooks(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"show", "acme"}, `not "acme"`},
+		{[]string{"show", account.NewID().String()}, "there is no account"},
+		{[]string{"reconcile", "acme"}, `not "acme"`},
+	} {
+		exit, out, errs := run(t, b.env, append([]string{"ops", "billing"}, c.args...)...)
+		if exit != 1 || out != "" || !strings.Contains(errs, c.says) {
+			t.Errorf("%v: exit code %d, %q, %q", c.args, exit, out, errs)
+		}
+	}
+}
