@@ -30,18 +30,19 @@ func main() {
 }
 
 type options struct {
-	duration    time.Duration
-	rounds      int
-	connections int
-	accounts    int
-	keys        int
-	buckets     int
-	only        string
-	list        bool
-	strict      bool
-	record      bool
-	chart       string
-	profile     string
+	duration      time.Duration
+	rounds        int
+	connections   int
+	accounts      int
+	keys          int
+	buckets       int
+	subscriptions int
+	only          string
+	list          bool
+	strict        bool
+	record        bool
+	chart         string
+	profile       string
 }
 
 const usage = `usage: bench [flags]        (make bench ARGS="…")
@@ -64,6 +65,7 @@ func parse(args []string, progress io.Writer) (options, error) {
 	flags.IntVar(&o.connections, "connections", 32, "connections that a load keeps open")
 	flags.IntVar(&o.accounts, "accounts", wholeAccounts, "accounts among which the idle keys are shared; the bar is for no fewer than this")
 	flags.IntVar(&o.keys, "keys", wholeKeys, "idle keys, as many for each account as for the others; the bar is for no fewer than this")
+	flags.IntVar(&o.subscriptions, "subscriptions", wholeSubscriptions, "subscriptions whose period ends; the bar is for no fewer than this")
 	flags.IntVar(&o.buckets, "buckets", wholeBuckets, "accounts with usage to flush; the bar is for no fewer than this")
 	flags.BoolVar(&o.strict, "strict", false, "end with exit code 1 when a bar is not met")
 	flags.BoolVar(&o.record, "record", false, "add a line to bench/results.md and draw bench/results.svg; run it on a quiet machine")
@@ -77,10 +79,10 @@ func parse(args []string, progress io.Writer) (options, error) {
 		return o, fmt.Errorf("%q is no flag; --help lists them", flags.Arg(0))
 	case o.rounds < 1 || o.connections < 1 || o.duration < time.Second || o.duration%time.Second != 0:
 		return o, errors.New("give at least one round, one connection and one whole second")
-	case o.accounts < 1 || o.keys < o.accounts || o.buckets < 1:
+	case o.accounts < 1 || o.keys < o.accounts || o.buckets < 1 || o.subscriptions < 1:
 		return o, errors.New("give at least one account, a key for each, and one account with usage")
-	case o.record && (o.accounts < wholeAccounts || o.keys < wholeKeys || o.buckets < wholeBuckets):
-		return o, errors.New("--record needs the whole sizes: leave --accounts, --keys and --buckets out")
+	case o.record && (o.accounts < wholeAccounts || o.keys < wholeKeys || o.buckets < wholeBuckets || o.subscriptions < wholeSubscriptions):
+		return o, errors.New("--record needs the whole sizes: leave --accounts, --keys, --buckets and --subscriptions out")
 	case o.profile != "" && o.duration < 2*time.Second:
 		return o, errors.New("a profile needs a --duration of two seconds or more")
 	case o.record && o.only != "":
