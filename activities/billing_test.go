@@ -1,0 +1,407 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/sandbox/stripe"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
+)
+
+// shop is the sandbox's Stripe with what reconciles accounts to it, over a real record and a real meter.
+type shop struct {
+	t      *testing.T
+	ctx    context.Context //nolint:containedctx // a test's own
+	server *stripe.Server
+	way    *billing.Stripe
+	store  *store.Store
+	fences *fences.Fences
+	looked []account.ID // flows that were told
+}
+
+func openShop(t *testing.T) *shop {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	s := &shop{t: t, ctx: ctx}
+	var err error
+	s.server, err = stripe.New(stripe.Options{Clock: time.Now, Seed: 1})
+	s.must(err)
+	front := httptest.NewServer(s.server)
+	t.Cleanup(front.Close)
+	s.way, err = billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: front.URL, Now: time.Now})
+	s.must(err)
+	_, err = s.way.SetUp(ctx, billing.SetUpOptions{})
+	s.must(err)
+	s.store, err = store.Open(ctx, testkit.Postgres(t))
+	s.must(err)
+	t.Cleanup(s.store.Close)
+	m, err := meter.Open(ctx, testkit.Redis(t).URL)
+	s.must(err)
+	t.Cleanup(func() { _ = m.Close() })
+	s.fences = fences.New(s.store, m, nil, time.Now)
+	return s
+}
+
+func (s *shop) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// newBilling reconciles, and dies where it is told to; nil for nowhere.
+func (s *shop) newBilling(d *dying) *activities.Billing {
+	b := &activities.Billing{
+		Stripe: s.way, Record: s.store, Fences: s.fences, Mails: untold{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Look: func(_ context.Context, id account.ID) error {
+			s.looked = append(s.looked, id)
+			return nil
+		},
+	}
+	if d != nil {
+		b.Stripe, b.Record, b.Fences = dyingStripe{s.way, d}, dyingRecord{s.store, d}, dyingFences{s.fences, d}
+	}
+	return b
+}
+
+type untold struct{}
+
+func (untold) ChargeFailed(context.Context, activities.FailedCharge) error { return nil }
+
+// shopper is an account that buys.
+type shopper struct {
+	*shop
+	id       account.ID
+	customer string
+	checkout map[string]store.CheckoutID // by what was bought, and how often
+}
+
+func (s *shop) shopper(country string) *shopper {
+	s.t.Helper()
+	b := &shopper{shop: s, id: account.NewID(), checkout: map[string]store.CheckoutID{}}
+	_, err := s.store.CreateAccount(s.ctx, store.NewAccount{ID: b.id, Kind: store.KindOwner, Plan: plan.Free})
+	s.must(err)
+	customer, err := s.way.EnsureCustomer(s.ctx, b.id, "buyer@a.example", country)
+	s.must(err)
+	_, err = s.store.PutCustomer(s.ctx, b.id, customer, country)
+	s.must(err)
+	b.customer = customer
+	return b
+}
+
+// open opens a checkout of an item, named for the test.
+func (b *shopper) open(name, key string, vat bool) activities.CheckoutRef {
+	b.t.Helper()
+	item, _ := plan.FindItem(key)
+	now := time.Now()
+	c, err := b.store.OpenCheckout(b.ctx, store.Checkout{ID: store.NewCheckoutID(), Account: b.id, Item: key, OpenedAt: now, ExpiresAt: now.Add(time.Hour)})
+	b.must(err)
+	session, _, err := b.way.OpenCheckout(b.ctx, &billing.Checkout{
+		ID: c.ID.String(), Account: b.id, Customer: b.customer, Item: item, VAT: vat, SuccessURL: "https://a.example", CancelURL: "https://a.example", Expires: c.ExpiresAt,
+	})
+	b.must(err)
+	b.must(b.store.SetCheckoutSession(b.ctx, c.ID, session))
+	b.checkout[name] = c.ID
+	return activities.CheckoutRef{Session: session, Checkout: c.ID.String(), Account: b.id}
+}
+
+func (b *shopper) buy(name, key string) {
+	b.t.Helper()
+	b.must(b.server.Pay(b.open(name, key, true).Session, stripe.Visa))
+}
+
+func (b *shopper) snapshot() subscription.Snapshot {
+	b.t.Helper()
+	s, err := b.way.Snapshot(b.ctx, b.customer)
+	b.must(err)
+	return s
+}
+
+func (b *shopper) states() map[string]store.CheckoutState {
+	b.t.Helper()
+	all := map[string]store.CheckoutState{}
+	for name, id := range b.checkout {
+		c, err := b.store.FindCheckout(b.ctx, id)
+		b.must(err)
+		all[name] = c.State
+	}
+	return all
+}
+
+// dying stops at a step, before it is done or after.
+type dying struct {
+	at, n int
+	after bool
+}
+
+var errDied = errors.New("died")
+
+func (d *dying) step(do func() error) error {
+	d.n++
+	n := d.n
+	if n == d.at && !d.after {
+		return errDied
+	}
+	err := do()
+	if n == d.at {
+		return errDied
+	}
+	return err
+}
+
+type dyingStripe struct {
+	*billing.Stripe
+	d *dying
+}
+
+func (s dyingStripe) Snapshot(ctx context.Context, customer string) (all subscription.Snapshot, err error) {
+	err = s.d.step(func() (err error) { all, err = s.Stripe.Snapshot(ctx, customer); return err })
+	return all, err
+}
+
+func (s dyingStripe) CancelNow(ctx context.Context, sub, key string) error {
+	return s.d.step(func() error { return s.Stripe.CancelNow(ctx, sub, key) })
+}
+
+func (s dyingStripe) RefundPayment(ctx context.Context, payment, key string) error {
+	return s.d.step(func() error { return s.Stripe.RefundPayment(ctx, payment, key) })
+}
+
+type dyingRecord struct {
+	*store.Store
+	d *dying
+}
+
+func (r dyingRecord) PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error {
+	return r.d.step(func() error { return r.Store.PutSubscription(ctx, id, sub) })
+}
+
+func (r dyingRecord) PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error {
+	return r.d.step(func() error { return r.Store.PutInvoices(ctx, id, invoices) })
+}
+
+func (r dyingRecord) EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (c store.Checkout, err error) {
+	err = r.d.step(func() (err error) { c, err = r.Store.EndCheckout(ctx, id, state, at); return err })
+	return c, err
+}
+
+func (r dyingRecord) UpdateCustomer(ctx context.Context, c store.Customer) error {
+	return r.d.step(func() error { return r.Store.UpdateCustomer(ctx, c) })
+}
+
+type dyingFences struct {
+	*fences.Fences
+	d *dying
+}
+
+func (f dyingFences) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (a store.Account, err error) { //nolint:gocritic // the interface's
+	err = f.d.step(func() (err error) { a, err = f.Fences.Entitle(ctx, id, e, by); return err })
+	return a, err
+}
+
+func (f dyingFences) GrantPack(ctx context.Context, p store.Pack, by store.Author) (granted store.Pack, fresh bool, err error) { //nolint:gocritic // the interface's
+	err = f.d.step(func() (err error) { granted, fresh, err = f.Fences.GrantPack(ctx, p, by); return err })
+	return granted, fresh, err
+}
+
+func (f dyingFences) VoidPack(ctx context.Context, origin, reason string, by store.Author) (void store.Pack, fresh bool, err error) {
+	err = f.d.step(func() (err error) { void, fresh, err = f.Fences.VoidPack(ctx, origin, reason, by); return err })
+	return void, fresh, err
+}
+
+// Two plans are paid in two checkouts, and two packs; one pack's money goes back. Whoever reconciles dies before or after every step of it, and another
+// one goes on: each time one subscription, one refund of the other, each pack once.
+func TestWhoeverDiesReconcilingLeavesNothingUndoneAndNothingDoneTwice(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	steps := 1
+	for at := 0; at <= steps; at++ { // 0 dies nowhere, and counts the steps
+		for _, after := range []bool{false, true} {
+			d := &dying{at: at, after: after}
+			b := s.shopper("DE")
+			b.buy("first", "pro_monthly")
+			b.buy("second", "scale_monthly")
+			b.buy("kept", "pack_s")
+			b.buy("returned", "pack_m")
+			if _, err := s.newBilling(d).Reconcile(s.ctx, b.id); (err != nil) != (at > 0) {
+				t.Errorf("step %d: %v", at, err)
+			}
+			b.settled(at, after, store.CheckoutPaid, 2, 0)
+			for _, p := range b.snapshot().Payments {
+				if p.Item == "pack_m" {
+					s.must(s.server.Refund(p.ID, 0))
+				}
+			}
+			again := &dying{at: at, after: after}
+			_, _ = s.newBilling(again).Reconcile(s.ctx, b.id)
+			b.settled(at, after, store.CheckoutRefunded, 2, 1)
+			if at == 0 {
+				steps = d.n
+			}
+		}
+	}
+	if steps < 12 {
+		t.Errorf("only %d steps", steps)
+	}
+}
+
+// settled reconciles twice more, and wants what was bought, once.
+func (b *shopper) settled(at int, after bool, returned store.CheckoutState, packs, void int) {
+	b.t.Helper()
+	var kept string // either is the older one: both were paid in the same second
+	for range 2 {
+		known, err := b.newBilling(nil).Reconcile(b.ctx, b.id)
+		if err != nil || kept != "" && known.Plan != kept || known.Status != subscription.Active || !known.Lasts {
+			b.t.Fatalf("step %d, %t: %+v, %v", at, after, known, err)
+		}
+		kept = known.Plan
+	}
+	what := fmt.Sprintf("died at step %d, after it: %t", at, after)
+	plans := map[string]map[string]store.CheckoutState{
+		plan.Pro: {"first": store.CheckoutPaid, "second": store.CheckoutRefunded}, plan.Scale: {"first": store.CheckoutRefunded, "second": store.CheckoutPaid},
+	}
+	want := plans[kept]
+	if want != nil {
+		want["kept"], want["returned"] = store.CheckoutPaid, returned
+	}
+	if got := b.states(); !maps.Equal(got, want) {
+		b.t.Errorf("%s: the checkouts are %v", what, got)
+	}
+	snapshot := b.snapshot()
+	live := 0
+	for i := range snapshot.Subscriptions {
+		if sub := &snapshot.Subscriptions[i]; !sub.Status.Over() {
+			live++
+			if sub.Price != kept+"_monthly" {
+				b.t.Errorf("%s: %s goes on, the account has %s", what, sub.Price, kept)
+			}
+		}
+	}
+	back := 0
+	for i := range snapshot.Payments {
+		if p := &snapshot.Payments[i]; p.Refunded > 0 {
+			back++
+			if p.Refunded != p.Amount {
+				b.t.Errorf("%s: %s of %s went back", what, p.Refunded, p.Amount)
+			}
+		}
+	}
+	granted, err := b.store.ListPacks(b.ctx, b.id)
+	b.must(err)
+	gone := 0
+	for i := range granted {
+		if !granted[i].VoidedAt.IsZero() {
+			gone++
+		}
+	}
+	if live != 1 || back != 1+void || len(granted) != packs || gone != void {
+		b.t.Errorf("%s: %d live, %d went back, %d packs, %d of them void", what, live, back, len(granted), gone)
+	}
+}
+
+func TestTheCountryOfTheCustomerDecidesWhetherVATIsAdded(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("US")
+	s.must(s.server.Pay(b.open("plan", "pro_monthly", false).Session, stripe.Visa))
+	taxed := func(want bool) {
+		t.Helper()
+		if _, err := s.newBilling(nil).Reconcile(s.ctx, b.id); err != nil {
+			t.Fatal(err)
+		}
+		if sub := b.snapshot().Subscriptions[0]; sub.Taxed != want {
+			t.Errorf("taxed %t, want %t", sub.Taxed, want)
+		}
+	}
+	taxed(false)
+	s.must(s.server.SetCountry(b.customer, "AT"))
+	taxed(true)
+	if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Country != "AT" || c.Card == nil || c.ReadAt.IsZero() {
+		t.Errorf("recorded is %+v, %v", c, err)
+	}
+	s.must(s.server.SetCountry(b.customer, "CH"))
+	taxed(false)
+}
+
+func TestACheckoutIsFollowedUntilTheAccountHasWhatItBought(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("DE")
+	ref := b.open("plan", "builder", true)
+	follow := func(want string) {
+		t.Helper()
+		if state, err := s.newBilling(nil).FollowCheckout(s.ctx, ref); err != nil || state != want {
+			t.Errorf("it is %s, %v; want %s", state, err, want)
+		}
+	}
+	follow(activities.CheckoutOpen)
+	s.must(s.server.Pay(ref.Session, stripe.Visa))
+	follow(activities.CheckoutPaying)
+	if !slices.Equal(s.looked, []account.ID{b.id}) {
+		t.Errorf("told were the flows of %v", s.looked)
+	}
+	if known, err := s.newBilling(nil).Reconcile(s.ctx, b.id); err != nil || known.Plan != plan.Builder {
+		t.Fatalf("%+v, %v", known, err)
+	}
+	follow("paid")
+
+	ref = b.open("left", "pack_s", true)
+	follow(activities.CheckoutOpen)
+	_, err := s.way.ExpireSession(s.ctx, ref.Session)
+	s.must(err)
+	follow("expired")
+	other := ref
+	other.Checkout = b.open("other", "pack_s", true).Checkout
+	if state, err := s.newBilling(nil).FollowCheckout(s.ctx, other); err == nil {
+		t.Errorf("a session of another checkout is %s", state)
+	}
+}
+
+func TestWithoutStripeNothingIsGuessed(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("DE")
+	ref := b.open("plan", "pro_monthly", true)
+	s.must(s.server.Pay(ref.Session, stripe.Visa))
+	kind := func(err error) string {
+		failed, _ := errors.AsType[*temporal.ApplicationError](err)
+		if failed == nil {
+			return ""
+		}
+		return failed.Type()
+	}
+	without := s.newBilling(nil)
+	without.Stripe = nil
+	_, reconciled := without.Reconcile(s.ctx, b.id)
+	_, followed := without.FollowCheckout(s.ctx, ref)
+	s.server.SetDown(true)
+	_, down := s.newBilling(nil).Reconcile(s.ctx, b.id)
+	s.server.SetDown(false)
+	if kind(reconciled) != activities.ErrPaymentsOff || kind(followed) != activities.ErrPaymentsOff || kind(down) != activities.ErrStripeAway {
+		t.Errorf("%v, %v, %v", reconciled, followed, down)
+	}
+	if a, err := s.store.LoadAccount(s.ctx, b.id); err != nil || a.Plan != plan.Free {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if known, err := without.Reconcile(s.ctx, account.NewID()); err != nil || known.Customer {
+		t.Errorf("a stranger: %+v, %v", known, err)
+	}
+}
