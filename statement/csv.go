@@ -1,7 +1,7 @@
 package statement
 
 import (
-	"encoding/csv"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -15,23 +15,21 @@ var columns = []string{
 const byteOrderMark = "\ufeff"
 
 // CSV is the usage of a statement as a table (RFC 4180, UTF-8 with a byte order mark): a row for each key, chain and class. Adjustments follow, under
-// the periods that they are of. No cell is a formula to a spreadsheet.
+// the periods that they are of. Text is quoted always, and no cell is a formula to a spreadsheet, whatever character that takes for the separator.
 func (s *Statement) CSV() string {
 	var b strings.Builder
 	b.WriteString(byteOrderMark)
-	w := csv.NewWriter(&b)
-	w.UseCRLF = true
-	write := func(row []string) { _ = w.Write(row) } // memory takes everything
-	write(columns)
-	s.rows(s.Period, s.Keys, write)
+	b.WriteString(strings.Join(columns, ",") + lineEnd)
+	s.rows(&b, s.Period, s.Keys)
 	for i := range s.Adjustments {
-		s.rows(s.Adjustments[i].Period, s.Adjustments[i].Keys, write)
+		s.rows(&b, s.Adjustments[i].Period, s.Adjustments[i].Keys)
 	}
-	w.Flush()
 	return b.String()
 }
 
-func (s *Statement) rows(period string, keys []Key, write func([]string)) {
+const lineEnd = "\r\n"
+
+func (s *Statement) rows(b *strings.Builder, period string, keys []Key) {
 	for i := range keys {
 		k, agent := &keys[i], ""
 		if k.Agent != nil {
@@ -42,19 +40,29 @@ func (s *Statement) rows(period string, keys []Key, write func([]string)) {
 		}
 		for j := range k.Chains {
 			for _, c := range k.Chains[j].Classes {
-				write([]string{
-					s.Account, period, k.ID, harmless(k.Prefix), harmless(k.Name), harmless(agent), harmless(k.Chains[j].Chain), harmless(c.Class),
+				for _, text := range []string{s.Account, period, k.ID, harmless(k.Prefix), harmless(k.Name), harmless(agent), harmless(k.Chains[j].Chain), harmless(c.Class)} {
+					b.WriteString(`"` + quoted.Replace(text) + `",`)
+				}
+				b.WriteString(strings.Join([]string{
 					strconv.FormatInt(c.Requests, 10), strconv.FormatInt(c.Billable, 10), c.Units.String(), strconv.FormatInt(c.CacheHits, 10),
 					strconv.FormatInt(c.Refusals, 10),
-				})
+				}, ",") + lineEnd)
 			}
 		}
 	}
 }
 
+// quoted is text between quotes (RFC 4180).
+var quoted = strings.NewReplacer(`"`, `""`, "\r", "", "\n", lineEnd)
+
+// formula finds where a spreadsheet would begin one: at the begin of text, and behind whatever separates cells in some language of some program, for
+// one that takes another separator than the comma does not see the quotes. East Asian ones take full-width signs as well.
+var formula = regexp.MustCompile(`((?:^|[;,|\t\r\n])[\s\pZ"]*)([=+\-@＝＋－＠])`)
+
 // harmless marks text that a spreadsheet would take for a formula as text, with an apostrophe (OWASP, CSV injection).
 func harmless(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+	text = formula.ReplaceAllString(text, "$1'$2")
+	if text != "" && strings.ContainsRune("\t\r\n", rune(text[0])) {
 		return "'" + text
 	}
 	return text

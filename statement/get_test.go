@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/plan"
@@ -207,7 +208,10 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
-	names := []string{"=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "a,b \"c\"", "plain é"}
+	names := []string{
+		"=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "a,b \"c\"", "plain é", "x;=1+1", "x; @SUM(A1)", "x|\"-1", "x\t+1", "＝1+1", "＋1", "－1", "＠A1", "x;＝1",
+		"1-2=3; a-b",
+	}
 	for _, name := range names {
 		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", d.key(a.ID, name), "eth_mainnet", "standard", "ok", "plan", 3, 1_500))
 	}
@@ -224,13 +228,31 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 		t.Errorf("the rows are %q", rows)
 	}
 	for i, row := range rows[1:] {
-		if row[1] != "2026-11-01" || strings.Join(row[6:], " ") != "eth_mainnet standard 3 3 1.5 0 0" || strings.TrimPrefix(row[4], "'") != s.Keys[i].Name {
+		if row[1] != "2026-11-01" || strings.Join(row[6:], " ") != "eth_mainnet standard 3 3 1.5 0 0" || strings.ReplaceAll(row[4], "'", "") != strings.ReplaceAll(s.Keys[i].Name, "'", "") {
 			t.Errorf("row %q of key %q", row, s.Keys[i].Name)
 		}
 		for _, cell := range row {
-			if strings.ContainsAny(cell[:min(1, len(cell))], "=+-@\t\r") {
+			if first, _ := utf8.DecodeRuneInString(cell); strings.ContainsRune("=+-@＝＋－＠\t\r", first) {
 				t.Errorf("cell %q is a formula", cell)
 			}
+		}
+	}
+	// As programs split it that take something else for the separator, and do not see the quotes.
+	for _, separator := range []string{";", "|", "\t"} {
+		for _, row := range strings.Split(body, "\r\n") {
+			for _, cell := range strings.Split(row, separator) {
+				if first, _ := utf8.DecodeRuneInString(strings.Trim(cell, ` "`)); strings.ContainsRune("=+-@＝＋－＠", first) {
+					t.Errorf("cell %q is a formula where %q separates", cell, separator)
+				}
+			}
+		}
+	}
+	if !strings.Contains(body, `,"1-2=3; a-b",`) {
+		t.Errorf("harmless text was marked in %q", body)
+	}
+	for _, row := range strings.Split(strings.TrimSpace(body), "\r\n")[1:] {
+		if !strings.HasPrefix(row, `"`+s.Account+`","2026-11-01","`) || !strings.HasSuffix(row, `","eth_mainnet","standard",3,3,1.5,0,0`) {
+			t.Errorf("row %s", row)
 		}
 	}
 	if s.FileName() != "statement-2026-11-01.csv" {
