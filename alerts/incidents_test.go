@@ -20,13 +20,13 @@ func (b *bundle) measured(id chain.ID, usable bool) {
 	}}
 }
 
-// passes lets time pass in which the chain is measured every half a minute, twice by two workers.
-func (b *bundle) passes(t *testing.T, id chain.ID, usable bool, d time.Duration) {
+// passes lets time pass in which Ethereum is measured every half a minute, twice by two workers.
+func (b *bundle) passes(t *testing.T, usable bool, d time.Duration) {
 	t.Helper()
 	const every = 30 * time.Second
 	for ; d > 0; d -= every {
 		b.clock.Advance(every)
-		b.measured(id, usable)
+		b.measured(chain.EthMainnet, usable)
 		for range 2 {
 			b.sweepChains(t)
 		}
@@ -77,9 +77,9 @@ func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
 
 	b.measured(chain.BaseMainnet, true)
 	began := b.clock.Now().Add(30 * time.Second)
-	b.passes(t, chain.EthMainnet, false, 5*time.Minute)
+	b.passes(t, false, 5*time.Minute)
 	b.wantMails(t, "down for less than five minutes")
-	b.passes(t, chain.EthMainnet, false, 2*time.Minute)
+	b.passes(t, false, 2*time.Minute)
 	incident := b.incident(t)
 	reason := func(stage string, n int) string { return fmt.Sprintf("incident/%s/%s/%s", incident, stage, users[n]) }
 	b.wantMails(t, "down for more than five minutes", reason("began", 0), reason("began", 1))
@@ -90,15 +90,15 @@ func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
 	}
 
 	ended := b.clock.Now().Add(30 * time.Second)
-	b.passes(t, chain.EthMainnet, true, 4*time.Minute)
+	b.passes(t, true, 4*time.Minute)
 	b.wantMails(t, "well for less than five minutes", reason("began", 0), reason("began", 1))
-	b.passes(t, chain.EthMainnet, true, 2*time.Minute)
+	b.passes(t, true, 2*time.Minute)
 	b.wantMails(t, "over", reason("began", 0), reason("began", 1), reason("over", 0), reason("over", 1))
 	l = b.letter(t, "bob@buyer.example")
 	if said, ok := l.Mail.(notify.IncidentOver); !ok || !said.Began.Equal(began) || !said.Ended.Equal(ended) || said.Chain != "Ethereum" {
 		t.Errorf("it says %+v, want from %s to %s", l.Mail, began, ended)
 	}
-	b.passes(t, chain.EthMainnet, false, 6*time.Minute)
+	b.passes(t, false, 6*time.Minute)
 	if got := len(b.mails(t)); got != 6 || b.incident(t) == incident {
 		t.Errorf("the next incident is another one, of which both are told: %d mails", got)
 	}
@@ -110,8 +110,8 @@ func TestAShortDisturbanceIsNoIncident(t *testing.T) {
 	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
 	b.called(t, id, chain.EthMainnet, b.clock.Now())
 	for range 3 {
-		b.passes(t, chain.EthMainnet, false, 4*time.Minute+30*time.Second)
-		b.passes(t, chain.EthMainnet, true, 30*time.Second)
+		b.passes(t, false, 4*time.Minute+30*time.Second)
+		b.passes(t, true, 30*time.Second)
 	}
 	b.wantMails(t, "down three times for less than five minutes")
 	if n := b.incidents(t); n != 0 {
@@ -132,11 +132,11 @@ func TestWhatNobodyMeasuredIsNoIncident(t *testing.T) {
 	}
 	b.wantMails(t, "with an old measurement")
 	// Measured as down before a gap and after it: nobody knows what was between.
-	b.passes(t, chain.EthMainnet, false, 3*time.Minute)
+	b.passes(t, false, 3*time.Minute)
 	b.clock.Advance(10 * time.Minute)
-	b.passes(t, chain.EthMainnet, false, 4*time.Minute)
+	b.passes(t, false, 4*time.Minute)
 	b.wantMails(t, "with a gap between")
-	b.passes(t, chain.EthMainnet, false, 2*time.Minute)
+	b.passes(t, false, 2*time.Minute)
 	if got := len(b.mails(t)); got != 1 {
 		t.Errorf("%d mails after five minutes without a gap, want one", got)
 	}
@@ -147,10 +147,10 @@ func TestAFlappingChainIsOneIncident(t *testing.T) {
 	b := setup(t)
 	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
 	b.called(t, id, chain.EthMainnet, b.clock.Now())
-	b.passes(t, chain.EthMainnet, false, 6*time.Minute)
+	b.passes(t, false, 6*time.Minute)
 	for range 3 {
-		b.passes(t, chain.EthMainnet, true, 4*time.Minute)
-		b.passes(t, chain.EthMainnet, false, time.Minute)
+		b.passes(t, true, 4*time.Minute)
+		b.passes(t, false, time.Minute)
 	}
 	if got := b.mails(t); len(got) != 1 {
 		t.Errorf("the mails are %q, want the first one", got)
@@ -165,7 +165,7 @@ func TestTellingManyGoesOnWhereItWasInterrupted(t *testing.T) {
 		id, _ := b.buyer(t, "UTC", true, fmt.Sprintf("user%d@buyer.example", n))
 		b.called(t, id, chain.EthMainnet, b.clock.Now())
 	}
-	b.passes(t, chain.EthMainnet, false, 5*time.Minute)
+	b.passes(t, false, 5*time.Minute)
 	b.clock.Advance(30 * time.Second)
 	b.measured(chain.EthMainnet, false)
 	b.interrupt(150)
@@ -194,7 +194,7 @@ func TestAnIncidentThatEndsWhileItIsToldIsOverForThoseWhoKnow(t *testing.T) {
 		id, _ := b.buyer(t, "UTC", true, fmt.Sprintf("user%d@buyer.example", n))
 		b.called(t, id, chain.EthMainnet, b.clock.Now())
 	}
-	b.passes(t, chain.EthMainnet, false, 5*time.Minute)
+	b.passes(t, false, 5*time.Minute)
 	b.clock.Advance(30 * time.Second)
 	b.measured(chain.EthMainnet, false)
 	b.interrupt(120)

@@ -199,7 +199,16 @@ func (m IncidentOver) link() string     { return m.Link }
 
 // kinds are all types of Mail; each has a pair of templates by the name of its kind.
 var kinds = []Mail{
-	SignIn{}, Invitation{}, Welcome{}, KeyAdopted{}, MemberJoined{}, UsageReached{}, AccountSuspended{}, ChargeFailed{}, PackExpiring{}, IncidentBegan{},
+	SignIn{},
+	Invitation{},
+	Welcome{},
+	KeyAdopted{},
+	MemberJoined{},
+	UsageReached{},
+	AccountSuspended{},
+	ChargeFailed{},
+	PackExpiring{},
+	IncidentBegan{},
 	IncidentOver{},
 }
 

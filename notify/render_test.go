@@ -67,8 +67,8 @@ var samples = func() map[string]notify.Mail {
 
 // stop is where mails like m are stopped; empty when they cannot be.
 func stop(m notify.Mail) string {
-	switch m.Kind() {
-	case notify.KindUsageReached, notify.KindPackExpiring, notify.KindIncidentBegan, notify.KindIncidentOver:
+	stoppable := []notify.Kind{notify.KindUsageReached, notify.KindPackExpiring, notify.KindIncidentBegan, notify.KindIncidentOver}
+	if slices.Contains(stoppable, m.Kind()) {
 		return house.URL + "/unsubscribe?token=AQA0123456789-_"
 	}
 	return ""

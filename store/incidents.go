@@ -144,7 +144,9 @@ func readersOf[R any](i *Incident, rows []R, err error, row func(R) db.ListIncid
 func (i *Incident) Reason(user string) string { return "incident/" + i.ID.String() + "/began/" + user }
 
 // OverReason is the reason of the mail by which they are told that it is over.
-func (i *Incident) OverReason(user string) string { return "incident/" + i.ID.String() + "/over/" + user }
+func (i *Incident) OverReason(user string) string {
+	return "incident/" + i.ID.String() + "/over/" + user
+}
 
 // TellIncident queues mails and remembers the last reader whom they are for, so that the next page goes on after them, also of i; without one,
 // everybody was told. What came to be otherwise meanwhile (an incident that ended, say) changes nothing: it is listed again.
