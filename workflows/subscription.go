@@ -55,8 +55,8 @@ type SubscriptionState struct {
 
 // When the flow looks by itself, and how pauses grow while it cannot.
 const (
-	afterDue    = time.Minute   // Stripe has turned the period by then
-	silentAfter = 2 * time.Hour // interface document 2, section 8: it asks Stripe itself
+	afterDue    = time.Minute     // Stripe has turned the period by then
+	silentAfter = 2 * time.Hour   // interface document 2, section 8: it asks Stripe itself
 	spread      = 5 * time.Minute // over which looks of many accounts at one instant are spread
 	lookEvery   = 24 * time.Hour
 	firstAway   = 30 * time.Second
