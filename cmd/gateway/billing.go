@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -19,13 +20,40 @@ import (
 func opsBillingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "billing",
-		Short: "Look at what an account bought through Stripe, and have Stripe asked again",
+		Short: "Set up what is sold at Stripe, look at what an account bought, have Stripe asked again",
 		Long: `gateway ops billing shows what an account bought through Stripe, as it is recorded, and has Stripe asked again. Stripe decides: what is
 wrong there is mended in its dashboard, and then the account follows. docs/operations.md says what to do when Stripe is away.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(billingShowCommand(), billingReconcileCommand())
+	cmd.AddCommand(billingSetUpCommand(), billingShowCommand(), billingReconcileCommand())
+	return cmd
+}
+
+func billingSetUpCommand() *cobra.Command {
+	var check bool
+	cmd := &cobra.Command{
+		Use: "setup", Short: "Make at Stripe what is sold, or check it", Args: cobra.NoArgs,
+		Long: `gateway ops billing setup makes products, prices, the founding coupon, the tax rate and the portal at Stripe, and tells where its webhooks go. What is
+there already is left as it is, so it may be run again at any time. What is there and not as the plans say is an error, and is mended by hand: people may
+be paying by it. It needs STRIPE_SECRET_KEY and PUBLIC_URL.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.FromEnvironment(config.OpsStripe)
+			if err != nil {
+				return err
+			}
+			lines, err := wire.OpsBillingSetUp(cmd.Context(), cfg, check)
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			if len(lines) > 0 {
+				line(table, "WHAT", "STATE", "ID", "NOTE")
+			}
+			for _, l := range lines {
+				line(table, l.What, string(l.State), orDash(l.ID), orDash(l.Note))
+			}
+			return errors.Join(table.Flush(), err)
+		},
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "look only, make nothing; exit code 1 when something is missing or wrong")
 	return cmd
 }
 

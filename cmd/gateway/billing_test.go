@@ -4,17 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	api "github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/sandbox/stripe"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/subscription"
 	"github.com/chainaccess/gateway/workflows"
@@ -46,7 +51,7 @@ func (b *books) bought(t *testing.T) (account.ID, subscription.Snapshot) {
 			ID: "sub_shown", Status: subscription.PastDue, Price: "pro_monthly", PriceCents: 99_00, StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Taxed: true,
 		}},
 		Invoices: []subscription.Invoice{invoice, failed},
-		Payments: []subscription.Payment{{ID: "pi_pack", Item: "pack_s", Succeeded: true, Amount: 12_00, CreatedAt: now}},
+		Payments: []subscription.Payment{{ID: "pi_pack", Item: "pack_s", Succeeded: true, Amount: 12_00, Currency: "usd", CreatedAt: now}},
 	}
 	_, err = b.store.OpenCheckout(b.ctx, store.Checkout{ID: store.NewCheckoutID(), Account: id, Item: "pack_m", Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour)})
 	must(err)
@@ -121,6 +126,48 @@ func TestBillingCommandsSayWhatIsWrong(t *testing.T) {
 		exit, out, errs := run(t, b.env, append([]string{"ops", "billing"}, c.args...)...)
 		if exit != 1 || out != "" || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit code %d, %q, %q", c.args, exit, out, errs)
+		}
+	}
+}
+
+func addEndpoint(t *testing.T, at string) {
+	t.Helper()
+	dashboard := client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
+		URL: api.String(at), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
+	})})
+	_, err := dashboard.WebhookEndpoints.New(&api.WebhookEndpointParams{
+		URL: api.String("https://gateway.example/webhooks/stripe"), EnabledEvents: api.StringSlice(billing.Events()), APIVersion: api.String(billing.APIVersion),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSetUpMakesWhatIsSoldOnceAndChecksIt(t *testing.T) {
+	t.Parallel()
+	server, err := stripe.New(stripe.Options{Clock: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(server)
+	t.Cleanup(front.Close)
+	env := map[string]string{"STRIPE_SECRET_KEY": stripe.DefaultSecretKey, "STRIPE_API_URL": front.URL, "PUBLIC_URL": "https://gateway.example"}
+	exit, out, errs := run(t, env, "ops", "billing", "setup", "--check")
+	if exit != 1 || !strings.Contains(out, "missing") || strings.Contains(out, "made") {
+		t.Errorf("nothing is there: exit code %d, %q, %q", exit, out, errs)
+	}
+	for _, state := range []string{"made", "there"} {
+		exit, out, errs := run(t, env, "ops", "billing", "setup")
+		if done := state == "there"; (exit == 0) != done || strings.Contains(errs, "add https://gateway.example/webhooks/stripe in Stripe's dashboard") == done {
+			t.Fatalf("%s: exit code %d, %q, %q", state, exit, out, errs)
+		}
+		addEndpoint(t, front.URL) // as the operator does who is told to
+		for _, key := range []string{"pro_monthly", "scale_yearly", "builder", "pack_l"} {
+			at := strings.Index(out, "price "+key)
+			row, _, _ := strings.Cut(out[max(at, 0):], "\n")
+			if at < 0 || !strings.Contains(row, state) {
+				t.Errorf("%s is not %s: %q", key, state, out)
+			}
 		}
 	}
 }
