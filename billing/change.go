@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/stripe/stripe-go/v76"
 	"github.com/stripe/stripe-go/v76/refund"
@@ -21,12 +20,12 @@ type Change struct {
 	// Charge has what the new price costs more for the rest of the interval paid at once; if the card is declined nothing changes. Without it nothing
 	// is charged or given back now, and the next invoice is of the new price.
 	Charge bool
-	// Held is the key of the price whose plan is held until HeldUntil, written on the subscription; empty ends what was held.
-	Held      string
-	HeldUntil time.Time
+	// Held is the key of the price whose plan is held until what is paid ends, written on the subscription; empty ends what was held.
+	Held string
 }
 
-// ChangePrice brings a subscription to another price. One that has it already and holds the same is left alone, so that a repeat charges nothing.
+// ChangePrice brings a subscription to another price. One that has it already and holds the same is left alone, so that a repeat charges nothing. How
+// long something is held goes by the subscription as it is when its price changes: a caller's snapshot may be of before a renewal.
 func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 	price, err := s.priceOf(ctx, c.Item)
 	if err != nil {
@@ -40,7 +39,7 @@ func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 		return errors.New("a subscription of ours has one item, and this one has not: change it in Stripe's dashboard")
 	}
 	item := now.Items.Data[0]
-	held := heldMetadata(c)
+	held := heldMetadata(c.Held, now.CurrentPeriodEnd)
 	if item.Price != nil && item.Price.ID == price && now.Metadata[subscription.MetaHeld] == held[subscription.MetaHeld] {
 		return nil
 	}
@@ -57,8 +56,15 @@ func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 	if endsOffer(c.Item) && now.Discount != nil {
 		params.Discounts = []*stripe.SubscriptionDiscountParams{} // sent as empty, which takes them away
 	}
-	_, err = s.subscriptions().Update(c.Subscription, params)
-	return failed("change a subscription's price", err)
+	changed, err := s.subscriptions().Update(c.Subscription, params)
+	if err != nil || c.Held == "" || changed.CurrentPeriodEnd == now.CurrentPeriodEnd {
+		return failed("change a subscription's price", err)
+	}
+	// It was renewed between the two, at the old price: what is held was paid for another interval.
+	_, err = s.subscriptions().Update(c.Subscription, &stripe.SubscriptionParams{
+		Params: stripe.Params{Context: ctx}, Metadata: heldMetadata(c.Held, changed.CurrentPeriodEnd),
+	})
+	return failed("hold a plan for the interval that began meanwhile", err)
 }
 
 // endsOffer says whether an item ends the founding price though it is of the product that the coupon applies to: the offer is by the month.
@@ -67,12 +73,12 @@ func endsOffer(i plan.Item) bool {
 	return i.Plan == offer.Plan && i.Interval != plan.ByMonth
 }
 
-// heldMetadata writes what is held; Stripe takes a key away whose value is empty.
-func heldMetadata(c Change) map[string]string {
-	if c.Held == "" {
+// heldMetadata writes what is held until a time of Stripe's; Stripe takes a key away whose value is empty.
+func heldMetadata(held string, until int64) map[string]string {
+	if held == "" {
 		return map[string]string{subscription.MetaHeld: "", subscription.MetaHeldUntil: ""}
 	}
-	return map[string]string{subscription.MetaHeld: c.Held, subscription.MetaHeldUntil: strconv.FormatInt(c.HeldUntil.Unix(), 10)}
+	return map[string]string{subscription.MetaHeld: held, subscription.MetaHeldUntil: strconv.FormatInt(until, 10)}
 }
 
 // CancelAtPeriodEnd has a subscription end with what is paid, or go on after all.

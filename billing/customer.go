@@ -17,8 +17,26 @@ import (
 // EnsureCustomer gives the customer of an account that has none yet, with an address to mail invoices to and a country (ISO 3166-1, empty when none is
 // known). Asked again within a day it gives the same one, whatever changed: all that may is set in a second step.
 func (s *Stripe) EnsureCustomer(ctx context.Context, id account.ID, email, country string) (string, error) {
+	return s.makeCustomer(ctx, id, "customer/"+id.String(), email, country)
+}
+
+// ReplaceCustomer gives the customer that follows one that was deleted, as EnsureCustomer does: within a day it is the same one for the same old one.
+func (s *Stripe) ReplaceCustomer(ctx context.Context, id account.ID, old, email, country string) (string, error) {
+	return s.makeCustomer(ctx, id, "customer/"+id.String()+"/"+old, email, country)
+}
+
+// CustomerDeleted says whether a customer was deleted: nothing can be sold to it any more. ErrGone for one that Stripe never had.
+func (s *Stripe) CustomerDeleted(ctx context.Context, customer string) (bool, error) {
+	found, err := s.customers().Get(customer, &stripe.CustomerParams{Params: stripe.Params{Context: ctx}})
+	if err != nil {
+		return false, failed("read a customer", err)
+	}
+	return found.Deleted, nil
+}
+
+func (s *Stripe) makeCustomer(ctx context.Context, id account.ID, key, email, country string) (string, error) {
 	made, err := s.customers().New(&stripe.CustomerParams{
-		Params:   stripe.Params{Context: ctx, IdempotencyKey: stripe.String("customer/" + id.String())},
+		Params:   stripe.Params{Context: ctx, IdempotencyKey: stripe.String(key)},
 		Metadata: map[string]string{subscription.MetaAccount: id.String()},
 	})
 	if err != nil {

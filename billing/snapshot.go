@@ -2,6 +2,7 @@ package billing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,26 +14,33 @@ import (
 )
 
 const (
-	// invoicesBack and paymentsBack bound what is read again: invoices change for weeks after they were made, payments go back for as long as a pack of
-	// theirs is valid, and some weeks more.
-	invoicesBack = 90 * 24 * time.Hour
-	paymentsBack = 400 * 24 * time.Hour
+	// readBack bounds what is read again. Payments go back for as long as a pack of theirs is valid, and some weeks more; an open invoice may be paid or
+	// voided long after its charges failed.
+	readBack = 400 * 24 * time.Hour
 	// maxPages bounds each list. A customer with more is one that only support can look at, so the rest is not guessed.
 	maxPages = 10
 )
 
-// Snapshot reads everything that Stripe says of a customer: all subscriptions, the invoices of 90 days, the payments of 400 days with what went back,
-// the country and the card. It is ErrGone for a customer that was deleted. ReadAt is before the first question, so what changed later is not in it.
+// Snapshot reads everything that Stripe says of a customer: all subscriptions, the invoices and the payments of 400 days with what went back,
+// the country and the card. Of a customer that was deleted it says so and nothing else; one that Stripe never had is ErrGone, since the key may be
+// another account's of Stripe. ReadAt is before the first question, so what changed later is not in it.
 func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
 	snapshot := subscription.Snapshot{Customer: customer, ReadAt: s.now().UTC()}
 	params := &stripe.CustomerParams{Params: stripe.Params{Context: ctx}}
 	params.AddExpand("invoice_settings.default_payment_method")
 	who, err := s.customers().Get(customer, params)
+	if err = failed("read a customer", err); err != nil && !errors.Is(err, ErrUnavailable) { // of a deleted one there may be nothing to expand
+		if deleted, again := s.CustomerDeleted(ctx, customer); again == nil && deleted {
+			snapshot.Deleted = true
+			return snapshot, nil
+		}
+	}
 	if err != nil {
-		return snapshot, failed("read a customer", err)
+		return snapshot, err
 	}
 	if who.Deleted {
-		return snapshot, failed("read a customer", &stripe.Error{Code: stripe.ErrorCodeResourceMissing, Type: stripe.ErrorTypeInvalidRequest})
+		snapshot.Deleted = true
+		return snapshot, nil
 	}
 	if who.Address != nil {
 		snapshot.Country = who.Address.Country
@@ -70,7 +78,7 @@ func (s *Stripe) readSubscriptions(ctx context.Context, to *subscription.Snapsho
 
 func (s *Stripe) readInvoices(ctx context.Context, to *subscription.Snapshot) error {
 	list := invoice.Client{B: s.backend, Key: s.key}.List(&stripe.InvoiceListParams{
-		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-invoicesBack)),
+		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-readBack)),
 	})
 	for n := 0; list.Next(); n++ {
 		if n == maxPages*pageSize {
@@ -85,7 +93,7 @@ func (s *Stripe) readInvoices(ctx context.Context, to *subscription.Snapshot) er
 
 func (s *Stripe) readPayments(ctx context.Context, to *subscription.Snapshot) error {
 	params := &stripe.PaymentIntentListParams{
-		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-paymentsBack)),
+		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-readBack)),
 	}
 	params.AddExpand("data.latest_charge")
 	list := paymentintent.Client{B: s.backend, Key: s.key}.List(params)

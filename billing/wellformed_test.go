@@ -159,7 +159,7 @@ func TestEveryCallIsWellFormed(t *testing.T) {
 			return change(t, m, billing.Change{Item: m.sell(t, "pro_yearly"), Charge: true})
 		}, "POST /v1/subscriptions/sub_1"},
 		"downgrade": {func(t *testing.T, m *mock) error {
-			return change(t, m, billing.Change{Item: m.sell(t, "builder"), Held: "pro_monthly", HeldUntil: noon})
+			return change(t, m, billing.Change{Item: m.sell(t, "builder"), Held: "pro_monthly"})
 		}, "POST /v1/subscriptions/sub_1"},
 		"cancel":     {func(t *testing.T, m *mock) error { return m.CancelAtPeriodEnd(t.Context(), "sub_1", true) }, "POST /v1/subscriptions/sub_1"},
 		"resume":     {func(t *testing.T, m *mock) error { return m.CancelAtPeriodEnd(t.Context(), "sub_1", false) }, "POST /v1/subscriptions/sub_1"},

@@ -62,7 +62,7 @@ func (h *house) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput) 
 		change.Charge = true
 		done.Note = "The new plan is in force; the difference for the rest of the interval was charged, and units used so far count on."
 	case subscription.Downgrade:
-		change.Held, change.HeldUntil = sub.HeldAt(now), sub.PeriodEnd
+		change.Held = sub.HeldAt(now)
 		done.Effect, done.At = effectPeriodEnd, timeOf(sub.PeriodEnd)
 		done.Note = "The present plan goes on until what is paid ends; then the smaller one takes over. Choose the present plan to take this back."
 	case subscription.TakeBack:

@@ -104,7 +104,7 @@ func (w *world) change(key string, charge bool) {
 	item, _ := plan.FindItem(key)
 	c := billing.Change{Subscription: sub.ID, Item: item, Charge: charge}
 	if !charge {
-		c.Held, c.HeldUntil = sub.Price, sub.PeriodEnd
+		c.Held = sub.Price
 	}
 	w.must(w.way.ChangePrice(w.ctx, c))
 }

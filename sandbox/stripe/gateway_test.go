@@ -73,7 +73,7 @@ func TestGatewaySellsChangesAndCancelsAPlan(t *testing.T) {
 	}
 	for _, change := range []billing.Change{
 		{Item: item(t, "scale_monthly"), Charge: true},
-		{Item: item(t, "pro_monthly"), Held: "scale_monthly", HeldUntil: sub.PeriodEnd},
+		{Item: item(t, "pro_monthly"), Held: "scale_monthly"},
 		{Item: item(t, "scale_monthly")},
 		{Item: item(t, "scale_yearly"), Charge: true},
 	} {
