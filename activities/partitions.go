@@ -12,6 +12,7 @@ type PartitionStore interface {
 	DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error)
 	DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error)
 	SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error)
+	DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error)
 }
 
 // Partitions keeps the tables that grow by the day.
@@ -29,6 +30,8 @@ type PartitionUpkeep struct {
 	KeepLatencyDays int `json:"keep_latency_days"`
 	// KeepPeopleDays is of sessions, sign-ins and invitations after they expired; 0 keeps all.
 	KeepPeopleDays int `json:"keep_people_days"`
+	// KeepEventDays is of webhooks that were handed on; 0 keeps all.
+	KeepEventDays int `json:"keep_event_days"`
 }
 
 // PartitionReport is what an upkeep did.
@@ -38,6 +41,7 @@ type PartitionReport struct {
 	LedgerForgotten int64 `json:"ledger_entries_forgotten"`
 	LatencyDeleted  int64 `json:"latency_rows_deleted"`
 	PeopleDeleted   int64 `json:"people_rows_deleted"` // sessions, sign-ins and invitations
+	EventsDeleted   int64 `json:"event_rows_deleted"`  // webhooks of Stripe
 }
 
 // KeepPartitions makes the partitions of the coming days and drops those past their keeping. Repeating it does no harm.
@@ -62,21 +66,27 @@ func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (Pa
 		}
 	}
 	if in.KeepPeopleDays > 0 {
-		report.PeopleDeleted, err = p.sweepPeople(ctx, today.AddDate(0, 0, -in.KeepPeopleDays))
+		if report.PeopleDeleted, err = inBatches(ctx, p.Store.SweepPeople, today.AddDate(0, 0, -in.KeepPeopleDays)); err != nil {
+			return report, err
+		}
+	}
+	if in.KeepEventDays > 0 {
+		report.EventsDeleted, err = inBatches(ctx, p.Store.DeleteStripeEvents, today.AddDate(0, 0, -in.KeepEventDays))
 	}
 	return report, err
 }
 
-// Rows of people go in batches; what one run leaves, the next takes.
+// Rows go in batches; what one run leaves, the next takes.
 const (
-	peopleBatch   = 1000
-	peopleBatches = 1000
+	batchRows   = 1000
+	mostBatches = 1000
 )
 
-func (p *Partitions) sweepPeople(ctx context.Context, before time.Time) (int64, error) {
+// inBatches deletes what is of before an instant, and says how much.
+func inBatches(ctx context.Context, remove func(ctx context.Context, before time.Time, limit int) (int64, error), before time.Time) (int64, error) {
 	var deleted int64
-	for range peopleBatches {
-		n, err := p.Store.SweepPeople(ctx, before, peopleBatch)
+	for range mostBatches {
+		n, err := remove(ctx, before, batchRows)
 		deleted += n
 		if err != nil || n == 0 {
 			return deleted, err

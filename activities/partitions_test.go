@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/workflows"
 )
 
 func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
@@ -107,5 +108,49 @@ func TestUpkeepDeletesSignInsADayAfterTheyExpired(t *testing.T) {
 	}
 	if n := keep(1); n != 3 {
 		t.Errorf("%d sign-ins were deleted a day after their end, want 3", n)
+	}
+}
+
+func TestUpkeepDeletesEventsThatWereHandedOn(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := store.Open(ctx, testkit.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	clock := testkit.NewClock(time.Now())
+	for _, id := range []string{"evt_done", "evt_open"} {
+		if _, err := s.RecordStripeEvent(ctx, &store.StripeEvent{ID: id, Type: "invoice.paid", CreatedAt: clock.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.MarkStripeEvent(ctx, "evt_done", activities.EventSignalled); err != nil {
+		t.Fatal(err)
+	}
+	partitions := &activities.Partitions{Store: s, Now: clock.Now}
+	keep := func(days int) int64 {
+		t.Helper()
+		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35, KeepEventDays: days})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.EventsDeleted
+	}
+	for _, step := range []struct {
+		after time.Duration
+		days  int
+		want  int64
+	}{
+		{89 * 24 * time.Hour, workflows.PartitionInput().KeepEventDays, 0},
+		{2 * 24 * time.Hour, 0, 0}, // a schedule of before events
+		{0, workflows.PartitionInput().KeepEventDays, 1},
+		{400 * 24 * time.Hour, 90, 0}, // what nobody has had yet stays
+	} {
+		clock.Advance(step.after)
+		if n := keep(step.days); n != step.want {
+			t.Errorf("%d events were deleted after another %s, want %d", n, step.after, step.want)
+		}
 	}
 }

@@ -28,7 +28,8 @@ type Options struct {
 const (
 	defaultTimeout = 10 * time.Second
 	dialTimeout    = 5 * time.Second
-	maxConnections = 16
+	// maxConnections is more than ask at once, since a request's time runs while it waits for one: sixteen activities, and people on pages.
+	maxConnections = 32
 	maxAnswer      = 16 << 20 // a page of a hundred invoices is about one MiB
 	// retries of a request that may not have arrived. Each carries the same idempotency key, so it is done once.
 	retries = 1

@@ -32,19 +32,27 @@ const (
 	othersUnread  = 7 * 24 * time.Hour
 )
 
-// sweepBilling tells flows again what may have been lost between the record and them, until ctx ends.
+// sweepBilling tells flows again what may have been lost between the record and them, until ctx ends. Of customers it takes one page at a time: each of
+// their flows asks Stripe several times.
 func (w *Worker) sweepBilling(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()
-	var swept time.Time
+	var (
+		swept time.Time
+		last  *store.Customer // of the page before; nil between two sweeps
+	)
 	for {
 		c := workflows.NewClient(w.o.Temporal)
 		err := errors.Join(w.handEvents(ctx, c), w.watchCheckouts(ctx, c))
-		if now := w.o.Now(); now.Sub(swept) >= customerSweep {
-			if read := w.lookAtCustomers(ctx, c, now); read != nil {
-				err = errors.Join(err, read)
-			} else {
+		if now := w.o.Now(); last != nil || now.Sub(swept) >= customerSweep {
+			if last == nil {
 				swept = now
+			}
+			next, read := w.lookAtCustomers(ctx, c, swept, last)
+			if read == nil {
+				last = next
+			} else if err = errors.Join(err, read); last == nil {
+				swept = time.Time{} // the first page is tried again soon, too
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -109,20 +117,19 @@ func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *s
 	return nil
 }
 
-// lookAtCustomers has flows look at customers for whom Stripe was not read for long: a flow was lost, or an event.
-func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time) error {
-	for last := (*store.Customer)(nil); ; {
-		var page []store.Customer
-		err := within(ctx, func(ctx context.Context) (err error) {
-			page, err = w.o.Store.ListUnreadCustomers(ctx, now.Add(-lastingUnread), now.Add(-othersUnread), last, billingPage)
-			return err
-		})
-		for i := 0; err == nil && i < len(page); i++ {
-			err = within(ctx, func(ctx context.Context) error { return c.SignalSubscription(ctx, page[i].Account, "sweep") })
-		}
-		if err != nil || len(page) < billingPage {
-			return err
-		}
-		last = &page[len(page)-1]
+// lookAtCustomers has flows look at a page of customers for whom Stripe was not read for long: a flow was lost, or an event. It gives the last one, or nil
+// when there are no more.
+func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time, last *store.Customer) (*store.Customer, error) {
+	var page []store.Customer
+	err := within(ctx, func(ctx context.Context) (err error) {
+		page, err = w.o.Store.ListUnreadCustomers(ctx, now.Add(-lastingUnread), now.Add(-othersUnread), last, billingPage)
+		return err
+	})
+	for i := 0; err == nil && i < len(page); i++ {
+		err = within(ctx, func(ctx context.Context) error { return c.SignalSubscription(ctx, page[i].Account, "sweep") })
 	}
+	if err != nil || len(page) < billingPage {
+		return nil, err
+	}
+	return &page[len(page)-1], nil
 }

@@ -32,4 +32,6 @@ func (o *outside) FindCheckoutBySession(context.Context, string) (store.Checkout
 	return store.Checkout{}, store.ErrNotFound
 }
 
+func (o *outside) DeleteStripeEvents(context.Context, time.Time, int) (int64, error) { return 0, nil }
+
 func (o *outside) MarkStripeEvent(context.Context, string, string) error { return nil }

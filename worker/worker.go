@@ -198,7 +198,8 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	failed := make(chan error, len(queues))
 	for _, q := range queues {
 		polling := worker.New(w.o.Temporal, q.name, worker.Options{
-			WorkerStopTimeout: w.o.StopTimeout,
+			WorkerStopTimeout:                  w.o.StopTimeout,
+			MaxConcurrentActivityExecutionSize: q.most,
 			// Somebody waits for answers of flows: those of a worker that died go to another one soon.
 			StickyScheduleToStartTimeout: stickyTimeout,
 			OnFatalError:                 func(err error) { failed <- fmt.Errorf("task queue %s: %w", q.name, err) },
@@ -217,7 +218,9 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	carried, stop := context.WithCancel(ctx)
 	carrying.Go(func() { w.carryNotices(carried) })
 	carrying.Go(func() { w.sweepSettlements(carried) })
-	carrying.Go(func() { w.sweepBilling(carried) })
+	if w.o.Billing.Stripe != nil { // else nobody can be asked what was bought, and flows would only wait
+		carrying.Go(func() { w.sweepBilling(carried) })
+	}
 	defer carrying.Wait()
 	defer stop()
 	return true, w.watch(ctx, failed)

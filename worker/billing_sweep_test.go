@@ -1,0 +1,152 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/worker"
+)
+
+// slowStripe keeps whoever asks waiting until it is let go, and answers nothing then.
+type slowStripe struct {
+	activities.Stripe // nothing else is asked
+
+	answer  chan struct{}
+	mu      sync.Mutex // guards what follows
+	waiting int
+	most    int
+}
+
+func (s *slowStripe) Snapshot(ctx context.Context, _ string) (subscription.Snapshot, error) {
+	s.count(1)
+	defer s.count(-1)
+	select {
+	case <-s.answer:
+	case <-ctx.Done():
+	}
+	return subscription.Snapshot{}, errors.New("not today")
+}
+
+func (s *slowStripe) count(by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting += by
+	s.most = max(s.most, s.waiting)
+}
+
+func (s *slowStripe) seen() (waiting, most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting, s.most
+}
+
+// unread is a record with customers for whom Stripe was never read.
+func unread(t *testing.T, customers int) *store.Store {
+	t.Helper()
+	url := testkit.Postgres(t)
+	record, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(record.Close)
+	for i := range customers {
+		a, err := record.CreateAccount(t.Context(), store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free})
+		if err == nil {
+			_, err = record.PutCustomer(t.Context(), a.ID, fmt.Sprintf("cus_%d", i), "DE")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := db.Exec(t.Context(), "UPDATE billing_customers SET created_at = created_at - interval '8 days'"); err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// Every customer's turn comes, a page after the other, and Stripe is asked by sixteen at a time.
+func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
+	t.Parallel()
+	const customers = 120 // more than a page
+	record, server, slow := unread(t, customers), testkit.Temporal(t), &slowStripe{answer: make(chan struct{})}
+	c, o := server.Dial(t), &outside{}
+	w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
+		options.Store, options.NoticeInterval = record, 20*time.Millisecond
+		options.Billing = &activities.Billing{Stripe: slow, Record: record, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	})
+	start(t, w)
+	ready(t, w)
+	var let sync.Once
+	t.Cleanup(func() { let.Do(func() { close(slow.answer) }) }) // before the worker is stopped
+	flows := func() int64 {
+		found, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+			Namespace: server.Namespace, Query: "WorkflowType = 'subscription' AND ExecutionStatus = 'Running'",
+		})
+		if err != nil {
+			return 0
+		}
+		return found.GetCount()
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return flows() == customers }, "the flow of every customer looks")
+	testkit.Eventually(t, testTimeout, func() bool { waiting, _ := slow.seen(); return waiting >= 16 }, "sixteen ask")
+	let.Do(func() { close(slow.answer) })
+	if _, most := slow.seen(); most != 16 {
+		t.Errorf("%d asked at a time, want 16", most)
+	}
+}
+
+// Without a key of Stripe nobody could be asked: flows would wait in vain, one for every customer there ever was.
+func TestWithoutPaymentsNobodyIsSwept(t *testing.T) {
+	t.Parallel()
+	record, server := unread(t, 1), testkit.Temporal(t)
+	c, o := server.Dial(t), &outside{}
+	swept := &countedSweeps{Store: record}
+	w := o.worker(t, c, server.Namespace, func(options *worker.Options) { options.Store, options.NoticeInterval = swept, 20*time.Millisecond })
+	start(t, w)
+	ready(t, w)
+	testkit.Eventually(t, testTimeout, func() bool { return o.rounds(chain.EthMainnet) >= 5 }, "the worker works")
+	if n := swept.asked(); n > 0 {
+		t.Errorf("customers were looked for %d times", n)
+	}
+}
+
+// countedSweeps counts who looks for customers.
+type countedSweeps struct {
+	*store.Store
+
+	mu    sync.Mutex // guards looks
+	looks int
+}
+
+func (s *countedSweeps) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer, limit int) ([]store.Customer, error) {
+	s.mu.Lock()
+	s.looks++
+	s.mu.Unlock()
+	return s.Store.ListUnreadCustomers(ctx, lasting, others, after, limit)
+}
+
+func (s *countedSweeps) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks
+}
