@@ -18,7 +18,8 @@ import (
 // Looks    when told, and by itself after longer and longer pauses: no webhook need come
 // Ends     with the checkout's state: paid (in force), refunded (another one was paid before), expired (Stripe says so; a clock of ours frees no seat),
 //
-//	failed; open after 30 days in which Stripe did not tell
+//	failed; open or paying after three days in which that did not change: the sweep begins another while the record has it open, and no history grows
+//	to where Temporal ends it
 const CheckoutWorkflow = "checkout"
 
 // CheckoutID is the workflow id of a checkout.
@@ -26,7 +27,7 @@ func CheckoutID(session string) string { return "checkout/" + session }
 
 // How long a checkout is looked at, and how the pauses grow: while its page is open, and once it is paid.
 const (
-	checkoutFor = 30 * 24 * time.Hour
+	checkoutFor = 3 * 24 * time.Hour
 	firstOpen   = 30 * time.Second
 	mostOpen    = 10 * time.Minute
 	firstPaying = 2 * time.Second
@@ -37,20 +38,20 @@ const (
 func CheckOut(ctx workflow.Context, ref activities.CheckoutRef) (string, error) {
 	c := &checkingOut{ref: ref, stage: activities.CheckoutOpen}
 	began := workflow.Now(ctx)
-	workflow.Go(ctx, c.hear)
+	hears := workflow.GetSignalChannel(ctx, SignalLook)
 	if err := workflow.UpsertTypedSearchAttributes(ctx, Stage.ValueSet(c.stage)); err != nil {
 		return "", err
 	}
 	workflow.SetCurrentDetails(ctx, "The page to pay is open.")
 	for {
-		if _, err := workflow.AwaitWithTimeout(ctx, c.pause(), func() bool { return c.told }); err != nil {
+		if _, err := workflow.AwaitWithTimeout(ctx, c.pause(), func() bool { return c.hear(hears) }); err != nil {
 			return "", err
 		}
 		c.told = false
 		if err := c.look(ctx); err != nil {
 			return "", err
 		}
-		if !c.waits() || workflow.Now(ctx).Sub(began) >= checkoutFor {
+		if over := !c.waits() || workflow.Now(ctx).Sub(began) >= checkoutFor; over && !c.hear(hears) {
 			return c.stage, nil
 		}
 	}
@@ -65,12 +66,12 @@ type checkingOut struct {
 	stuck string
 }
 
-// hear takes signals.
-func (c *checkingOut) hear(ctx workflow.Context) {
-	for look := workflow.GetSignalChannel(ctx, SignalLook); ; {
-		look.Receive(ctx, nil)
+// hear takes all signals that came, without waiting, and says whether there is one that nobody looked for yet.
+func (c *checkingOut) hear(signals workflow.ReceiveChannel) bool {
+	for signals.ReceiveAsync(nil) {
 		c.told = true
 	}
+	return c.told
 }
 
 // waits says whether something is to be expected of the checkout.
