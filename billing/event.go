@@ -111,8 +111,11 @@ type object struct {
 	Payment  ref    `json:"payment_intent"`
 }
 
-// maxWord bounds ids and types of Stripe's.
-const maxWord = 255
+// maxWord bounds ids of Stripe's, and maxType its types, as the record does.
+const (
+	maxWord = 255
+	maxType = 100
+)
 
 func decodeEvent(payload []byte) (Event, error) {
 	var from struct {
@@ -145,7 +148,7 @@ func decodeEvent(payload []byte) (Event, error) {
 			return Event{}, ErrNoEvent
 		}
 	}
-	if e.ID == "" || e.Type == "" {
+	if e.ID == "" || e.Type == "" || len(e.Type) > maxType {
 		return Event{}, ErrNoEvent
 	}
 	return e, nil

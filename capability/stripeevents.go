@@ -30,6 +30,9 @@ func (c *Catalogue) ReceiveStripeEvent(ctx context.Context, payload []byte, sign
 		return h.selling()
 	}
 	event, err := billing.ReadEvent(payload, signature, h.WebhookSecret, h.Now())
+	if errors.Is(err, billing.ErrNoEvent) {
+		return fault.New(fault.FieldRefused, "The body is signed as it should be, and is no event: it takes an object with an id and a type of Stripe's.").Wrap(err)
+	}
 	if err != nil {
 		return fault.New(fault.FieldRefused, "Stripe-Signature is not one that this endpoint's secret made of this body within the last five minutes.").Wrap(err)
 	}
