@@ -105,8 +105,22 @@ func (h *house) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (PackC
 	return PackCheckout{URL: started.URL, Size: pack.Size, Units: pack.Units, Price: dollars(pack.Price), Note: started.Note}, err
 }
 
-// checkOut is a purchase on its way.
+// checkOut is a purchase on its way. When the account's customer turns out to be deleted at Stripe it begins once more with another.
 func (h *house) checkOut(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
+	started, err := h.checkOutOnce(ctx, c, item, country)
+	if !errors.Is(err, billing.ErrGone) {
+		return started, err
+	}
+	if replaced, failed := h.replaceCustomer(ctx, c, country); failed != nil || !replaced {
+		if failed != nil {
+			err = failed
+		}
+		return StartedCheckout{}, err
+	}
+	return h.checkOutOnce(ctx, c, item, country)
+}
+
+func (h *house) checkOutOnce(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
 	if refusal := h.mayBuy(ctx, c); refusal != nil {
 		return StartedCheckout{}, refusal
 	}
@@ -226,7 +240,41 @@ func (h *house) customerOf(ctx context.Context, c *Call, country string) (store.
 		return store.Customer{}, toldByStripe(err)
 	}
 	customer.Country = country
-	return customer, told(h.Store.UpdateCustomer(ctx, customer), "customer")
+	return customer, told(h.Store.SetCustomerCountry(ctx, customer.Account, customer.ID, country), "customer")
+}
+
+// replaceCustomer gives an account whose customer was deleted at Stripe another one, once what it had by the old one is ended here. It reports false when
+// the customer is there.
+func (h *house) replaceCustomer(ctx context.Context, c *Call, country string) (replaced bool, err error) {
+	old, err := h.Store.FindCustomer(ctx, c.Account.ID)
+	if err != nil {
+		return false, told(err, "customer")
+	}
+	deleted, err := h.Stripe.CustomerDeleted(ctx, old.ID)
+	if err != nil || !deleted {
+		return false, toldByStripe(err)
+	}
+	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
+	if err == nil && !sub.Status.Over() && h.inForce(ctx, c.Account.ID, "customer_deleted") {
+		sub, err = h.Store.LastSubscription(ctx, c.Account.ID)
+	}
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return false, told(err, "subscription")
+	case err == nil && !sub.Status.Over():
+		f := fault.New(fault.DurableUnavailable, "This account was deleted at the payment provider, which ended its subscription; that is not in force here yet. Try again in a minute.")
+		f.RetryAfter = retryStripe
+		return false, f
+	}
+	if country == "" {
+		country = old.Country
+	}
+	id, err := h.Stripe.ReplaceCustomer(ctx, c.Account.ID, old.ID, c.User.Email, country)
+	if err != nil {
+		return false, toldByStripe(err)
+	}
+	_, err = h.Store.ReplaceCustomer(ctx, c.Account.ID, old.ID, id, country)
+	return err == nil, told(err, "customer")
 }
 
 // openSession has Stripe make the page of a checkout, and somebody wait for what becomes of it. A checkout whose session may or may not have been made

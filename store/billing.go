@@ -38,9 +38,26 @@ func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, countr
 	return customerOf(row), nil
 }
 
-// UpdateCustomer records what Stripe said of an account's customer.
+// ReplaceCustomer records the customer that follows one that was deleted, and gives the account's: another one when somebody replaced the old one before.
+func (s *Store) ReplaceCustomer(ctx context.Context, id account.ID, old, customer, country string) (Customer, error) {
+	_, err := s.queries().ReplaceCustomer(ctx, db.ReplaceCustomerParams{Account: id.UUID, Old: old, Customer: customer, Country: country})
+	if err != nil {
+		return Customer{}, fmt.Errorf("replace the customer of account %s: %w", id, err)
+	}
+	return s.FindCustomer(ctx, id)
+}
+
+// SetCustomerCountry records the country that Stripe was given for a customer.
+func (s *Store) SetCustomerCountry(ctx context.Context, id account.ID, customer, country string) error {
+	if err := s.queries().SetCustomerCountry(ctx, db.SetCustomerCountryParams{Account: id.UUID, Customer: customer, Country: country}); err != nil {
+		return fmt.Errorf("record the country of account %s: %w", id, err)
+	}
+	return nil
+}
+
+// UpdateCustomer records what Stripe said of an account's customer at c.ReadAt. What it said later stays.
 func (s *Store) UpdateCustomer(ctx context.Context, c Customer) error {
-	p := db.UpdateCustomerParams{Account: c.Account.UUID, Country: c.Country, ReadAt: nullable(c.ReadAt)}
+	p := db.UpdateCustomerParams{Account: c.Account.UUID, Customer: c.ID, Country: c.Country, ReadAt: nullable(c.ReadAt)}
 	if c.Card != nil {
 		p.CardBrand, p.CardLast4 = c.Card.Brand, c.Card.Last4
 		p.CardExpMonth, p.CardExpYear = int16(c.Card.ExpMonth), int16(c.Card.ExpYear) //nolint:gosec // months and years

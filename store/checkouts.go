@@ -55,7 +55,7 @@ type Checkout struct {
 	EndedAt   time.Time // zero while it is open
 }
 
-// mostOpenCheckouts bounds what an account may have open at a time.
+// mostOpenCheckouts bounds what an account may have open at a time, of plans and of packs: keys that buy packs keep nobody from buying a plan.
 const mostOpenCheckouts = 10
 
 // OpenCheckout records a checkout before Stripe is asked for its session. fault.FieldRefused when the item's offer is over or its seats are taken, or when
@@ -66,12 +66,15 @@ func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) 
 		if _, err := q.LockAccount(ctx, c.Account.UUID); err != nil {
 			return found(err)
 		}
-		open, err := q.CountOpenCheckouts(ctx, c.Account.UUID)
-		if err != nil {
+		sold, _ := plan.FindItem(c.Item)
+		open, err := q.CountOpenCheckouts(ctx, db.CountOpenCheckoutsParams{Account: c.Account.UUID, Packs: sold.IsPack(), Item: c.Item})
+		switch {
+		case err != nil:
 			return err
-		}
-		if open >= mostOpenCheckouts {
-			return refuse("%d checkouts of this account are open. Pay or leave one of them; each ends by itself within an hour.", open)
+		case open.Alike >= mostOpenCheckouts:
+			return refuse("%d checkouts of this kind are open for this account. Pay or leave one of them; each ends by itself within an hour.", open.Alike)
+		case c.Item == plan.Founding().Key && open.Same > 0:
+			return refuse("A checkout of this account holds a founding seat already. Pay it or leave it; it ends by itself within an hour.")
 		}
 		if err := takeSeat(ctx, q, &c); err != nil {
 			return err

@@ -513,11 +513,56 @@ func (q *Queries) PutSubscription(ctx context.Context, arg PutSubscriptionParams
 	return result.RowsAffected(), nil
 }
 
+const replaceCustomer = `-- name: ReplaceCustomer :execrows
+UPDATE billing_customers
+SET customer = $1, country = $2, card_brand = '', card_last4 = '', card_exp_month = 0, card_exp_year = 0,
+    created_at = now(), read_at = NULL
+WHERE account_id = $3 AND customer = $4
+`
+
+type ReplaceCustomerParams struct {
+	Customer string
+	Country  string
+	Account  uuid.UUID
+	Old      string
+}
+
+// Nothing that Stripe said of the old one is true of the new one, save the country, which is set anew.
+func (q *Queries) ReplaceCustomer(ctx context.Context, arg ReplaceCustomerParams) (int64, error) {
+	result, err := q.db.Exec(ctx, replaceCustomer,
+		arg.Customer,
+		arg.Country,
+		arg.Account,
+		arg.Old,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const setCustomerCountry = `-- name: SetCustomerCountry :exec
+UPDATE billing_customers
+SET country = $1
+WHERE account_id = $2 AND customer = $3
+`
+
+type SetCustomerCountryParams struct {
+	Country  string
+	Account  uuid.UUID
+	Customer string
+}
+
+func (q *Queries) SetCustomerCountry(ctx context.Context, arg SetCustomerCountryParams) error {
+	_, err := q.db.Exec(ctx, setCustomerCountry, arg.Country, arg.Account, arg.Customer)
+	return err
+}
+
 const updateCustomer = `-- name: UpdateCustomer :exec
 UPDATE billing_customers
 SET country = $1, card_brand = $2, card_last4 = $3,
     card_exp_month = $4, card_exp_year = $5, read_at = $6
-WHERE account_id = $7
+WHERE account_id = $7 AND customer = $8 AND (read_at IS NULL OR read_at <= $6)
 `
 
 type UpdateCustomerParams struct {
@@ -528,8 +573,10 @@ type UpdateCustomerParams struct {
 	CardExpYear  int16
 	ReadAt       *time.Time
 	Account      uuid.UUID
+	Customer     string
 }
 
+// What was read later stays, and what was read of a customer that was replaced is nobody's.
 func (q *Queries) UpdateCustomer(ctx context.Context, arg UpdateCustomerParams) error {
 	_, err := q.db.Exec(ctx, updateCustomer,
 		arg.Country,
@@ -539,6 +586,7 @@ func (q *Queries) UpdateCustomer(ctx context.Context, arg UpdateCustomerParams) 
 		arg.CardExpYear,
 		arg.ReadAt,
 		arg.Account,
+		arg.Customer,
 	)
 	return err
 }

@@ -13,16 +13,28 @@ import (
 )
 
 const countOpenCheckouts = `-- name: CountOpenCheckouts :one
-SELECT count(*)
+SELECT count(*) FILTER (WHERE starts_with(item, 'pack_') = $1::boolean) AS alike, count(*) FILTER (WHERE item = $2) AS same
 FROM checkouts
-WHERE account_id = $1 AND state = 'open'
+WHERE account_id = $3 AND state = 'open'
 `
 
-func (q *Queries) CountOpenCheckouts(ctx context.Context, accountID uuid.UUID) (int64, error) {
-	row := q.db.QueryRow(ctx, countOpenCheckouts, accountID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+type CountOpenCheckoutsParams struct {
+	Packs   bool
+	Item    string
+	Account uuid.UUID
+}
+
+type CountOpenCheckoutsRow struct {
+	Alike int64
+	Same  int64
+}
+
+// Of packs, or of plans; and of one item.
+func (q *Queries) CountOpenCheckouts(ctx context.Context, arg CountOpenCheckoutsParams) (CountOpenCheckoutsRow, error) {
+	row := q.db.QueryRow(ctx, countOpenCheckouts, arg.Packs, arg.Item, arg.Account)
+	var i CountOpenCheckoutsRow
+	err := row.Scan(&i.Alike, &i.Same)
+	return i, err
 }
 
 const countSeats = `-- name: CountSeats :one

@@ -9,9 +9,10 @@ FROM checkouts
 WHERE item = sqlc.arg(offer)::text AND item = 'founding' AND state IN ('open', 'paid');
 
 -- name: CountOpenCheckouts :one
-SELECT count(*)
+-- Of packs, or of plans; and of one item.
+SELECT count(*) FILTER (WHERE starts_with(item, 'pack_') = sqlc.arg(packs)::boolean) AS alike, count(*) FILTER (WHERE item = sqlc.arg(item)) AS same
 FROM checkouts
-WHERE account_id = $1 AND state = 'open';
+WHERE account_id = sqlc.arg(account) AND state = 'open';
 
 -- name: InsertCheckout :one
 INSERT INTO checkouts (id, account_id, item, country, opened_at, expires_at)
