@@ -7,17 +7,14 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/store"
 )
 
-// What became of an event, as its row says.
-const (
-	eventSignalled = "signalled"
-	eventIgnored   = "ignored"          // of a type that says nothing of a purchase
-	eventStranger  = "unknown customer" // of somebody who is no account of ours
-)
+// eventIgnored is what became of an event of a type that says nothing of a purchase, as its row says.
+const eventIgnored = "ignored"
 
 // signalPatience is how long Stripe waits for the flow to be told. Whoever cannot be told by then is told by the sweep of events.
 const signalPatience = 3 * time.Second
@@ -36,13 +33,14 @@ func (c *Catalogue) ReceiveStripeEvent(ctx context.Context, payload []byte, sign
 	if err != nil {
 		return fault.New(fault.FieldRefused, "Stripe-Signature is not one that this endpoint's secret made of this body within the last five minutes.").Wrap(err)
 	}
-	who, customer, err := h.whose(ctx, &event)
+	customer, err := h.whose(ctx, &event)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return recordAway(err)
 	}
-	fresh, err := h.Store.RecordStripeEvent(ctx, &store.StripeEvent{
+	stored := store.StripeEvent{
 		ID: event.ID, Type: event.Type, APIVersion: event.APIVersion, Object: event.Object, Customer: customer, Session: event.Session, CreatedAt: event.Created,
-	})
+	}
+	fresh, err := h.Store.RecordStripeEvent(ctx, &stored)
 	if err != nil {
 		return recordAway(err)
 	}
@@ -50,50 +48,49 @@ func (c *Catalogue) ReceiveStripeEvent(ctx context.Context, payload []byte, sign
 		return nil // the first one is signalled, or will be
 	}
 	h.complainOfVersion(&event)
-	result := h.passOn(ctx, &event, who)
-	if result == "" {
-		return nil
-	}
-	if err := h.Store.MarkStripeEvent(ctx, event.ID, result); err != nil {
-		h.Logger.Warn("an event of the payment provider will be looked at again", "event_id", event.ID, "error", err)
+	if err := h.passOn(ctx, &stored); err != nil {
+		h.Logger.Warn("an event of the payment provider will be handed on later", "event_id", event.ID, "error", err)
 	}
 	return nil
 }
 
-// passOn tells the flow, and gives what became of the event; empty when the flow could not be told.
-func (h *house) passOn(ctx context.Context, event *billing.Event, who account.ID) string {
-	switch {
-	case !slices.Contains(billing.Events(), event.Type):
-		return eventIgnored
-	case who.IsZero():
-		if left, ok := h.strangers.Let(event.Type); ok {
-			h.Logger.Warn("an event of the payment provider is of no account of ours", "event_id", event.ID, "type", event.Type, "left_out", left)
-		}
-		return eventStranger
+// passOn hands an event on. One that could not be is handed on by the sweep of events.
+func (h *house) passOn(ctx context.Context, event *store.StripeEvent) error {
+	if !slices.Contains(billing.Events(), event.Type) {
+		return h.Store.MarkStripeEvent(ctx, event.ID, eventIgnored)
 	}
 	ctx, cancel := context.WithTimeout(ctx, signalPatience)
 	defer cancel()
-	err := h.Purchases.LookAgain(ctx, who, event.Type)
-	if err == nil && event.Session != "" {
-		var checkout store.Checkout
-		if checkout, err = h.Store.FindCheckoutBySession(ctx, event.Session); err == nil {
-			err = h.Purchases.FollowCheckout(ctx, &checkout)
-		} else if errors.Is(err, store.ErrNotFound) { // its session is not written yet: whoever opened it follows it
-			err = nil
+	result, err := activities.HandOn(ctx, h.Store, eventFlows{h.Purchases}, event)
+	if err == nil && result == activities.EventNobodys {
+		if left, ok := h.strangers.Let(event.Type); ok {
+			h.Logger.Warn("an event of the payment provider is of no account of ours", "event_id", event.ID, "type", event.Type, "left_out", left)
 		}
 	}
-	if err != nil {
-		h.Logger.Warn("an event of the payment provider will be signalled later", "event_id", event.ID, "account_id", who, "error", err)
-		return ""
-	}
-	return eventSignalled
+	return err
 }
 
-// whose finds the account of an event, and the customer at Stripe: by the customer that it names, by the checkout, or by what its payment bought.
-func (h *house) whose(ctx context.Context, event *billing.Event) (account.ID, string, error) {
+// eventFlows are Purchases as activities.HandOn tells them.
+type eventFlows struct{ purchases Purchases }
+
+// SignalSubscription has somebody look at all that an account bought.
+func (f eventFlows) SignalSubscription(ctx context.Context, id account.ID, hint string) error {
+	return f.purchases.LookAgain(ctx, id, hint)
+}
+
+// SignalCheckout has somebody look what became of a checkout.
+func (f eventFlows) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, _ string) error {
+	id, err := store.ParseCheckoutID(ref.Checkout)
+	if err != nil {
+		return err
+	}
+	return f.purchases.FollowCheckout(ctx, &store.Checkout{ID: id, Session: ref.Session, Account: ref.Account})
+}
+
+// whose finds the customer of an event: the one that it names, that of the checkout, or of what its payment bought.
+func (h *house) whose(ctx context.Context, event *billing.Event) (string, error) {
 	if event.Customer != "" {
-		customer, err := h.Store.FindCustomerByID(ctx, event.Customer)
-		return customer.Account, event.Customer, err
+		return event.Customer, nil
 	}
 	var who account.ID
 	err := store.ErrNotFound
@@ -105,10 +102,10 @@ func (h *house) whose(ctx context.Context, event *billing.Event) (account.ID, st
 		who, err = h.Store.FindPayer(ctx, event.Payment)
 	}
 	if err != nil {
-		return account.ID{}, "", err
+		return "", err
 	}
 	customer, err := h.Store.FindCustomer(ctx, who)
-	return who, customer.ID, err
+	return customer.ID, err
 }
 
 // complainOfVersion says once in a while that an endpoint sends another version. Its ids are good all the same.
