@@ -10,3 +10,16 @@ func breathe(ctx workflow.Context) {
 	workflow.Go(ctx, func(workflow.Context) { done.Close() })
 	done.Receive(ctx, nil)
 }
+
+// hush waits until every handler of updates is done, and everything that came with the task is heard.
+func hush(ctx workflow.Context) error {
+	for {
+		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+			return err
+		}
+		breathe(ctx)
+		if workflow.AllHandlersFinished(ctx) {
+			return nil
+		}
+	}
+}

@@ -94,8 +94,15 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 		if !s.over && !s.closing {
 			continue
 		}
-		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		if err := hush(ctx); err != nil {
 			return "", err
+		}
+		if s.idle() && s.Nudged { // by somebody who may have seen more than the last look: as if the flow began with it
+			s.SettlementState, s.gaveUp, s.over = SettlementState{Nudged: true, Shown: s.Shown}, false, false
+			if err := s.begin(ctx); err != nil {
+				return "", err
+			}
+			continue
 		}
 		if s.closing && !s.idle() {
 			in.Carried = &s.SettlementState
@@ -150,7 +157,8 @@ func (s *settling) begin(ctx workflow.Context) error {
 		if err := s.granted(ctx, &known); err != nil {
 			return err
 		}
-		s.Nudged = s.Nudged && !workflow.Now(ctx).Before(s.Next) // what began the flow does not make a transaction final sooner
+		// What began the flow does not make a transaction final sooner, and there is nothing to see of one that is over.
+		s.Nudged = s.Nudged && !s.idle() && !workflow.Now(ctx).Before(s.Next)
 		return nil
 	}
 	return s.enter(ctx, x402.StageReading, "", "Looks at the chain, as it was told to.")
