@@ -17,6 +17,7 @@ import (
 type StatementBook interface {
 	CloseOne(ctx context.Context, ref store.UsagePeriod, ended statement.Ended) (statement.Outcome, error)
 	Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (statement.Swept, error)
+	SweepOn(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (statement.Swept, error)
 }
 
 var _ StatementBook = (*statement.Book)(nil)
@@ -65,11 +66,18 @@ type SweptPage struct {
 	Failed   int        `json:"failed"`
 }
 
+// pageTries is how often a page is tried on which many accounts cannot be closed, before they are left to the next round and the next day.
+const pageTries = 5
+
 // SweepStatements closes what is over and recorded of a page of accounts. A page that was begun before goes on where it stopped, for what is closed is
-// not closed again.
+// not closed again. In its fifth attempt it counts the accounts that cannot be closed, which the log names, and is done all the same.
 func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (SweptPage, error) {
 	beat := func() { activity.RecordHeartbeat(ctx) }
-	swept, err := s.Book.Sweep(ctx, from.After, statement.SweepPage, beat, s.Logger)
+	sweep := s.Book.Sweep
+	if activity.GetInfo(ctx).Attempt >= pageTries {
+		sweep = s.Book.SweepOn
+	}
+	swept, err := sweep(ctx, from.After, statement.SweepPage, beat, s.Logger)
 	if err != nil {
 		s.Logger.Error("page of statements not closed; it is tried again", "after", from.After, "error", err)
 		return SweptPage{}, temporal.NewApplicationError("the page could not be closed; the worker's log names the cause", ErrStatementFailed)

@@ -31,7 +31,8 @@ type Choice struct {
 	ended  Ended
 }
 
-// Ended says how a period ended, where that is known: its end, and the plan that it ended with. It counts for nothing when the record has another end.
+// Ended says how a period that was cut short ended, where that is known: its end, and the plan that it ended with. It counts for nothing when the record
+// has another end, or no cut: operators may have set a plan since somebody looked.
 type Ended struct {
 	At   time.Time
 	Plan string
@@ -110,7 +111,7 @@ func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []st
 			switch {
 			case !wanted || p.Closed:
 			case recorded(&p, mark):
-				if which.ended.At.Equal(p.End) {
+				if p.Plan != "" && which.ended.At.Equal(p.End) { // of one that was not cut the record knows more than who looked before its end
 					p.Plan = which.ended.Plan
 				}
 				dues = append(dues, due{account: h.account, period: p, ref: store.UsagePeriod{Account: h.account.ID, Period: p.Name}})

@@ -1,6 +1,7 @@
 package statement_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -71,5 +72,50 @@ func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	d.flushed("2026-11-10T16:05:00Z")
 	if r := d.close(second); r != (statement.Report{Closed: 1}) {
 		t.Errorf("cut twice, after the grace: %+v", r)
+	}
+}
+
+// A plan that an operator set after somebody looked is the plan of a period that was not cut.
+func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
+	t.Parallel()
+	d := open(t, "2026-12-01T00:10:00Z")
+	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
+	_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", store.Author{Actor: "test", Origin: "test"}, func(a *store.Account) error {
+		a.Plan = plan.Builder
+		return nil
+	})
+	d.must(err)
+	d.flushed("2026-12-01T00:10:00Z")
+	out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: "2026-11-01"}, statement.Ended{At: at(t, "2026-12-01T00:00:00Z"), Plan: plan.Free})
+	d.must(err)
+	if s := d.get(d.load(a.ID), "2026-11-01"); !out.Closed || s.Plan != plan.Builder {
+		t.Errorf("closed %t, it is %s", out.Closed, wire(t, s))
+	}
+}
+
+// A page with more accounts that cannot be closed than a passing failure explains is an error, until it is told to go on without them.
+func TestManyAccountsThatCannotBeClosedDoNotHoldUpThoseBehindThem(t *testing.T) {
+	t.Parallel()
+	d := open(t, "2026-12-02T00:00:00Z")
+	d.flushed("2026-12-02T00:00:00Z")
+	var all []store.Account
+	for range 24 {
+		all = append(all, d.owner(store.KindOwner, "2026-11-03T09:00:00Z"))
+	}
+	// The books of the first ones take no statement.
+	for _, a := range all[:22] {
+		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+	}
+	d.exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF EXISTS (SELECT FROM usage_periods AS u WHERE u.account_id = NEW.account_id) THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$`)
+	d.exec("CREATE TRIGGER refuse BEFORE INSERT ON statements FOR EACH ROW EXECUTE FUNCTION refuse()")
+	quiet := slog.New(slog.DiscardHandler)
+	if swept, err := d.Sweep(d.ctx, account.ID{}, 24, func() {}, quiet); err == nil {
+		t.Errorf("the page is done with %+v", swept)
+	}
+	swept, err := d.SweepOn(d.ctx, account.ID{}, 24, func() {}, quiet)
+	d.must(err)
+	if swept.Failed != 22 || swept.Closed != 2 || swept.Last != all[23].ID {
+		t.Errorf("told to go on it did %+v", swept)
 	}
 }

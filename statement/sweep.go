@@ -70,9 +70,18 @@ type Swept struct {
 	End      bool       // whether there are no more accounts
 }
 
-// Sweep closes what is over and recorded of the next page of accounts. One account that cannot be closed does not keep the others from it. beat is
-// called now and then.
+// Sweep closes what is over and recorded of the next page of accounts. One account that cannot be closed does not keep the others from it; many of them
+// are an error, after which it is worth to try the page again. beat is called now and then.
 func (b *Book) Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (Swept, error) {
+	return b.sweep(ctx, after, page, mostFailed, beat, log)
+}
+
+// SweepOn is Sweep that goes on however many accounts cannot be closed, for a page that was tried in vain: the accounts behind it shall not wait.
+func (b *Book) SweepOn(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (Swept, error) {
+	return b.sweep(ctx, after, page, sweepBatch+1, beat, log)
+}
+
+func (b *Book) sweep(ctx context.Context, after account.ID, page, most int, beat func(), log *slog.Logger) (Swept, error) {
 	accounts, err := b.Store.ListAccounts(ctx, after, page)
 	if err != nil {
 		return Swept{}, err
@@ -87,7 +96,7 @@ func (b *Book) Sweep(ctx context.Context, after account.ID, page int, beat func(
 	for from := 0; from < len(accounts); from += sweepBatch {
 		batch := accounts[from:min(from+sweepBatch, len(accounts))]
 		group.Go(func() error {
-			report, failed, err := b.closeBatch(ctx, batch, log)
+			report, failed, err := b.closeBatch(ctx, batch, most, log)
 			beat()
 			mu.Lock()
 			defer mu.Unlock()
@@ -99,8 +108,8 @@ func (b *Book) Sweep(ctx context.Context, after account.ID, page int, beat func(
 	return swept, group.Wait()
 }
 
-// closeBatch closes accounts together, and one by one when that fails. When none can be closed, it is not the accounts' fault.
-func (b *Book) closeBatch(ctx context.Context, batch []store.Account, log *slog.Logger) (report Report, failed int, err error) {
+// closeBatch closes accounts together, and one by one when that fails. When most of them cannot be closed, it is not the accounts' fault.
+func (b *Book) closeBatch(ctx context.Context, batch []store.Account, most int, log *slog.Logger) (report Report, failed int, err error) {
 	if report, err = b.Close(ctx, batch, Choice{}); err == nil || ctx.Err() != nil {
 		return report, 0, err
 	}
@@ -113,7 +122,7 @@ func (b *Book) closeBatch(ctx context.Context, batch []store.Account, log *slog.
 		if err != nil {
 			failed++
 			log.Error("statement not closed; it is tried again at the next sweep", "account_id", batch[i].ID, "error", err)
-			if failed >= mostFailed {
+			if failed >= most {
 				return report, failed, fmt.Errorf("%d accounts of a batch could not be closed, the last: %w", failed, err)
 			}
 			continue

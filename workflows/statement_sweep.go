@@ -18,7 +18,8 @@ import (
 // Started  by the schedule, daily at 00:10 UTC and up to twelve hours late; runs never overlap
 // Goes     through all accounts by pages, each an activity; it goes on after the last page that was done. Periods that are over and whose usage is not
 //
-//	recorded yet have it go round again after ten minutes, for six hours at most
+//	recorded yet, and accounts that could not be closed (StuckReason accounts_not_closed; the log names them), have it go round again after ten
+//	minutes, for six hours at most. The next day's tries again
 //
 // Ends     with what it did; continues as new within a round when its history grows long
 const (
@@ -42,7 +43,12 @@ type StatementSweep struct {
 	Adjusted int        `json:"adjusted"`
 	Waiting  int        `json:"waiting"` // in this round
 	Failed   int        `json:"failed"`  // in this round
+	// Stuck says that accounts failed in a round before, which operators are shown.
+	Stuck bool `json:"stuck,omitempty"`
 }
+
+// reasonAccounts is why a sweep is stuck: accounts cannot be closed. The worker's log names them.
+const reasonAccounts = "accounts_not_closed"
 
 // SweepStatements is the workflow.
 func SweepStatements(ctx workflow.Context, s StatementSweep) (StatementSweep, error) {
@@ -61,6 +67,9 @@ func SweepStatements(ctx workflow.Context, s StatementSweep) (StatementSweep, er
 		if page.End {
 			s.Round++
 			if s.Waiting+s.Failed == 0 || s.Round >= sweepRounds {
+				if err := s.showFailed(ctx); err != nil {
+					return s, err
+				}
 				return s, workflow.UpsertTypedSearchAttributes(ctx, Stage.ValueSet(stageClosed))
 			}
 			if err := s.rest(ctx); err != nil {
@@ -82,13 +91,29 @@ func (s *StatementSweep) add(page *activities.SweptPage) {
 	s.Failed += page.Failed
 }
 
+// showFailed shows operators that accounts of the round could not be closed, and that they can again.
+func (s *StatementSweep) showFailed(ctx workflow.Context) error {
+	failed := s.Failed > 0
+	if failed == s.Stuck || workflow.GetVersion(ctx, "show accounts that failed", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return nil
+	}
+	s.Stuck = failed
+	if failed {
+		return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueSet(reasonAccounts))
+	}
+	return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueUnset())
+}
+
 // rest waits before the next round.
 func (s *StatementSweep) rest(ctx workflow.Context) error {
 	show := Stage.ValueSet(stageRecording)
 	if err := workflow.UpsertTypedSearchAttributes(ctx, show); err != nil {
 		return err
 	}
-	if time.Duration(s.Round)*sweepPause >= stuckRecording {
+	if err := s.showFailed(ctx); err != nil {
+		return err
+	}
+	if !s.Stuck && time.Duration(s.Round)*sweepPause >= stuckRecording {
 		if err := workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueSet(reasonFlush)); err != nil {
 			return err
 		}
