@@ -186,7 +186,7 @@ func (h *house) packsPart(ctx context.Context, c *Call, s *BillingStatus) error 
 	for i := range packs {
 		p := &packs[i]
 		left := max(0, p.Units-used[p.ID])
-		if left == 0 || !now.Before(p.Expires) {
+		if left == 0 || !now.Before(p.Expires) || !p.VoidedAt.IsZero() {
 			continue
 		}
 		s.Packs = append(s.Packs, PackView{
