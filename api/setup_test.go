@@ -21,6 +21,7 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/http1"
+	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/cashier"
@@ -100,6 +101,8 @@ type options struct {
 	terms     x402.Terms                // of paying per call; closed when zero
 	stock     bool                      // stock x402 clients can pay
 	locator   *geo.Locator
+	stripe    *billing.Stripe                           // sells plans; nil for none
+	secret    string                                    // of Stripe's webhooks
 	cashier   func(*gateway, *options) *cashier.Cashier // of payments of stock x402 clients; nil for none
 }
 
@@ -141,6 +144,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
 		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
 		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
+		Stripe: o.stripe, WebhookSecret: o.secret, Contact: "support@gateway.example",
 		Terms: o.terms, StockClients: o.stock, Payments: settlement.New(g.pool, chain.BaseMainnet, o.terms),
 	})
 	var sells *cashier.Cashier
