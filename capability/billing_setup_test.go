@@ -18,7 +18,6 @@ import (
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/sandbox/stripe"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 )
 
 // till is an office that sells through a Stripe.
@@ -125,10 +124,11 @@ func (d *till) receive(ctx context.Context, payload []byte, signature string) er
 	if d.office == nil { // setting up is told to nobody
 		return nil
 	}
-	if refusal := d.ReceiveStripeEvent(ctx, payload, signature); refusal != nil {
-		return refusal
+	refusal := d.ReceiveStripeEvent(ctx, payload, signature)
+	if refusal == nil { // a nil pointer would be an error
+		return nil
 	}
-	return nil
+	return refusal
 }
 
 // start begins to buy an item and gives its checkout as recorded.
@@ -178,13 +178,4 @@ func refused(t *testing.T, what string, refusal *fault.Error, reason fault.Reaso
 			t.Errorf("%s: %q does not say %q", what, refusal.Message, word)
 		}
 	}
-}
-
-func (d *till) current(t *testing.T) subscription.Subscription {
-	t.Helper()
-	sub, err := d.store.LastSubscription(d.ctx, d.id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return sub
 }

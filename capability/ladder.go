@@ -98,12 +98,15 @@ func (h *house) currentRung(ctx context.Context, c *Call) (string, error) {
 		return "", nil
 	}
 	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
+		return c.Account.Plan, nil
+	}
+	if err != nil {
 		return "", told(err, "subscription")
 	}
 	item, known := plan.FindItem(sub.HeldAt(h.Now()))
 	switch {
-	case err != nil || sub.Status.Over() || !known || item.Plan != c.Account.Plan:
+	case sub.Status.Over() || !known || item.Plan != c.Account.Plan:
 		return c.Account.Plan, nil
 	case sub.Founding:
 		return plan.Founding().Key, nil
