@@ -38,8 +38,8 @@ func (e *Error) Error() string {
 // Is sorts the refusal.
 func (e *Error) Is(kind error) bool {
 	switch kind { //nolint:errorlint // sentinels are compared
-	case ErrDeclined:
-		return e.Type == string(stripe.ErrorTypeCard)
+	case ErrDeclined: // or the bank wants its owner to confirm, which nobody can here
+		return e.Type == string(stripe.ErrorTypeCard) || e.Status == http.StatusPaymentRequired
 	case ErrGone:
 		return e.Code == string(stripe.ErrorCodeResourceMissing)
 	case ErrUnavailable: // a wrong key is the operator's to mend, and asking again then is right

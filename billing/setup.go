@@ -36,10 +36,10 @@ const (
 
 // Line is one object at Stripe.
 type Line struct {
-	What  string // price pro_monthly
-	ID    string // empty while there is none
-	State State
-	Note  string // what is wrong, or to do; empty when nothing is
+	What  string `json:"what"` // price pro_monthly
+	ID    string `json:"id"`   // empty while there is none
+	State State  `json:"state"`
+	Note  string `json:"note"` // what is wrong, or to do; empty when nothing is
 }
 
 // setUp is one run.
@@ -91,7 +91,7 @@ func (u *setUp) note(what, id, wrong string) {
 	if wrong != "" {
 		state = Wrong
 	}
-	u.lines = append(u.lines, Line{what, id, state, wrong})
+	u.lines = append(u.lines, Line{What: what, ID: id, State: state, Note: wrong})
 }
 
 // make makes an object, or says that it is missing.
