@@ -1,6 +1,7 @@
 package worker_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -58,15 +59,18 @@ func TestWhatWasStoredAndNotToldIsToldByASweep(t *testing.T) {
 	event("evt_lost", "cus_told", "2 minutes")
 	event("evt_stranger", "cus_nobody", "2 minutes")
 	event("evt_young", "cus_fresh", "0 minutes")
-	must(record.UpdateCustomer(ctx, store.Customer{Account: stale, ReadAt: time.Now().Add(-8 * 24 * time.Hour)}))
-	must(record.UpdateCustomer(ctx, store.Customer{Account: fresh, ReadAt: time.Now()}))
+	must(record.UpdateCustomer(ctx, store.Customer{Account: stale, ID: "cus_stale", ReadAt: time.Now().Add(-8 * 24 * time.Hour)}))
+	must(record.UpdateCustomer(ctx, store.Customer{Account: fresh, ID: "cus_fresh", ReadAt: time.Now()}))
 	checkout(fresh, "cs_over", 2*time.Hour)
 	never, open := checkout(fresh, "", 2*time.Hour), checkout(fresh, "cs_open", 0)
 
+	answers := make(chan struct{})
+	close(answers)
 	server := testkit.Temporal(t)
 	c, o := server.Dial(t), &outside{}
 	w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
 		options.Store, options.NoticeInterval = record, 20*time.Millisecond
+		options.Billing = &activities.Billing{Stripe: &slowStripe{answer: answers}, Record: record, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
 	})
 	start(t, w)
 	ready(t, w)

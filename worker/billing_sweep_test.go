@@ -42,6 +42,10 @@ func (s *slowStripe) Snapshot(ctx context.Context, _ string) (subscription.Snaps
 	return subscription.Snapshot{}, errors.New("not today")
 }
 
+func (s *slowStripe) ReadSession(context.Context, string) (subscription.Session, error) {
+	return subscription.Session{}, errors.New("not today")
+}
+
 func (s *slowStripe) count(by int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
