@@ -52,7 +52,7 @@ var fillSteps = []string{
 	FROM generate_series(1, $1::integer) AS n, generate_series(1, ` + fmt.Sprint(usageRows) + `) AS r`,
 	`INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units, pack_units)
 	SELECT account_id, period, sum(requests), coalesce(sum(requests) FILTER (WHERE outcome = 'ok'), 0), coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0),
-		coalesce(sum(requests) FILTER (WHERE outcome NOT IN ('ok', 'hit')), 0), 0, sum(units), sum(units), 0
+		coalesce(sum(requests) FILTER (WHERE outcome NOT IN ('ok', 'hit')), 0), 0, sum(units), sum(units) FILTER (WHERE source = 'plan'), 0
 	FROM usage_hours WHERE $1::integer > 0 GROUP BY 1, 2`,
 	`INSERT INTO usage_watermarks (shard, watermark) SELECT n, '2026-11-01 00:05:00Z' FROM generate_series(0, ` + fmt.Sprint(account.Shards-1) + `) AS n WHERE $1::integer > 0`,
 }

@@ -309,7 +309,7 @@ func (d *due) kept() ([]store.StatementAdjustment, error) {
 }
 
 // record gives totals as the record has them.
-func (t *Totals) record() store.PeriodTotals {
+func (t Totals) record() store.PeriodTotals { //nolint:gocritic // small enough
 	return store.PeriodTotals{
 		Requests: t.Requests, Billable: t.Billable, Hits: t.CacheHits, Refused: t.Refusals, Refunded: t.Refunded,
 		Units: t.Units, PlanUnits: t.PlanUnits, PackUnits: t.PackUnits,

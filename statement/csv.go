@@ -16,20 +16,20 @@ const byteOrderMark = "\ufeff"
 
 // CSV is the usage of a statement as a table (RFC 4180, UTF-8 with a byte order mark): a row for each key, chain and class. Adjustments follow, under
 // the periods that they are of. Text is quoted always, and no cell is a formula to a spreadsheet, whatever character that takes for the separator.
-func (s *Statement) CSV() string {
+func (s Statement) CSV() string { //nolint:gocritic // a copy does no harm
 	var b strings.Builder
 	b.WriteString(byteOrderMark)
 	b.WriteString(strings.Join(columns, ",") + lineEnd)
-	s.rows(&b, s.Period, s.Keys)
+	rows(&b, s.Account, s.Period, s.Keys)
 	for i := range s.Adjustments {
-		s.rows(&b, s.Adjustments[i].Period, s.Adjustments[i].Keys)
+		rows(&b, s.Account, s.Adjustments[i].Period, s.Adjustments[i].Keys)
 	}
 	return b.String()
 }
 
 const lineEnd = "\r\n"
 
-func (s *Statement) rows(b *strings.Builder, period string, keys []Key) {
+func rows(b *strings.Builder, of, period string, keys []Key) {
 	for i := range keys {
 		k, agent := &keys[i], ""
 		if k.Agent != nil {
@@ -40,7 +40,7 @@ func (s *Statement) rows(b *strings.Builder, period string, keys []Key) {
 		}
 		for j := range k.Chains {
 			for _, c := range k.Chains[j].Classes {
-				for _, text := range []string{s.Account, period, k.ID, harmless(k.Prefix), harmless(k.Name), harmless(agent), harmless(k.Chains[j].Chain), harmless(c.Class)} {
+				for _, text := range []string{of, period, k.ID, harmless(k.Prefix), harmless(k.Name), harmless(agent), harmless(k.Chains[j].Chain), harmless(c.Class)} {
 					b.WriteString(`"` + quoted.Replace(text) + `",`)
 				}
 				b.WriteString(strings.Join([]string{
@@ -69,4 +69,6 @@ func harmless(text string) string {
 }
 
 // FileName is what the table is called when it is saved.
-func (s *Statement) FileName() string { return "statement-" + s.Period + ".csv" }
+func (s Statement) FileName() string { //nolint:gocritic // a copy does no harm
+	return "statement-" + s.Period + ".csv"
+}

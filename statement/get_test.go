@@ -17,8 +17,6 @@ import (
 
 func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 	t.Parallel()
-	d := open(t, "2026-12-25T12:00:00Z")
-	utc := func(text string) string { return at(t, text).Format(time.RFC3339) }
 	for name, c := range map[string]struct {
 		since, anchor, ends string
 		cut                 [][3]string // name, start, end
@@ -53,6 +51,8 @@ func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, "2026-12-25T12:00:00Z")
 			a := d.owner(store.KindOwner, c.since)
 			if c.anchor != "" {
 				a.Cycle.Anchor = at(t, c.anchor)
@@ -70,7 +70,7 @@ func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 			d.must(err)
 			var got []string
 			for _, e := range list {
-				got = append(got, fmt.Sprintf("%s %s %s", e.Name, utc(e.Start.Format(time.RFC3339)), utc(e.End.Format(time.RFC3339))))
+				got = append(got, fmt.Sprintf("%s %s %s", e.Name, e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339)))
 			}
 			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("the periods are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
