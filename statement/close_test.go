@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/statement"
 	"github.com/chainaccess/gateway/store"
@@ -124,6 +125,9 @@ func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 		d.use(accounts[i].ID, "2026-11-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
 	}
 	d.flushed("2026-12-02T00:00:00Z")
+	// They all come as far as they can while nobody can write, and then all at once.
+	d.exec("BEGIN")
+	d.exec("LOCK TABLE statements IN SHARE MODE")
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var closed, adjusted int
@@ -144,6 +148,10 @@ func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 			closed, adjusted = closed+r.Closed, adjusted+r.Adjusted
 		})
 	}
+	testkit.Eventually(t, testTimeout, func() bool {
+		return d.count("SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database WHERE datname = current_database() AND NOT granted") >= 3
+	}, "three of them wait")
+	d.exec("COMMIT")
 	all.Wait()
 	if closed != 5 || adjusted != 5 {
 		t.Errorf("%d periods were closed and %d adjusted, want 5 each", closed, adjusted)

@@ -160,6 +160,14 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 	if got := ids("2026-12-01"); got != "" {
 		t.Errorf("December has %q again", got)
 	}
+	// Two periods that are closed together share nothing.
+	a = d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+	invoice("in_first", "2026-10-31T00:00:00Z")
+	invoice("in_second", "2026-11-30T00:00:00Z")
+	d.close(a)
+	if october, november := ids("2026-10-01"), ids("2026-11-01"); october != "in_first" || november != "in_second" {
+		t.Errorf("closed together, October has %q, November %q", october, november)
+	}
 	agents := d.get(a, "2026-11-01").ForAgent(account.NewAgentID())
 	if len(agents.Invoices) != 0 || agents.Totals != (statement.Totals{}) {
 		t.Errorf("an agent sees %s", wire(t, agents))
