@@ -79,7 +79,7 @@ func TestAnAgentSeesItsOwnUsageOnly(t *testing.T) {
 		t.Errorf("the agent sees %s, %v", text, err)
 	}
 	table := must[capability.StatementTable](t)(o.ExportStatement.Invoke(o.ctx, holder(secret), capability.ExportStatementInput{Period: s.Period}))
-	if strings.Contains(table.Text, made.ID) || !strings.Contains(table.Text, agents.String()) || !strings.Contains(table.Text, ",scout,eth_mainnet,standard,3,3,3,0,0\r\n") {
+	if strings.Contains(table.Text, made.ID) || !strings.Contains(table.Text, agents.String()) || !strings.Contains(table.Text, `,"scout","eth_mainnet","standard",3,3,3,0,0`) {
 		t.Errorf("its table is %q", table.Text)
 	}
 	if list := must[capability.StatementList](t)(o.ListStatements.Invoke(o.ctx, holder(secret), capability.Nothing{})); list.Scope != statement.OfAgent || len(list.Periods) != 1 {
