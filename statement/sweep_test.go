@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -117,7 +118,7 @@ func TestClosingOnePeriodSaysWhatItWaitsFor(t *testing.T) {
 	if !out.Closed || !strings.HasPrefix(out.Hash, "sha256:") || out != one(ref) {
 		t.Errorf("closed: %+v", out)
 	}
-	if s := d.get(a, ref.Period); s.Plan != "scale" || s.ContentHash != out.Hash {
+	if s := d.get(a, ref.Period); s.Plan != plan.Free || s.ContentHash != out.Hash {
 		t.Errorf("it is %s", wire(t, s))
 	}
 	for _, none := range []store.UsagePeriod{{Account: a.ID, Period: "2026-11-02"}, {Account: account.NewID(), Period: "2026-11-01"}} {
