@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/statement"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/statement"
 	"github.com/chainaccess/gateway/store"
 )
 
