@@ -25,6 +25,7 @@ type till struct {
 	*office
 
 	stripe *stripe.Server
+	url    string // where it answers
 	way    *billing.Stripe
 	owner  string // cookie of ann, who owns the account
 	id     account.ID
@@ -53,6 +54,7 @@ func openTill(t *testing.T) *till {
 	d.stripe = server
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
+	d.url = web.URL
 	d.way, err = billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: web.URL, Now: server.Now})
 	if err != nil {
 		t.Fatal(err)
