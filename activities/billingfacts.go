@@ -34,7 +34,8 @@ func (r *reconciling) packs(ctx context.Context) error {
 		if !known || !item.IsPack() || !p.Succeeded {
 			continue
 		}
-		state, err := store.CheckoutPaid, error(nil)
+		state := store.CheckoutPaid
+		var err error
 		if p.TakenBack() {
 			state, err = store.CheckoutRefunded, r.voidPack(ctx, p)
 		} else {

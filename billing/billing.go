@@ -61,7 +61,7 @@ func New(o Options) (*Stripe, error) {
 		o.Timeout = defaultTimeout
 	}
 	config := &stripe.BackendConfig{
-		EnableTelemetry: stripe.Bool(false), HTTPClient: client(o.Timeout), MaxNetworkRetries: stripe.Int64(retries), URL: stripe.String(base.String()),
+		EnableTelemetry: new(false), HTTPClient: client(o.Timeout), MaxNetworkRetries: stripe.Int64(retries), URL: new(base.String()),
 		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, // its lines repeat what was sent
 	}
 	return &Stripe{backend: stripe.GetBackendWithConfig(stripe.APIBackend, config), key: o.SecretKey, now: o.Now}, nil

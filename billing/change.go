@@ -45,13 +45,13 @@ func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 	}
 	params := &stripe.SubscriptionParams{
 		Params:            stripe.Params{Context: ctx},
-		Items:             []*stripe.SubscriptionItemsParams{{ID: stripe.String(item.ID), Price: stripe.String(price)}},
+		Items:             []*stripe.SubscriptionItemsParams{{ID: new(item.ID), Price: new(price)}},
 		Metadata:          held,
 		ProrationBehavior: stripe.String(string(stripe.SubscriptionSchedulePhaseProrationBehaviorNone)),
 	}
 	if c.Charge {
 		params.ProrationBehavior = stripe.String(string(stripe.SubscriptionSchedulePhaseProrationBehaviorAlwaysInvoice))
-		params.PaymentBehavior = stripe.String("error_if_incomplete")
+		params.PaymentBehavior = new("error_if_incomplete")
 	}
 	if endsOffer(c.Item) && now.Discount != nil {
 		params.Discounts = []*stripe.SubscriptionDiscountParams{} // sent as empty, which takes them away
@@ -83,14 +83,14 @@ func heldMetadata(held string, until int64) map[string]string {
 
 // CancelAtPeriodEnd has a subscription end with what is paid, or go on after all.
 func (s *Stripe) CancelAtPeriodEnd(ctx context.Context, id string, cancel bool) error {
-	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}, CancelAtPeriodEnd: stripe.Bool(cancel)})
+	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}, CancelAtPeriodEnd: new(cancel)})
 	return failed("set whether a subscription ends", err)
 }
 
 // CancelNow ends a subscription at once. One that ended before is done.
 func (s *Stripe) CancelNow(ctx context.Context, id, key string) error {
 	_, err := s.subscriptions().Cancel(id, &stripe.SubscriptionCancelParams{
-		Params: stripe.Params{Context: ctx, IdempotencyKey: stripe.String(key)}, InvoiceNow: stripe.Bool(false), Prorate: stripe.Bool(false),
+		Params: stripe.Params{Context: ctx, IdempotencyKey: new(key)}, InvoiceNow: new(false), Prorate: new(false),
 	})
 	if err = failed("end a subscription", err); err == nil || errors.Is(err, ErrUnavailable) {
 		return err
@@ -105,7 +105,7 @@ func (s *Stripe) CancelNow(ctx context.Context, id, key string) error {
 // RefundPayment gives all of a payment back. What went back before is done.
 func (s *Stripe) RefundPayment(ctx context.Context, payment, key string) error {
 	_, err := refund.Client{B: s.backend, Key: s.key}.New(&stripe.RefundParams{
-		Params: stripe.Params{Context: ctx, IdempotencyKey: stripe.String(key)}, PaymentIntent: stripe.String(payment),
+		Params: stripe.Params{Context: ctx, IdempotencyKey: new(key)}, PaymentIntent: new(payment),
 	})
 	if err = failed("refund a payment", err); code(err, stripe.ErrorCodeChargeAlreadyRefunded) {
 		return nil
@@ -121,7 +121,7 @@ func (s *Stripe) SetTax(ctx context.Context, id string, vat bool) error {
 		if err != nil {
 			return err
 		}
-		rates = append(rates, stripe.String(rate))
+		rates = append(rates, new(rate))
 	}
 	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}, DefaultTaxRates: rates})
 	return failed("set a subscription's tax", err)

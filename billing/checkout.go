@@ -37,18 +37,18 @@ func (s *Stripe) OpenCheckout(ctx context.Context, c *Checkout) (session, addres
 		if err != nil {
 			return "", "", err
 		}
-		taxes = []*string{stripe.String(id)}
+		taxes = []*string{new(id)}
 	}
 	params := &stripe.CheckoutSessionParams{
-		Params:            stripe.Params{Context: ctx, IdempotencyKey: stripe.String("checkout/" + c.ID)},
-		Customer:          stripe.String(c.Customer),
-		ClientReferenceID: stripe.String(c.ID),
-		LineItems:         []*stripe.CheckoutSessionLineItemParams{{Price: stripe.String(price), Quantity: stripe.Int64(1)}},
+		Params:            stripe.Params{Context: ctx, IdempotencyKey: new("checkout/" + c.ID)},
+		Customer:          new(c.Customer),
+		ClientReferenceID: new(c.ID),
+		LineItems:         []*stripe.CheckoutSessionLineItemParams{{Price: new(price), Quantity: stripe.Int64(1)}},
 		// Cards only: what is paid later by other means would leave a purchase open for days.
 		PaymentMethodTypes: stripe.StringSlice([]string{string(stripe.PaymentMethodTypeCard)}),
-		SuccessURL:         stripe.String(c.SuccessURL),
-		CancelURL:          stripe.String(c.CancelURL),
-		ExpiresAt:          stripe.Int64(c.Expires.Unix()),
+		SuccessURL:         new(c.SuccessURL),
+		CancelURL:          new(c.CancelURL),
+		ExpiresAt:          new(c.Expires.Unix()),
 		Metadata:           c.metadata(),
 	}
 	if c.Item.IsPack() {
@@ -73,7 +73,7 @@ func (c *Checkout) forPack(params *stripe.CheckoutSessionParams, taxes []*string
 	params.LineItems[0].TaxRates = taxes
 	params.PaymentIntentData = &stripe.CheckoutSessionPaymentIntentDataParams{Metadata: c.metadata()}
 	params.InvoiceCreation = &stripe.CheckoutSessionInvoiceCreationParams{
-		Enabled: stripe.Bool(true), InvoiceData: &stripe.CheckoutSessionInvoiceCreationInvoiceDataParams{Metadata: c.metadata()},
+		Enabled: new(true), InvoiceData: &stripe.CheckoutSessionInvoiceCreationInvoiceDataParams{Metadata: c.metadata()},
 	}
 }
 
@@ -82,7 +82,7 @@ func (c *Checkout) forPlan(params *stripe.CheckoutSessionParams, taxes []*string
 	params.Mode = stripe.String(string(stripe.CheckoutSessionModeSubscription))
 	params.SubscriptionData = &stripe.CheckoutSessionSubscriptionDataParams{Metadata: c.metadata(), DefaultTaxRates: taxes}
 	if c.Item.Offer != "" {
-		params.Discounts = []*stripe.CheckoutSessionDiscountParams{{Coupon: stripe.String(c.Item.Offer)}}
+		params.Discounts = []*stripe.CheckoutSessionDiscountParams{{Coupon: new(c.Item.Offer)}}
 	}
 }
 

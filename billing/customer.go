@@ -36,7 +36,7 @@ func (s *Stripe) CustomerDeleted(ctx context.Context, customer string) (bool, er
 
 func (s *Stripe) makeCustomer(ctx context.Context, id account.ID, key, email, country string) (string, error) {
 	made, err := s.customers().New(&stripe.CustomerParams{
-		Params:   stripe.Params{Context: ctx, IdempotencyKey: stripe.String(key)},
+		Params:   stripe.Params{Context: ctx, IdempotencyKey: new(key)},
 		Metadata: map[string]string{subscription.MetaAccount: id.String()},
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Stripe) makeCustomer(ctx context.Context, id account.ID, key, email, co
 	}
 	params := &stripe.CustomerParams{Params: stripe.Params{Context: ctx}, Address: address(country)}
 	if email != "" {
-		params.Email = stripe.String(email)
+		params.Email = new(email)
 	}
 	_, err = s.customers().Update(made.ID, params)
 	return made.ID, failed("tell who a customer is", err)
@@ -60,7 +60,7 @@ func address(country string) *stripe.AddressParams {
 	if country == "" {
 		return nil
 	}
-	return &stripe.AddressParams{Country: stripe.String(country)}
+	return &stripe.AddressParams{Country: new(country)}
 }
 
 // errNoPortal is for an account of Stripe that was not set up.
@@ -77,7 +77,7 @@ func (s *Stripe) OpenPortal(ctx context.Context, customer, returnURL string) (st
 		return "", errNoPortal
 	}
 	page, err := portal.Client{B: s.backend, Key: s.key}.New(&stripe.BillingPortalSessionParams{
-		Params: stripe.Params{Context: ctx}, Customer: stripe.String(customer), Configuration: stripe.String(configuration.ID), ReturnURL: stripe.String(returnURL),
+		Params: stripe.Params{Context: ctx}, Customer: new(customer), Configuration: new(configuration.ID), ReturnURL: new(returnURL),
 	})
 	if err != nil {
 		return "", failed("open the portal", err)
@@ -88,7 +88,7 @@ func (s *Stripe) OpenPortal(ctx context.Context, customer, returnURL string) (st
 // portalConfiguration finds ours; nil when there is none.
 func (s *Stripe) portalConfiguration(ctx context.Context) (*stripe.BillingPortalConfiguration, error) {
 	list := portalconfiguration.Client{B: s.backend, Key: s.key}.List(&stripe.BillingPortalConfigurationListParams{
-		ListParams: firstPage(ctx), Active: stripe.Bool(true),
+		ListParams: firstPage(ctx), Active: new(true),
 	})
 	for list.Next() {
 		if c := list.BillingPortalConfiguration(); c.Metadata[metaOurs] == oursPortal {

@@ -82,7 +82,7 @@ func itemOf(t *testing.T, key string) plan.Item {
 func (s *shop) delete(t *testing.T, id string) {
 	t.Helper()
 	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend, &stripego.BackendConfig{
-		URL: stripego.String(s.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
+		URL: new(s.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
 	})}
 	if _, err := there.Del(id, nil); err != nil {
 		t.Fatal(err)

@@ -107,7 +107,7 @@ func (s *Stripe) vat(ctx context.Context) (string, error) {
 // findVAT finds our tax rate; nil when there is none.
 func (s *Stripe) findVAT(ctx context.Context) (*stripe.TaxRate, error) {
 	list := taxrate.Client{B: s.backend, Key: s.key}.List(&stripe.TaxRateListParams{
-		ListParams: firstPage(ctx), Active: stripe.Bool(true), Inclusive: stripe.Bool(false),
+		ListParams: firstPage(ctx), Active: new(true), Inclusive: new(false),
 	})
 	for list.Next() {
 		if r := list.TaxRate(); r.Metadata[metaOurs] == oursVAT && r.Percentage == plan.VATPercent && !r.Inclusive && r.Active {

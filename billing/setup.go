@@ -133,7 +133,7 @@ func (u *setUp) product(ctx context.Context, i plan.Item) error {
 	}
 	return u.make(what, func() (string, error) {
 		made, err := products.New(&stripe.ProductParams{
-			Params: stripe.Params{Context: ctx}, ID: stripe.String(id), Name: stripe.String("Chain Access Gateway " + name),
+			Params: stripe.Params{Context: ctx}, ID: new(id), Name: new("Chain Access Gateway " + name),
 		})
 		return made.ID, err
 	})
@@ -154,12 +154,12 @@ func (u *setUp) price(ctx context.Context, i plan.Item) error {
 		return nil
 	}
 	params := &stripe.PriceParams{
-		Params: stripe.Params{Context: ctx}, Product: stripe.String(productID(i)), Currency: stripe.String(currency), UnitAmount: stripe.Int64(int64(i.Price)),
-		LookupKey: stripe.String(i.Key), TaxBehavior: stripe.String(string(stripe.PriceTaxBehaviorExclusive)), Nickname: stripe.String(i.Title),
+		Params: stripe.Params{Context: ctx}, Product: new(productID(i)), Currency: new(currency), UnitAmount: new(int64(i.Price)),
+		LookupKey: new(i.Key), TaxBehavior: stripe.String(string(stripe.PriceTaxBehaviorExclusive)), Nickname: new(i.Title),
 		Metadata: map[string]string{metaOurs: i.Key},
 	}
 	if i.Interval != "" {
-		params.Recurring = &stripe.PriceRecurringParams{Interval: stripe.String(string(i.Interval))}
+		params.Recurring = &stripe.PriceRecurringParams{Interval: new(string(i.Interval))}
 	}
 	return u.make(what, func() (string, error) {
 		made, err := price.Client{B: u.backend, Key: u.key}.New(params)
@@ -190,9 +190,9 @@ func (u *setUp) coupon(ctx context.Context) error {
 	}
 	return u.make(what, func() (string, error) {
 		made, err := coupons.New(&stripe.CouponParams{
-			Params: stripe.Params{Context: ctx}, ID: stripe.String(offer.Key), Name: stripe.String("Founding price"), AmountOff: stripe.Int64(off),
-			Currency: stripe.String(currency), Duration: stripe.String(string(stripe.CouponDurationRepeating)),
-			DurationInMonths: stripe.Int64(int64(offer.LockedMonths)),
+			Params: stripe.Params{Context: ctx}, ID: new(offer.Key), Name: new("Founding price"), AmountOff: new(off),
+			Currency: new(currency), Duration: stripe.String(string(stripe.CouponDurationRepeating)),
+			DurationInMonths: new(int64(offer.LockedMonths)),
 			AppliesTo:        &stripe.CouponAppliesToParams{Products: stripe.StringSlice([]string{"cag_" + offer.Plan})},
 		})
 		return made.ID, err
@@ -211,7 +211,7 @@ func (u *setUp) taxRate(ctx context.Context) error {
 	}
 	return u.make(what, func() (string, error) {
 		made, err := taxrate.Client{B: u.backend, Key: u.key}.New(&stripe.TaxRateParams{
-			Params: stripe.Params{Context: ctx}, DisplayName: stripe.String("VAT"), Percentage: stripe.Float64(plan.VATPercent), Inclusive: stripe.Bool(false),
+			Params: stripe.Params{Context: ctx}, DisplayName: new("VAT"), Percentage: stripe.Float64(plan.VATPercent), Inclusive: new(false),
 			Metadata: map[string]string{metaOurs: oursVAT},
 		})
 		return made.ID, err
@@ -228,7 +228,7 @@ func (u *setUp) portal(ctx context.Context) error {
 		u.note(what, found.ID, "")
 		return nil
 	}
-	yes := stripe.Bool(true)
+	yes := new(true)
 	return u.make(what, func() (string, error) {
 		made, err := portalconfiguration.Client{B: u.backend, Key: u.key}.New(&stripe.BillingPortalConfigurationParams{
 			Params:          stripe.Params{Context: ctx},
@@ -240,7 +240,7 @@ func (u *setUp) portal(ctx context.Context) error {
 				InvoiceHistory:      &stripe.BillingPortalConfigurationFeaturesInvoiceHistoryParams{Enabled: yes},
 				PaymentMethodUpdate: &stripe.BillingPortalConfigurationFeaturesPaymentMethodUpdateParams{Enabled: yes},
 				// Plans are changed with us, where the rules of changes are.
-				SubscriptionCancel: &stripe.BillingPortalConfigurationFeaturesSubscriptionCancelParams{Enabled: yes, Mode: stripe.String("at_period_end")},
+				SubscriptionCancel: &stripe.BillingPortalConfigurationFeaturesSubscriptionCancelParams{Enabled: yes, Mode: new("at_period_end")},
 			},
 			Metadata: map[string]string{metaOurs: oursPortal},
 		})

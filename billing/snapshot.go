@@ -59,7 +59,7 @@ func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Sn
 
 // readSubscriptions reads them in every state. The card on one that lasts is what Stripe will charge, before the customer's own.
 func (s *Stripe) readSubscriptions(ctx context.Context, to *subscription.Snapshot) error {
-	params := &stripe.SubscriptionListParams{ListParams: listParams(ctx), Customer: stripe.String(to.Customer), Status: stripe.String("all")}
+	params := &stripe.SubscriptionListParams{ListParams: listParams(ctx), Customer: new(to.Customer), Status: new("all")}
 	params.AddExpand("data.default_payment_method")
 	list := s.subscriptions().List(params)
 	for n := 0; list.Next(); n++ {
@@ -78,7 +78,7 @@ func (s *Stripe) readSubscriptions(ctx context.Context, to *subscription.Snapsho
 
 func (s *Stripe) readInvoices(ctx context.Context, to *subscription.Snapshot) error {
 	list := invoice.Client{B: s.backend, Key: s.key}.List(&stripe.InvoiceListParams{
-		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-readBack)),
+		ListParams: listParams(ctx), Customer: new(to.Customer), CreatedRange: since(to.ReadAt.Add(-readBack)),
 	})
 	for n := 0; list.Next(); n++ {
 		if n == maxPages*pageSize {
@@ -93,7 +93,7 @@ func (s *Stripe) readInvoices(ctx context.Context, to *subscription.Snapshot) er
 
 func (s *Stripe) readPayments(ctx context.Context, to *subscription.Snapshot) error {
 	params := &stripe.PaymentIntentListParams{
-		ListParams: listParams(ctx), Customer: stripe.String(to.Customer), CreatedRange: since(to.ReadAt.Add(-readBack)),
+		ListParams: listParams(ctx), Customer: new(to.Customer), CreatedRange: since(to.ReadAt.Add(-readBack)),
 	}
 	params.AddExpand("data.latest_charge")
 	list := paymentintent.Client{B: s.backend, Key: s.key}.List(params)

@@ -80,7 +80,7 @@ func (h *house) doorways(door account.Door, code account.ClaimCode) map[string]D
 			Do: "Give your owner the claim code. They sign in and type it there; this key then has the account's plan, packs and fences.",
 		},
 		"pay_per_call": {Past: past + ", supply", Open: h.Terms.Open(), Do: "Pay for units in USDC, with no account.", At: h.PublicURL + menuPath},
-		"buy_pack":     {Past: past + ", supply", Do: "Buy a prepaid pack, once an owner has adopted this key.", At: h.PublicURL + "/billing"},
+		"buy_pack":     {Past: past + ", supply", Open: h.Stripe != nil, Do: "Buy a prepaid pack, once an owner has adopted this key.", At: h.PublicURL + "/billing"},
 		"ticket":       {Past: "anything else", Do: "File a ticket with the request id of the call.", At: h.PublicURL + "/support/new"},
 	}
 	if door == account.DoorPublic {

@@ -247,8 +247,8 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 	}
 	// As programs split it that take something else for the separator, and do not see the quotes.
 	for _, separator := range []string{";", "|", "\t"} {
-		for _, row := range strings.Split(body, "\r\n") {
-			for _, cell := range strings.Split(row, separator) {
+		for row := range strings.SplitSeq(body, "\r\n") {
+			for cell := range strings.SplitSeq(row, separator) {
 				if first, _ := utf8.DecodeRuneInString(strings.Trim(cell, ` "`)); strings.ContainsRune("=+-@＝＋－＠", first) {
 					t.Errorf("cell %q is a formula where %q separates", cell, separator)
 				}

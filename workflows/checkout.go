@@ -20,7 +20,9 @@ import (
 //
 //	failed; open or paying after three days in which that did not change: the sweep begins another while the record has it open, and no history grows
 //	to where Temporal ends it
-const CheckoutWorkflow = "checkout"
+const (
+	CheckoutWorkflow = "checkout"
+)
 
 // CheckoutID is the workflow id of a checkout.
 func CheckoutID(session string) string { return "checkout/" + session }

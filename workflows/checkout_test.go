@@ -63,7 +63,8 @@ func TestACheckoutEndsWhenTheAccountHasWhatWasBought(t *testing.T) {
 		lasted [2]time.Duration
 	}{
 		"told": {
-			[]time.Duration{5 * time.Minute}, states(at(0), "open", 5*time.Minute, "paying", 5*time.Minute+3*time.Second, "paid"), "paid",
+			[]time.Duration{5 * time.Minute},
+			states(at(0), "open", 5*time.Minute, "paying", 5*time.Minute+3*time.Second, "paid"), "paid",
 			[2]time.Duration{5 * time.Minute, 6 * time.Minute},
 		},
 		"nobody tells": {

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"slices"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
@@ -27,9 +29,9 @@ func (s *subscribing) lookNow(ctx workflow.Context) (activities.Reconciled, erro
 func (s *subscribing) close(ctx workflow.Context, known *activities.Reconciled) {
 	over := known.Cut
 	if s.Known != nil && s.Known.Customer && s.Known.Period.Key != known.Period.Key && !named(over, s.Known.Period.Key) {
-		over = append(over[:len(over):len(over)], s.Known.Period)
+		over = append(slices.Clip(over), s.Known.Period)
 	}
-	var newest = s.Closed
+	newest := s.Closed
 	for _, p := range over {
 		if !p.End.After(s.Closed) || p.End.After(workflow.Now(ctx)) {
 			continue

@@ -201,10 +201,10 @@ func (w *world) refundPack() {
 func (w *world) invoices() []*api.Invoice {
 	w.t.Helper()
 	c := client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
-		URL: api.String(w.api), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
+		URL: new(w.api), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
 	})})
 	var all []*api.Invoice
-	list := c.Invoices.List(&api.InvoiceListParams{Customer: api.String(w.customer)})
+	list := c.Invoices.List(&api.InvoiceListParams{Customer: new(w.customer)})
 	for list.Next() {
 		if i := list.Invoice(); i.Status != api.InvoiceStatusDraft {
 			all = append(all, i)

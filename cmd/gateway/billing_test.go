@@ -133,10 +133,10 @@ func TestBillingCommandsSayWhatIsWrong(t *testing.T) {
 func addEndpoint(t *testing.T, at string) {
 	t.Helper()
 	dashboard := client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
-		URL: api.String(at), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
+		URL: new(at), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
 	})})
 	_, err := dashboard.WebhookEndpoints.New(&api.WebhookEndpointParams{
-		URL: api.String("https://gateway.example/webhooks/stripe"), EnabledEvents: api.StringSlice(billing.Events()), APIVersion: api.String(billing.APIVersion),
+		URL: new("https://gateway.example/webhooks/stripe"), EnabledEvents: api.StringSlice(billing.Events()), APIVersion: api.String(billing.APIVersion),
 	})
 	if err != nil {
 		t.Fatal(err)
