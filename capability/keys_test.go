@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
 )
 
 // must gives what a capability answered.
@@ -201,7 +202,23 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	eves := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, eve, capability.CreateKeyInput{Name: "eve's"}))
 	me := o.whoIs(t, ann.Session)
 	invitation := must[capability.Invitation](t)(o.InviteMember.Invoke(o.ctx, ann, capability.InviteMemberInput{Email: "next@buyer.example", Role: "member"}))
+	owner, err := account.ParseID(me.AccountID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	invoice := subscription.Invoice{ID: "in_1", Status: subscription.InvoiceOpen, Currency: "usd", CreatedAt: time.Now(), PeriodStart: time.Now(), PeriodEnd: time.Now()}
+	if err := o.store.PutInvoices(o.ctx, owner, []subscription.Invoice{invoice}); err != nil {
+		t.Fatal(err)
+	}
+	checkout, err := o.store.OpenCheckout(o.ctx, store.Checkout{
+		ID: store.NewCheckoutID(), Account: owner, Item: "pack_s", OpenedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	foreign := map[string]map[string]any{
+		"finish_checkout":   {"checkout_id": checkout.ID.String()},
+		"show_invoice":      {"id": invoice.ID},
 		"revoke_api_key":    {"api_key_id": key.ID},
 		"configure_key":     {"id": key.ID, "monthly_request_cap": 1.0},
 		"end_session":       {"id": me.SessionID},
@@ -228,6 +245,9 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 			unknown := maps.Clone(args)
 			for _, field := range idFields(op) {
 				unknown[field] = uuid.NewString()
+				if name == "show_invoice" { // the payment provider's, of another form
+					unknown[field] = "in_2"
+				}
 			}
 			if nobodys := o.refuses(t, op, caller, unknown, fault.NotYours); nobodys.Message != theirs.Message {
 				t.Errorf("%s tells another's id (%q) from one that is nobody's (%q)", name, theirs.Message, nobodys.Message)

@@ -35,9 +35,12 @@ func (d *document) capability(c capability.Capability) {
 		reasons = append(reasons, fault.NotJSON, fault.BodyTooLarge)
 		op.RequestBody = d.body(in, rest)
 	}
-	op.Responses[statusKey(m.Route.Status)] = success(m.Route.Status, d.take(d.borrowed, c.Output()))
 	if strings.HasSuffix(m.Route.Path, ".csv") {
-		op.Responses[statusKey(m.Route.Status)].Content = map[string]*huma.MediaType{csvMedia: {Schema: &huma.Schema{Type: huma.TypeString}}}
+		table := success(m.Route.Status, nil)
+		table.Content = map[string]*huma.MediaType{csvMedia: {Schema: &huma.Schema{Type: huma.TypeString}}}
+		op.Responses[statusKey(m.Route.Status)] = table
+	} else {
+		op.Responses[statusKey(m.Route.Status)] = success(m.Route.Status, d.take(d.borrowed, c.Output()))
 	}
 	if m.Pends {
 		later := success(http.StatusAccepted, op.Responses[statusKey(m.Route.Status)].Content[jsonMedia].Schema)
