@@ -298,6 +298,7 @@ func TestABatchSharesWithItself(t *testing.T) {
 	answers := make(chan answer, 1)
 	go func() { answers <- g.rpc(key, chain.EthMainnet, "["+strings.Join(items, ",")+"]") }()
 	g.followers(15) // as many as run at once, less the one they follow
+	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_getTransactionReceipt") > 0 }, "the call that they follow is under way")
 	if n := g.sent("eth_getTransactionReceipt"); n != 1 {
 		t.Errorf("%d calls reached the upstreams", n)
 	}
