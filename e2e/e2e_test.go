@@ -21,7 +21,7 @@ import (
 
 const (
 	// patience bounds one run of node, and the installation of its packages.
-	patience = 8 * time.Minute
+	patience = 15 * time.Minute
 	// startPatience is longer: Temporal's server may still have to be built.
 	startPatience = 15 * time.Minute
 	stopPatience  = time.Minute
