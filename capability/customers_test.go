@@ -19,7 +19,7 @@ func TestAnAccountBuysAgainAfterItsCustomerWasDeleted(t *testing.T) {
 	d.buy(t, "pro_monthly", stripe.Visa)
 	old := *d.status(t).Customer
 	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend, &stripego.BackendConfig{
-		URL: stripego.String(d.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
+		URL: new(d.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
 	})}
 	if _, err := there.Del(old, nil); err != nil {
 		t.Fatal(err)
