@@ -20,7 +20,7 @@ import (
 
 var (
 	someKey    = account.NewKeyID()
-	someOwner  = account.NewID()
+	someOwner  = unspread()
 	someWallet = wallet.Address{0xaa}
 )
 

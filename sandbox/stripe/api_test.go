@@ -25,7 +25,7 @@ func (b *bundle) post(t *testing.T, path, form string, change ...func(*http.Requ
 	for _, f := range change {
 		f(req)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := b.http.Client().Do(req)
 	must(t, err)
 	must(t, resp.Body.Close())
 	return resp.StatusCode

@@ -24,7 +24,7 @@ func (b *bundle) visit(t *testing.T, address string, form url.Values) (status in
 	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	must(t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := b.http.Client().Transport.RoundTrip(req)
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	page, err := io.ReadAll(resp.Body)
