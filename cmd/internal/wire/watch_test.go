@@ -199,6 +199,18 @@ func figure(families map[string]*dto.MetricFamily, name string, pairs ...string)
 	return sum, ok
 }
 
+// holdConnection leaves a connection open to the API until the test is over. Those of the default transport do not do for
+// that: the end of any test server closes them.
+func holdConnection(t *testing.T, url string) {
+	t.Helper()
+	own := &http.Transport{}
+	t.Cleanup(own.CloseIdleConnections)
+	held := bench{url: url, client: &http.Client{Transport: own}}
+	if status, answer := held.ask(t, http.MethodGet, "/healthz", "", ""); status != http.StatusOK {
+		t.Fatalf("/healthz: %d %s", status, answer)
+	}
+}
+
 func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 	t.Parallel()
 	receiver := testkit.Traces(t)
@@ -212,6 +224,7 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 	}
 	b.call(t, key, "eth_accounts", "[]", http.StatusNotFound, `"code":-32601`)
 
+	holdConnection(t, b.url)
 	text, families := b.scrape(t)
 	for _, want := range []struct {
 		value float64
