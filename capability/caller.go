@@ -72,9 +72,14 @@ func (c *Call) author(reason string) store.Author {
 // managementLimit is how often a key or a user may use capabilities that cost no units (DECISIONS, section 9).
 var managementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
+// AdviceLimit is how often one network may use what needs no key and costs nothing (Meta.PerNetwork), all of it together.
+var AdviceLimit = account.RateWindow{Limit: 60, Per: time.Minute}
+
 // identify finds out who calls and whether they may.
 func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	switch {
+	case m.Access == Everybody && m.PerNetwork:
+		return h.limit(ctx, "advice:"+c.Network.String(), AdviceLimit)
 	case m.Access == Everybody:
 		return nil
 	case c.Bearer != "" && m.Access != Users && m.Access != Owners:

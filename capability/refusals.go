@@ -14,6 +14,9 @@ func (m *Meta) Refusals() []fault.Reason {
 	if m.Metered() {
 		brought = m.fences()
 	}
+	if m.PerNetwork {
+		brought = append(brought, fault.RateWindow, fault.MeterUnreachable)
+	}
 	reasons := slices.Concat([]fault.Reason{fault.FieldRefused, fault.InternalFault}, brought, m.Fails)
 	slices.Sort(reasons)
 	return slices.Compact(reasons)
