@@ -1,11 +1,8 @@
 package api
 
 import (
-	"encoding/json"
-	"maps"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -15,40 +12,18 @@ import (
 
 const jsonType = "application/json; charset=utf-8"
 
-// errorObject renders the error member of the envelope (interface document 1, section 2).
-func errorObject(f *fault.Error, requestID string) []byte {
-	data := make(map[string]any, len(f.Data)+3)
-	maps.Copy(data, f.Data)
-	data["request_id"] = requestID
-	data["support"] = "/support/new?request_id=" + requestID
-	if f.RetryAfter > 0 {
-		data["retry_after"] = wholeSeconds(f.RetryAfter)
-	}
-	body, err := json.Marshal(struct {
-		Code    int            `json:"code"`
-		Message string         `json:"message"`
-		Data    map[string]any `json:"data"`
-	}{f.Code(), f.Message, data})
-	if err != nil { // a refusal's data are words and numbers
-		panic(err)
-	}
-	return body
-}
-
 // limitHeaders tells when to come back. Every 429 has them.
 func limitHeaders(h http.Header, f *fault.Error) {
 	if f.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(wholeSeconds(f.RetryAfter), 10))
+		h.Set("Retry-After", strconv.FormatInt(fault.WholeSeconds(f.RetryAfter), 10))
 	}
 	if w := f.Window; w != nil {
 		// Written as the interface spells them, which is not net/http's canonical form.
 		h["RateLimit-Limit"] = []string{strconv.FormatInt(w.Limit, 10)}
 		h["RateLimit-Remaining"] = []string{strconv.FormatInt(w.Remaining, 10)}
-		h["RateLimit-Reset"] = []string{strconv.FormatInt(wholeSeconds(w.Reset), 10)}
+		h["RateLimit-Reset"] = []string{strconv.FormatInt(fault.WholeSeconds(w.Reset), 10)}
 	}
 }
-
-func wholeSeconds(d time.Duration) int64 { return int64(max(1, (d+time.Second-1)/time.Second)) }
 
 // refuse answers a route other than the relay with the error envelope.
 func (s *server) refuse(c *gin.Context, f *fault.Error) {
@@ -64,7 +39,7 @@ func WriteRefusal(w http.ResponseWriter, f *fault.Error) {
 	h.Set("Content-Type", jsonType)
 	w.WriteHeader(f.HTTP())
 	// A client that went away is told nothing.
-	_, _ = w.Write(append(append([]byte(`{"error":`), errorObject(f, h.Get(requestIDHeader))...), '}'))
+	_, _ = w.Write(append(append([]byte(`{"error":`), f.Object(h.Get(requestIDHeader))...), '}'))
 }
 
 // noteFault counts a refusal of what never became a call, and writes what has a cause to the log: refusals are the client's business,

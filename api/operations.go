@@ -95,7 +95,7 @@ func (s *server) operation(op capability.Capability) gin.HandlerFunc {
 			given := status
 			if answer.Later > 0 {
 				given = http.StatusAccepted
-				h.Set("Retry-After", strconv.FormatInt(wholeSeconds(answer.Later), 10))
+				h.Set("Retry-After", strconv.FormatInt(fault.WholeSeconds(answer.Later), 10))
 			}
 			c.JSON(given, answer.Output)
 			return

@@ -240,7 +240,7 @@ func appendReply(b []byte, reply *relay.Reply, requestID string) []byte {
 
 func appendFault(b, id []byte, f *fault.Error, requestID string) []byte {
 	b = append(appendOpening(b, id), `"error":`...)
-	return append(append(b, errorObject(f, requestID)...), '}')
+	return append(append(b, f.Object(requestID)...), '}')
 }
 
 func appendOpening(b, id []byte) []byte {

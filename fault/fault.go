@@ -1,6 +1,6 @@
 // Package fault owns the refusals of the gateway: one table keyed by reason that gives each its JSON-RPC style code, HTTP
 // status, title, meaning and next steps, and the one error type that carries a reason to the door. Rules name reasons only;
-// the doors map them to codes and statuses. It does not render anything.
+// the doors map them to codes and statuses, and render them as the one object that envelope.go makes.
 package fault
 
 import (

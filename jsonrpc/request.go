@@ -30,18 +30,11 @@ func IsBatch(body []byte) bool {
 
 // SplitRequest splits one request. The error wraps ErrSyntax, ErrTooDeep or ErrNotRequest.
 func SplitRequest(body []byte) (Request, error) {
-	if !utf8.Valid(body) {
-		return Request{}, fmt.Errorf("%w: it is not UTF-8", ErrSyntax)
-	}
-	start := space(body, 0)
-	end, err := value(body, start, MaxRequestDepth)
+	object, err := single(body)
 	if err != nil {
 		return Request{}, err
 	}
-	if space(body, end) != len(body) {
-		return Request{}, fmt.Errorf("%w: something follows the first value", ErrSyntax)
-	}
-	return splitObject(body[start:end])
+	return splitObject(object)
 }
 
 // SplitBatch splits an array into its items, each still to be split by SplitItem. It reads at most limit items: more is an error

@@ -38,9 +38,10 @@ func (m *batchMemory) take(n int) bool {
 
 func (m *batchMemory) give(n int) { m.left.Add(int64(n)) }
 
-// room is the memory of one batch's answers.
+// room is the memory of the answers that go out together, of a batch or of a tool.
 type room struct {
 	shared *batchMemory
+	most   int // bytes
 
 	mu    sync.Mutex // guards what follows
 	held  int        // by answers
@@ -60,7 +61,7 @@ const (
 func (r *room) take(n int) vacancy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n > batchAnswerBytes-r.held {
+	if n > r.most-r.held {
 		return batchFull
 	}
 	if more := r.held + n - batchOwnBytes - r.taken; more > 0 {

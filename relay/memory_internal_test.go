@@ -8,7 +8,7 @@ import (
 func TestABatchHoldsNoMoreThanItsBoundAndAllTogetherNoMoreThanTheirs(t *testing.T) {
 	t.Parallel()
 	shared := newBatchMemory(40 << 20)
-	first, second := &room{shared: shared}, &room{shared: shared}
+	first, second := &room{shared: shared, most: batchAnswerBytes}, &room{shared: shared, most: batchAnswerBytes}
 	for _, step := range []struct {
 		of    *room
 		bytes int
@@ -29,7 +29,7 @@ func TestABatchHoldsNoMoreThanItsBoundAndAllTogetherNoMoreThanTheirs(t *testing.
 	if second.take(1<<20) != hasRoom || second.take(1) != memoryFull {
 		t.Error("what the first gave back is the second's to take, and no more")
 	}
-	third := &room{shared: shared}
+	third := &room{shared: shared, most: batchAnswerBytes}
 	if third.take(batchOwnBytes) != hasRoom || third.take(1) != memoryFull {
 		t.Error("a batch has its own 64 KiB when the memory is full, and no more")
 	}
@@ -46,7 +46,7 @@ func TestMemoryOfBatchesIsCountedRightUnderContention(t *testing.T) {
 	shared := newBatchMemory(1 << 20)
 	var wg sync.WaitGroup
 	for range 8 {
-		r := &room{shared: shared}
+		r := &room{shared: shared, most: batchAnswerBytes}
 		for range 4 {
 			wg.Go(func() {
 				for n := range 500 {

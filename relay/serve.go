@@ -68,7 +68,7 @@ func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, o
 func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply {
 	r.Tracer.Current(ctx).SetInt("gateway.batch", len(items))
 	replies := make([]*Reply, len(items))
-	room := &room{shared: r.memory}
+	room := &room{shared: r.memory, most: batchAnswerBytes}
 	slots := make(chan struct{}, batchConcurrency)
 	var wg sync.WaitGroup
 	for i, item := range items {
@@ -97,6 +97,13 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	return reply
 }
 
+// Whole relays one request and gathers its answer in memory, at most so many bytes of it: for a door that cannot pass one on in pieces.
+func (r *Relay) Whole(ctx context.Context, e *Envelope, req jsonrpc.Request, most int) *Reply {
+	reply := r.Do(ctx, e, 0, req)
+	reply.gather(ctx, &room{shared: r.memory, most: most})
+	return reply
+}
+
 // contain turns a panic into the reply's internal fault and gives the charge back. Items of a batch run in goroutines of their own,
 // where a panic would end the process.
 func (reply *Reply) contain(ctx context.Context) {
@@ -118,7 +125,8 @@ func (reply *Reply) take(ctx context.Context, n int) bool {
 		reply.held += n
 		return true
 	case batchFull:
-		f = fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it.")
+		f = fault.New(fault.UpstreamFailed, "The answer is too large for a batch or a tool. Send this request alone to POST /rpc/{chain}, or ask for "+
+			"less in one call; nothing was charged for it.")
 	case memoryFull:
 		f = fault.New(fault.UpstreamFailed, "The gateway holds as many answers of batches as it has memory for. Send this request alone, or "+
 			"again in a second; nothing was charged for it.")

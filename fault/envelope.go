@@ -1,0 +1,31 @@
+package fault
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+)
+
+// Object renders the error member of the envelope (interface document 1, section 2): code, message and data, in which every refusal names the
+// request and the way to support.
+func (e *Error) Object(requestID string) []byte {
+	data := make(map[string]any, len(e.Data)+3)
+	maps.Copy(data, e.Data)
+	data["request_id"] = requestID
+	data["support"] = "/support/new?request_id=" + requestID
+	if e.RetryAfter > 0 {
+		data["retry_after"] = WholeSeconds(e.RetryAfter)
+	}
+	body, err := json.Marshal(struct {
+		Code    int            `json:"code"`
+		Message string         `json:"message"`
+		Data    map[string]any `json:"data"`
+	}{e.Code(), e.Message, data})
+	if err != nil { // a refusal's data are words and numbers
+		panic(err)
+	}
+	return body
+}
+
+// WholeSeconds rounds up, to one at least: whoever waits so long has waited enough.
+func WholeSeconds(d time.Duration) int64 { return int64(max(1, (d+time.Second-1)/time.Second)) }
