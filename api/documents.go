@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -60,6 +61,14 @@ func (d *documents) routes() []plainRoute {
 		read("/skill.md", "skill", "How an agent uses the service",
 			"Tells a program, step by step: keys, headers, chains, units, limits, errors and what to do next.", mediaMarkdown),
 		read("/llms.txt", "llms", "What there is to read, for language models", "Lists the documents in the form of llmstxt.org.", mediaText),
+		{openapi.Plain{
+			Method: http.MethodGet, Path: serverPath, Name: "server_json", Title: "The entry for registries of MCP servers",
+			Description: "Says where the MCP server is and which version its tools have, in the form of the MCP registry's server.json.",
+			Answers: map[int]openapi.Answer{
+				http.StatusOK:          {Description: "The entry.", Media: mediaJSON, Type: reflect.TypeFor[published]()},
+				http.StatusNotModified: {Description: "The version of If-None-Match is the newest one."},
+			},
+		}, d.serve(serverPath)},
 	}
 }
 
@@ -128,7 +137,11 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
 		Asset: files.Path, Tools: toolsOf(o.Capabilities.All()),
 	}
-	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+inUTF8, text).compress()}
+	entry, err := serverJSON(o.PublicURL)
+	if err != nil {
+		return err
+	}
+	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+inUTF8, text).compress(), serverPath: newPage(mediaJSON+inUTF8, entry).compress()}
 	for path, of := range map[string]struct{ name, media, policy string }{
 		"/docs":     {pages.Docs, mediaHTML, fmt.Sprintf(viewerPolicy, origin(o.PublicURL))},
 		"/terms":    {pages.Terms, mediaHTML, textPolicy},
@@ -143,7 +156,7 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 		p.policy = of.policy
 		d.pages[path] = p
 	}
-	for _, path := range []string{"/openapi.json", "/skill.md", "/llms.txt"} {
+	for _, path := range []string{"/openapi.json", "/skill.md", "/llms.txt", serverPath} {
 		d.pages[path].foreign = true
 	}
 	return nil

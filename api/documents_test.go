@@ -34,6 +34,7 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 	g := setup(t)
 	for path, media := range map[string]string{
 		"/openapi.json": "application/json", "/docs": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
+		"/server.json": "application/json",
 	} {
 		a := g.read(path)
 		tag := a.header.Get("ETag")
