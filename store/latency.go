@@ -16,8 +16,8 @@ import (
 type LatencyQuery struct {
 	Account      account.ID
 	Since, Until time.Time
-	Key          account.KeyID // of this key alone; zero for all
-	Chain        string        // of this chain alone; empty for all
+	Keys         []account.KeyID // of these keys alone; nil for all
+	Chain        string          // of this chain alone; empty for all
 
 	ByKey, ByChain bool          // told apart
 	Step           time.Duration // in steps of so many hours; zero for the window as a whole
@@ -46,11 +46,8 @@ func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, 
 		return nil, fmt.Errorf("read latencies of account %s: a step of %s: ask for whole hours", q.Account, q.Step)
 	}
 	params := db.SumLatencyParams{
-		Account: q.Account.UUID, Since: q.Since.UTC().Truncate(time.Hour), Until: q.Until, OnlyChain: q.Chain,
+		Account: q.Account.UUID, Since: q.Since.UTC().Truncate(time.Hour), Until: q.Until, Keys: keyUUIDs(q.Keys), OnlyChain: q.Chain,
 		ByKey: q.ByKey, ByChain: q.ByChain, StepSeconds: int64(q.Step / time.Second),
-	}
-	if !q.Key.IsZero() {
-		params.Key = &q.Key.UUID
 	}
 	rows, err := s.queries().SumLatency(ctx, params)
 	if err != nil {

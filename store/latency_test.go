@@ -167,7 +167,7 @@ func TestLatencyIsToldByWindowKeyChainAndStep(t *testing.T) {
 			[]group{{start: since, relayed: 10_110, hits: 1000}},
 		},
 		"until the hour": {store.LatencyQuery{Since: since, Until: noon}, []group{{start: since, relayed: 110, hits: 1000}}},
-		"one key":        {store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), Key: one}, []group{{start: since, relayed: 110}}},
+		"one key":        {store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), Keys: []account.KeyID{one}}, []group{{start: since, relayed: 110}}},
 		"one chain": {
 			store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), Chain: "base_mainnet"},
 			[]group{{start: since, hits: 1000}},

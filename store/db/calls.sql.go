@@ -71,3 +71,68 @@ func (q *Queries) ListCalls(ctx context.Context, requestID uuid.UUID) ([]Call, e
 	}
 	return items, nil
 }
+
+const listFailedCalls = `-- name: ListFailedCalls :many
+SELECT request_id, batch_index, started_at, chain, method, outcome, http_status, duration_us
+FROM calls
+WHERE account_id = $1::uuid AND started_at >= $2::timestamptz AND started_at < $3::timestamptz
+    AND outcome NOT IN ('ok', 'hit', 'client_gone') AND class <> 'management'
+    AND ($4::uuid[] IS NULL OR key_id = ANY($4::uuid[]))
+ORDER BY started_at DESC, request_id, batch_index
+LIMIT $5
+`
+
+type ListFailedCallsParams struct {
+	Account uuid.UUID
+	Since   time.Time
+	Until   time.Time
+	Keys    []uuid.UUID
+	Most    int32
+}
+
+type ListFailedCallsRow struct {
+	RequestID  uuid.UUID
+	BatchIndex int32
+	StartedAt  time.Time
+	Chain      string
+	Method     string
+	Outcome    string
+	HttpStatus int16
+	DurationUs int64
+}
+
+// The newest calls of an account, or of some keys of it, that were refused or failed. The words are those of the index calls_failed.
+func (q *Queries) ListFailedCalls(ctx context.Context, arg ListFailedCallsParams) ([]ListFailedCallsRow, error) {
+	rows, err := q.db.Query(ctx, listFailedCalls,
+		arg.Account,
+		arg.Since,
+		arg.Until,
+		arg.Keys,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFailedCallsRow
+	for rows.Next() {
+		var i ListFailedCallsRow
+		if err := rows.Scan(
+			&i.RequestID,
+			&i.BatchIndex,
+			&i.StartedAt,
+			&i.Chain,
+			&i.Method,
+			&i.Outcome,
+			&i.HttpStatus,
+			&i.DurationUs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

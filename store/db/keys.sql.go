@@ -276,6 +276,37 @@ func (q *Queries) ListKeysByPrefix(ctx context.Context, arg ListKeysByPrefixPara
 	return items, nil
 }
 
+const listKeysOfAgent = `-- name: ListKeysOfAgent :many
+SELECT id
+FROM keys
+WHERE account_id = $1 AND agent_id = $2::uuid
+`
+
+type ListKeysOfAgentParams struct {
+	Account uuid.UUID
+	Agent   uuid.UUID
+}
+
+func (q *Queries) ListKeysOfAgent(ctx context.Context, arg ListKeysOfAgentParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, listKeysOfAgent, arg.Account, arg.Agent)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listLastUses = `-- name: ListLastUses :many
 SELECT keys.id AS key_id, used.hour::timestamptz AS hour
 FROM keys

@@ -12,10 +12,81 @@ import (
 	"github.com/google/uuid"
 )
 
+const sumAnswered = `-- name: SumAnswered :many
+SELECT
+    service, method, class, tier,
+    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
+    coalesce(sum(units), 0)::bigint AS units
+FROM usage_hours AS h
+WHERE h.account_id = $1 AND h.hour >= $2::timestamptz
+    AND h.period = ANY(ARRAY(
+        SELECT p.period
+        FROM usage_periods AS p
+        WHERE p.account_id = $1 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+    ))
+    AND ($3::uuid[] IS NULL OR h.key_id = ANY($3::uuid[]))
+    AND ($4::text = '' OR h.chain = $4::text)
+    AND outcome IN ('ok', 'refund', 'hit')
+GROUP BY service, method, class, tier
+ORDER BY hits DESC, billable DESC, service, method, class, tier
+`
+
+type SumAnsweredParams struct {
+	Account   uuid.UUID
+	Since     time.Time
+	Keys      []uuid.UUID
+	OnlyChain string
+}
+
+type SumAnsweredRow struct {
+	Service  string
+	Method   string
+	Class    string
+	Tier     string
+	Billable int64
+	Hits     int64
+	Units    int64
+}
+
+// What was answered by upstreams and by the cache, by the words that say what a call weighs.
+func (q *Queries) SumAnswered(ctx context.Context, arg SumAnsweredParams) ([]SumAnsweredRow, error) {
+	rows, err := q.db.Query(ctx, sumAnswered,
+		arg.Account,
+		arg.Since,
+		arg.Keys,
+		arg.OnlyChain,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumAnsweredRow
+	for rows.Next() {
+		var i SumAnsweredRow
+		if err := rows.Scan(
+			&i.Service,
+			&i.Method,
+			&i.Class,
+			&i.Tier,
+			&i.Billable,
+			&i.Hits,
+			&i.Units,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const sumDays = `-- name: SumDays :many
 SELECT
     (date_trunc('day', hour, 'UTC'))::timestamptz AS day,
-    coalesce(sum(requests) FILTER (WHERE outcome <> 'refund'), 0)::bigint AS requests,
+    coalesce(sum(requests), 0)::bigint AS requests,
     coalesce(sum(units) FILTER (WHERE class = 'standard'), 0)::bigint AS standard,
     coalesce(sum(units) FILTER (WHERE class = 'heavy'), 0)::bigint AS heavy,
     coalesce(sum(units) FILTER (WHERE class NOT IN ('standard', 'heavy')), 0)::bigint AS other,
@@ -71,6 +142,160 @@ func (q *Queries) SumDays(ctx context.Context, arg SumDaysParams) ([]SumDaysRow,
 	return items, nil
 }
 
+const sumFailureGroups = `-- name: SumFailureGroups :many
+WITH lines AS (
+    SELECT chain, method, outcome, sum(requests) AS requests
+    FROM usage_hours AS h
+    WHERE h.account_id = $2 AND h.hour >= $3::timestamptz
+        AND h.period = ANY(ARRAY(
+            SELECT p.period
+            FROM usage_periods AS p
+            WHERE p.account_id = $2 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+        ))
+        AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
+        AND ($5::text = '' OR h.chain = $5::text)
+        AND outcome NOT IN ('ok', 'hit', 'refund')
+    GROUP BY chain, method, outcome
+), sums AS (
+    SELECT GROUPING(outcome, chain, method) AS dimension, outcome, chain, method, sum(requests) AS requests
+    FROM lines
+    GROUP BY GROUPING SETS ((outcome), (chain, method))
+)
+SELECT
+    dimension::integer AS dimension, coalesce(outcome, '')::text AS outcome, coalesce(chain, '')::text AS chain, coalesce(method, '')::text AS method,
+    requests::bigint AS requests, groups::bigint AS groups
+FROM (
+    SELECT
+        dimension, outcome, chain, method, requests, count(*) OVER (PARTITION BY dimension) AS groups,
+        row_number() OVER (PARTITION BY dimension ORDER BY requests DESC, outcome, chain, method) AS place
+    FROM sums
+) AS ranked
+WHERE ranked.place <= $1::bigint
+ORDER BY dimension, place
+`
+
+type SumFailureGroupsParams struct {
+	Most      int64
+	Account   uuid.UUID
+	Since     time.Time
+	Keys      []uuid.UUID
+	OnlyChain string
+}
+
+type SumFailureGroupsRow struct {
+	Dimension int32
+	Outcome   string
+	Chain     string
+	Method    string
+	Requests  int64
+	Groups    int64
+}
+
+// What was refused or failed, by reason and by chain and method, the largest groups of each. dimension is that of GROUPING: 3 for a reason, 4 for a
+// method on a chain.
+func (q *Queries) SumFailureGroups(ctx context.Context, arg SumFailureGroupsParams) ([]SumFailureGroupsRow, error) {
+	rows, err := q.db.Query(ctx, sumFailureGroups,
+		arg.Most,
+		arg.Account,
+		arg.Since,
+		arg.Keys,
+		arg.OnlyChain,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumFailureGroupsRow
+	for rows.Next() {
+		var i SumFailureGroupsRow
+		if err := rows.Scan(
+			&i.Dimension,
+			&i.Outcome,
+			&i.Chain,
+			&i.Method,
+			&i.Requests,
+			&i.Groups,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sumFailureSteps = `-- name: SumFailureSteps :many
+SELECT
+    date_bin(make_interval(secs => $1::bigint), hour, $2::timestamptz)::timestamptz AS start,
+    chain, method, sum(requests)::bigint AS requests
+FROM usage_hours AS h
+WHERE h.account_id = $3 AND h.hour >= $2::timestamptz
+    AND h.period = ANY(ARRAY(
+        SELECT p.period
+        FROM usage_periods AS p
+        WHERE p.account_id = $3 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+    ))
+    AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
+    AND ($5::text = '' OR h.chain = $5::text)
+    AND outcome NOT IN ('ok', 'hit', 'refund')
+    AND (chain, method) IN (SELECT unnest($6::text[]), unnest($7::text[]))
+GROUP BY 1, 2, 3
+ORDER BY 1, 2, 3
+`
+
+type SumFailureStepsParams struct {
+	StepSeconds int64
+	Since       time.Time
+	Account     uuid.UUID
+	Keys        []uuid.UUID
+	OnlyChain   string
+	Chains      []string
+	Methods     []string
+}
+
+type SumFailureStepsRow struct {
+	Start    time.Time
+	Chain    string
+	Method   string
+	Requests int64
+}
+
+// What was refused or failed, by steps of time that begin at the first hour, of these methods on their chains.
+func (q *Queries) SumFailureSteps(ctx context.Context, arg SumFailureStepsParams) ([]SumFailureStepsRow, error) {
+	rows, err := q.db.Query(ctx, sumFailureSteps,
+		arg.StepSeconds,
+		arg.Since,
+		arg.Account,
+		arg.Keys,
+		arg.OnlyChain,
+		arg.Chains,
+		arg.Methods,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumFailureStepsRow
+	for rows.Next() {
+		var i SumFailureStepsRow
+		if err := rows.Scan(
+			&i.Start,
+			&i.Chain,
+			&i.Method,
+			&i.Requests,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const sumServices = `-- name: SumServices :many
 SELECT service, sum(units)::bigint AS units
 FROM usage_hours
@@ -101,6 +326,178 @@ func (q *Queries) SumServices(ctx context.Context, arg SumServicesParams) ([]Sum
 	for rows.Next() {
 		var i SumServicesRow
 		if err := rows.Scan(&i.Service, &i.Units); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sumUsageGroups = `-- name: SumUsageGroups :many
+
+WITH lines AS (
+    SELECT key_id, chain, method, class, outcome, sum(requests) AS requests, sum(units) AS units
+    FROM usage_hours AS h
+    WHERE h.account_id = $2 AND h.hour >= $3::timestamptz
+        AND h.period = ANY(ARRAY(
+            SELECT p.period
+            FROM usage_periods AS p
+            WHERE p.account_id = $2 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+        ))
+        AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
+        AND ($5::text = '' OR h.chain = $5::text)
+    GROUP BY key_id, chain, method, class, outcome
+), sums AS (
+    SELECT
+        GROUPING(class, key_id, method, chain) AS dimension, class, key_id, method, chain,
+        coalesce(sum(requests), 0) AS requests,
+        coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0) AS billable,
+        coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0) AS hits,
+        coalesce(sum(units), 0) AS units
+    FROM lines
+    GROUP BY GROUPING SETS ((), (class), (key_id), (method), (chain))
+)
+SELECT
+    dimension::integer AS dimension, coalesce(class, '')::text AS class, coalesce(key_id, '00000000-0000-0000-0000-000000000000')::uuid AS key_id,
+    coalesce(method, '')::text AS method, coalesce(chain, '')::text AS chain, requests::bigint AS requests, billable::bigint AS billable,
+    hits::bigint AS hits, units::bigint AS units, groups::bigint AS groups
+FROM (
+    SELECT
+        dimension, class, key_id, method, chain, requests, billable, hits, units, count(*) OVER (PARTITION BY dimension) AS groups,
+        row_number() OVER (PARTITION BY dimension ORDER BY requests DESC, units DESC, class, key_id, method, chain) AS place
+    FROM sums
+) AS ranked
+WHERE ranked.place <= $1::bigint
+ORDER BY dimension, place
+`
+
+type SumUsageGroupsParams struct {
+	Most      int64
+	Account   uuid.UUID
+	Since     time.Time
+	Keys      []uuid.UUID
+	OnlyChain string
+}
+
+type SumUsageGroupsRow struct {
+	Dimension int32
+	Class     string
+	KeyID     uuid.UUID
+	Method    string
+	Chain     string
+	Requests  int64
+	Billable  int64
+	Hits      int64
+	Units     int64
+	Groups    int64
+}
+
+// Usage since an hour, of an account or of some keys of it, is found by its periods: the primary key begins with them, so that rows outside the
+// window are passed over. A period is at most 31 days, so older ones hold nothing of the window, and usage_periods names each that has usage.
+// Usage as a whole, by class, by key, by method and by chain, the largest groups of each. dimension is that of GROUPING: 15 for the whole, 7 for a
+// class, 11 for a key, 13 for a method, 14 for a chain.
+func (q *Queries) SumUsageGroups(ctx context.Context, arg SumUsageGroupsParams) ([]SumUsageGroupsRow, error) {
+	rows, err := q.db.Query(ctx, sumUsageGroups,
+		arg.Most,
+		arg.Account,
+		arg.Since,
+		arg.Keys,
+		arg.OnlyChain,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumUsageGroupsRow
+	for rows.Next() {
+		var i SumUsageGroupsRow
+		if err := rows.Scan(
+			&i.Dimension,
+			&i.Class,
+			&i.KeyID,
+			&i.Method,
+			&i.Chain,
+			&i.Requests,
+			&i.Billable,
+			&i.Hits,
+			&i.Units,
+			&i.Groups,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sumUsageSteps = `-- name: SumUsageSteps :many
+SELECT
+    date_bin(make_interval(secs => $1::bigint), hour, $2::timestamptz)::timestamptz AS start,
+    coalesce(sum(requests), 0)::bigint AS requests,
+    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
+    coalesce(sum(units), 0)::bigint AS units,
+    coalesce(sum(units) FILTER (WHERE source LIKE 'pack:%'), 0)::bigint AS pack_units
+FROM usage_hours AS h
+WHERE h.account_id = $3 AND h.hour >= $2::timestamptz
+    AND h.period = ANY(ARRAY(
+        SELECT p.period
+        FROM usage_periods AS p
+        WHERE p.account_id = $3 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+    ))
+    AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
+    AND ($5::text = '' OR h.chain = $5::text)
+GROUP BY 1
+ORDER BY 1
+`
+
+type SumUsageStepsParams struct {
+	StepSeconds int64
+	Since       time.Time
+	Account     uuid.UUID
+	Keys        []uuid.UUID
+	OnlyChain   string
+}
+
+type SumUsageStepsRow struct {
+	Start     time.Time
+	Requests  int64
+	Billable  int64
+	Hits      int64
+	Units     int64
+	PackUnits int64
+}
+
+// Usage by steps of time that begin at the first hour.
+func (q *Queries) SumUsageSteps(ctx context.Context, arg SumUsageStepsParams) ([]SumUsageStepsRow, error) {
+	rows, err := q.db.Query(ctx, sumUsageSteps,
+		arg.StepSeconds,
+		arg.Since,
+		arg.Account,
+		arg.Keys,
+		arg.OnlyChain,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumUsageStepsRow
+	for rows.Next() {
+		var i SumUsageStepsRow
+		if err := rows.Scan(
+			&i.Start,
+			&i.Requests,
+			&i.Billable,
+			&i.Hits,
+			&i.Units,
+			&i.PackUnits,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -63,3 +63,8 @@ FROM keys
 WHERE prefix = sqlc.arg(prefix)
 ORDER BY created_at, id
 LIMIT sqlc.arg(most);
+
+-- name: ListKeysOfAgent :many
+SELECT id
+FROM keys
+WHERE account_id = sqlc.arg(account) AND agent_id = sqlc.arg(agent)::uuid;
