@@ -164,6 +164,11 @@ type Catalogue struct {
 	ListInvoices   *Op[ListInvoicesInput, InvoiceList]
 	ShowInvoice    *Op[ShowInvoiceInput, InvoicePage]
 
+	// Advice: what calls cost, what codes mean, what to choose. It needs no key.
+	GetQuote     *Op[QuoteInput, Quote]
+	ExplainError *Op[ExplainInput, Explanation]
+	ListPlans    *Op[Nothing, PlanList]
+
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
 	GetTxStatus    *Op[TxStatusInput, toolbox.TxStatus]
@@ -221,7 +226,15 @@ func New(o Options) *Catalogue {
 	c.addToolbox(h)
 	c.addUtils(h)
 	c.addBilling(h)
+	c.addAdvice(h)
 	return c
+}
+
+// addAdvice adds what tells how to use the service.
+func (c *Catalogue) addAdvice(h *house) {
+	c.GetQuote = h.getQuote()
+	c.ExplainError = h.explainError()
+	c.ListPlans = h.listPlans()
 }
 
 // addToolbox adds what is metered.
