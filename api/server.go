@@ -47,6 +47,8 @@ type Options struct {
 	Tracer      *telemetry.Tracer // nil: requests are not traced
 	// Cashier sells bundles of calls to stock x402 clients; nil does not.
 	Cashier *cashier.Cashier
+	// Agents is the agents' door; nil serves none.
+	Agents Agents
 	// Pages are what browsers see; nil serves none.
 	Pages Pages
 	// Draining is closed when the process is about to stop: /readyz then says so.
@@ -91,12 +93,13 @@ func Handler(o Options) http.Handler {
 		engine.POST(paidRPCPrefix+":chain", s.paidRPC)
 		engine.OPTIONS(paidRPCPrefix+":chain", s.preflight)
 	}
+	s.routeAgents(engine)
 	s.routeOperations(engine)
 	plain := s.plainRoutes()
 	routePlain(engine, plain)
 	engine.GET(pages.AssetsPath+":name", s.asset)
 	engine.HEAD(pages.AssetsPath+":name", s.asset)
-	s.writeDocuments(plain)
+	s.writeDocuments(append(plain, s.agentsRoute()...))
 	return engine
 }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/geo"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/mcp"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/relay"
@@ -156,6 +157,10 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Cashier: sells, Now: o.now, Logger: log, Draining: make(chan struct{}),
 		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages,
+		Agents: mcp.New(mcp.Options{
+			Capabilities: g.operations, Relay: calls, Fences: g.fences, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
+			MaxBodyBytes: o.maxBody, Logger: log,
+		}),
 	}), o.timeout, log)
 	if o.server != nil {
 		o.server(std)

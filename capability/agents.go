@@ -22,7 +22,7 @@ type ClaimAgentStartInput struct {
 // ClaimAgentInput proves the agent's wallet.
 type ClaimAgentInput struct {
 	Address           string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the agent's wallet, as it was given at the start" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
-	Signature         string `json:"signature" minLength:"1" maxLength:"20000" doc:"what the wallet gave for message_to_sign, 0x and hexadecimal digits"`
+	Signature         string `json:"signature" minLength:"1" maxLength:"20000" doc:"what the wallet gave for message_to_sign, 0x and hexadecimal digits" example:"0xf16ea9a3478698f695fd1401bfe27e9e4a7e8e3da94aa72b021125e31fa899cc573c48ea3fe1d4ab61a9db10c19032026e3ed2dbccba5a178235ac27f945043111b"`
 	MonthlyRequestCap *int64 `json:"monthly_request_cap,omitempty" minimum:"0" maximum:"1000000000000" doc:"weighted units that the agent's key may use in a period; 50,000 when absent, 0 for no cap of its own"`
 }
 

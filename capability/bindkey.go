@@ -20,7 +20,7 @@ type BindStartInput struct {
 // BindInput proves a wallet.
 type BindInput struct {
 	Address   string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the wallet's address, as it was given at the start" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
-	Signature string `json:"signature" minLength:"1" maxLength:"20000" doc:"what the wallet gave for message_to_sign, 0x and hexadecimal digits"`
+	Signature string `json:"signature" minLength:"1" maxLength:"20000" doc:"what the wallet gave for message_to_sign, 0x and hexadecimal digits" example:"0xf16ea9a3478698f695fd1401bfe27e9e4a7e8e3da94aa72b021125e31fa899cc573c48ea3fe1d4ab61a9db10c19032026e3ed2dbccba5a178235ac27f945043111b"`
 }
 
 func (h *house) bindKeyStart() *Op[BindStartInput, Challenged] {

@@ -17,6 +17,7 @@ import (
 const (
 	DoorAPI     = "api"
 	DoorConsole = "console"
+	DoorMCP     = "mcp"
 )
 
 // Caller is who a door says is calling. At most one of Bearer and Session is set.

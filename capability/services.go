@@ -17,7 +17,7 @@ type ConfigureKeyInput struct {
 	ID                string            `json:"id" format:"uuid" doc:"id of a key of the account, as list_api_keys gives it"`
 	MonthlyRequestCap *int64            `json:"monthly_request_cap,omitempty" minimum:"0" maximum:"1000000000000" doc:"weighted units that the key may use in a period; 0 removes the cap, absent changes nothing"`
 	Enabled           *[]string         `json:"enabled,omitempty" maxItems:"8" enum:"rpc,data,gas,tx_status,ens,prices,contracts,utils" doc:"full list of the services that the key may use: rpc, data, gas, tx_status, ens, prices, contracts, utils"`
-	Caps              *map[string]int64 `json:"caps,omitempty" maxProperties:"8" doc:"full list of caps by service, in weighted units of a period; an empty one removes all"`
+	Caps              *map[string]int64 `json:"caps,omitempty" maxProperties:"8" doc:"full list of caps by service, in weighted units of a period; an empty one removes all" example:"{\"rpc\":500000,\"data\":20000}"`
 	Window            string            `json:"window,omitempty" enum:"1h,6h,12h,24h,3d,7d,30d" default:"30d" doc:"look-back of used"`
 }
 
@@ -36,7 +36,7 @@ type ConfiguredKey struct {
 // ConfigureServicesInput changes fences of the account. Without any field it reads them.
 type ConfigureServicesInput struct {
 	Enabled *[]string         `json:"enabled,omitempty" maxItems:"8" enum:"rpc,data,gas,tx_status,ens,prices,contracts,utils" doc:"full list of the services that are switched on: rpc, data, gas, tx_status, ens, prices, contracts, utils"`
-	Caps    *map[string]int64 `json:"caps,omitempty" maxProperties:"8" doc:"full list of caps by service, in weighted units of a period; an empty one removes all"`
+	Caps    *map[string]int64 `json:"caps,omitempty" maxProperties:"8" doc:"full list of caps by service, in weighted units of a period; an empty one removes all" example:"{\"rpc\":500000,\"data\":20000}"`
 	Window  string            `json:"window,omitempty" enum:"1h,6h,12h,24h,3d,7d,30d" default:"30d" doc:"look-back of used"`
 }
 

@@ -23,7 +23,7 @@ type UpdateAccountInput struct {
 	ReferralSource   *string   `json:"referral_source,omitempty" enum:"search,x_farcaster,friend,event,blog_newsletter,other" doc:"how the service was found"`
 	Chains           *[]string `json:"chains,omitempty" maxItems:"6" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"chains that are used"`
 	WishChains       *[]string `json:"wish_chains,omitempty" maxItems:"9" enum:"avalanche,bnb,btc,ton,tron,sui,aptos,near,cosmos,other" doc:"chains that are missed"`
-	WishChainOther   *string   `json:"wish_chain_other,omitempty" maxLength:"60" doc:"another chain that is missed; up to 60 characters"`
+	WishChainOther   *string   `json:"wish_chain_other,omitempty" maxLength:"60" doc:"another chain that is missed; up to 60 characters" example:"Monad"`
 }
 
 // AccountSettings are the settings after a change.

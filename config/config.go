@@ -22,41 +22,43 @@ import (
 
 // Config is what the roles of the gateway are told by the environment. README lists the variables.
 type Config struct {
-	DatabaseURL       string        `env:"DATABASE_URL"`
-	RedisURL          string        `env:"REDIS_URL"`
-	RedisTLSCAFile    string        `env:"REDIS_TLS_CA_FILE"`
-	RedisTLSCertFile  string        `env:"REDIS_TLS_CERT_FILE"`
-	RedisTLSKeyFile   string        `env:"REDIS_TLS_KEY_FILE"`
-	RedisTLSName      string        `env:"REDIS_TLS_SERVER_NAME"`
-	CacheRedisURL     string        `env:"CACHE_REDIS_URL"`
-	CacheBytes        int64         `env:"CACHE_BYTES"        envDefault:"67108864"`
-	TemporalAddress   string        `env:"TEMPORAL_ADDRESS"`
-	TemporalNamespace string        `env:"TEMPORAL_NAMESPACE" envDefault:"default"`
-	KeyPepper         string        `env:"KEY_PEPPER"`
-	UpstreamsFile     string        `env:"UPSTREAMS_FILE"`
-	ListenAddress     string        `env:"LISTEN_ADDRESS"     envDefault:":8080"`
-	MetricsAddress    string        `env:"METRICS_ADDRESS"    envDefault:"127.0.0.1:9464"`
-	PublicURL         string        `env:"PUBLIC_URL"         envDefault:"http://localhost:8080"`
-	TrustedProxies    int           `env:"TRUSTED_PROXIES"    envDefault:"0"`
-	Contact           string        `env:"CONTACT"            envDefault:"support@chainaccess.example"`
-	SourcifyURL       string        `env:"SOURCIFY_URL"       envDefault:"https://sourcify.dev"`
-	SignaturesURL     string        `env:"SIGNATURES_URL"     envDefault:"https://api.4byte.sourcify.dev"`
-	SMTPURL           string        `env:"SMTP_URL"`
-	MailFrom          string        `env:"MAIL_FROM"`
-	MaxBodyBytes      int64         `env:"MAX_BODY_BYTES"     envDefault:"1048576"`
-	MaxAnswerBytes    int64         `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
-	BatchMemoryBytes  int64         `env:"BATCH_MEMORY_BYTES" envDefault:"268435456"`
-	MaxConnections    int           `env:"MAX_CONNECTIONS"    envDefault:"16384"`
-	CallTimeout       time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
-	ProbeInterval     time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
-	PriceHeartbeat    time.Duration `env:"PRICE_HEARTBEAT"    envDefault:"1h"`
-	ServiceTitle      string        `env:"SERVICE_TITLE"      envDefault:"Chain Access Gateway"`
-	CountryHeader     string        `env:"COUNTRY_HEADER"`
-	GeoIPDatabase     string        `env:"GEOIP_DATABASE"`
-	DrainDelay        time.Duration `env:"DRAIN_DELAY"        envDefault:"3s"`
-	DrainTimeout      time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
-	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
-	LogFormat         string        `env:"LOG_FORMAT"         envDefault:"json"`
+	DatabaseURL       string `env:"DATABASE_URL"`
+	RedisURL          string `env:"REDIS_URL"`
+	RedisTLSCAFile    string `env:"REDIS_TLS_CA_FILE"`
+	RedisTLSCertFile  string `env:"REDIS_TLS_CERT_FILE"`
+	RedisTLSKeyFile   string `env:"REDIS_TLS_KEY_FILE"`
+	RedisTLSName      string `env:"REDIS_TLS_SERVER_NAME"`
+	CacheRedisURL     string `env:"CACHE_REDIS_URL"`
+	CacheBytes        int64  `env:"CACHE_BYTES"        envDefault:"67108864"`
+	TemporalAddress   string `env:"TEMPORAL_ADDRESS"`
+	TemporalNamespace string `env:"TEMPORAL_NAMESPACE" envDefault:"default"`
+	KeyPepper         string `env:"KEY_PEPPER"`
+	UpstreamsFile     string `env:"UPSTREAMS_FILE"`
+	ListenAddress     string `env:"LISTEN_ADDRESS"     envDefault:":8080"`
+	MetricsAddress    string `env:"METRICS_ADDRESS"    envDefault:"127.0.0.1:9464"`
+	PublicURL         string `env:"PUBLIC_URL"         envDefault:"http://localhost:8080"`
+	TrustedProxies    int    `env:"TRUSTED_PROXIES"    envDefault:"0"`
+	// MCPHosts are further names under which /mcp answers on this machine's own address; * is any.
+	MCPHosts         []string      `env:"MCP_HOSTS"`
+	Contact          string        `env:"CONTACT"            envDefault:"support@chainaccess.example"`
+	SourcifyURL      string        `env:"SOURCIFY_URL"       envDefault:"https://sourcify.dev"`
+	SignaturesURL    string        `env:"SIGNATURES_URL"     envDefault:"https://api.4byte.sourcify.dev"`
+	SMTPURL          string        `env:"SMTP_URL"`
+	MailFrom         string        `env:"MAIL_FROM"`
+	MaxBodyBytes     int64         `env:"MAX_BODY_BYTES"     envDefault:"1048576"`
+	MaxAnswerBytes   int64         `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
+	BatchMemoryBytes int64         `env:"BATCH_MEMORY_BYTES" envDefault:"268435456"`
+	MaxConnections   int           `env:"MAX_CONNECTIONS"    envDefault:"16384"`
+	CallTimeout      time.Duration `env:"CALL_TIMEOUT"       envDefault:"30s"`
+	ProbeInterval    time.Duration `env:"PROBE_INTERVAL"     envDefault:"5s"`
+	PriceHeartbeat   time.Duration `env:"PRICE_HEARTBEAT"    envDefault:"1h"`
+	ServiceTitle     string        `env:"SERVICE_TITLE"      envDefault:"Chain Access Gateway"`
+	CountryHeader    string        `env:"COUNTRY_HEADER"`
+	GeoIPDatabase    string        `env:"GEOIP_DATABASE"`
+	DrainDelay       time.Duration `env:"DRAIN_DELAY"        envDefault:"3s"`
+	DrainTimeout     time.Duration `env:"DRAIN_TIMEOUT"      envDefault:"35s"`
+	LogLevel         slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
+	LogFormat        string        `env:"LOG_FORMAT"         envDefault:"json"`
 
 	// Paying per call.
 	X402PayTo            string        `env:"X402_PAY_TO"`
@@ -241,6 +243,8 @@ func (c *Config) checkTemporal(f *faults) {
 func (c *Config) checkServe(f *faults) {
 	f.check(validAddress(c.ListenAddress), "LISTEN_ADDRESS", "must be HOST:PORT or :PORT")
 	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
+	f.check(len(c.MCPHosts) <= 20 && !slices.ContainsFunc(c.MCPHosts, func(h string) bool { return h != "*" && !hostName.MatchString(h) }), "MCP_HOSTS",
+		"must be host names separated by commas, without ports, at most 20, or *")
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
 	f.check(c.BatchMemoryBytes >= 32<<20, "BATCH_MEMORY_BYTES", "must be at least 33554432, which one batch may take")

@@ -54,6 +54,7 @@ var fixedHeaders = []string{
 var (
 	upstreamName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 	variable     = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+	hostName     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$`)
 	headerName   = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 )
 

@@ -31,6 +31,9 @@ const (
 	HeadersTooLarge
 	BatchTooLarge
 	MethodNotAllowed
+	MediaTypeRefused
+	HostRefused
+	PathClosed
 	UnknownChain
 	UnknownRoute
 	MethodNotServed
@@ -159,6 +162,25 @@ var table = [...]Entry{
 		Title:   "HTTP method not allowed",
 		Meaning: "This path does not take that HTTP method. The Allow header lists those it takes.",
 		Steps:   []string{"Use a method of the Allow header."},
+	},
+	MediaTypeRefused: {
+		Name: "media_type_refused", Code: -32600, HTTP: http.StatusUnsupportedMediaType,
+		Title:   "Content-Type not taken",
+		Meaning: "The body's Content-Type is not one that this path takes. Send JSON with Content-Type: application/json, and without Content-Encoding.",
+		Steps:   []string{"Send Content-Type: application/json."},
+	},
+	HostRefused: {
+		Name: "host_refused", Code: -32600, HTTP: http.StatusForbidden,
+		Title: "Host not served on this machine's own address",
+		Meaning: "The request came over this machine's own address under the name of another host, as pages do that trick a browser into calling local " +
+			"services. Use the gateway's public address.",
+		Steps: []string{"Use the public address of the gateway, or localhost on the machine itself.", "The operator names further hosts in MCP_HOSTS."},
+	},
+	PathClosed: {
+		Name: "path_closed", Code: -32600, HTTP: http.StatusGone,
+		Title:   "Path closed for good",
+		Meaning: "This path belonged to an earlier version of the interface and answers no more. The message names what took its place.",
+		Steps:   []string{"Use the path that the message names."},
 	},
 	UnknownChain: {
 		Name: "unknown_chain", Code: -32600, HTTP: http.StatusNotFound,

@@ -25,9 +25,21 @@ func SplitMessage(body []byte) (Message, error) {
 	var m Message
 	var version, result, failure []byte
 	err = members(object, func(name, val []byte) error {
-		field := map[string]*[]byte{
-			"jsonrpc": &version, "id": &m.ID, "method": &m.Method, "params": &m.Params, "result": &result, "error": &failure,
-		}[string(name)]
+		var field *[]byte
+		switch string(name) {
+		case "jsonrpc":
+			field = &version
+		case "id":
+			field = &m.ID
+		case "method":
+			field = &m.Method
+		case "params":
+			field = &m.Params
+		case "result":
+			field = &result
+		case "error":
+			field = &failure
+		}
 		switch {
 		case field == nil:
 			return nil

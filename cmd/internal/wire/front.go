@@ -14,6 +14,7 @@ import (
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fences"
 	"github.com/chainaccess/gateway/geo"
+	"github.com/chainaccess/gateway/mcp"
 	"github.com/chainaccess/gateway/meter"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
@@ -72,9 +73,13 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	if err != nil {
 		return nil, err
 	}
+	agents := mcp.New(mcp.Options{
+		Capabilities: operations, Relay: f.relay, Fences: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.MCPHosts,
+		MaxBodyBytes: cfg.MaxBodyBytes, Logger: log,
+	})
 	f.handler = api.Handler(api.Options{
 		Relay: f.relay, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells, Pages: pages, Now: time.Now, Logger: log,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells, Agents: agents, Pages: pages, Now: time.Now, Logger: log,
 		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	return f, nil

@@ -1,0 +1,120 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/jsonrpc"
+)
+
+// dispatch answers a message. What has no id is a notification, and wants no answer.
+func (d *Door) dispatch(x *exchange, m *jsonrpc.Message, body []byte) {
+	method := string(m.Method)
+	switch {
+	case m.Answer, m.ID == nil && strings.HasPrefix(method, "notifications/"):
+		x.accepted() // no session waits for it
+	case m.ID == nil:
+		x.refuse(fault.New(fault.NotARequest, "The message %.64q has no id, so nobody waits for its answer. Send an id with requests.", method))
+	case method == "initialize":
+		d.initialize(x, body)
+	case method == "ping":
+		x.give([]byte("{}"))
+	case method == "tools/list":
+		d.listTools(x, m.Params)
+	case method == "tools/call":
+		d.callTool(x, m.Params)
+	default:
+		x.fail(fault.New(fault.MethodNotServed, "This server has tools, and answers initialize, ping, tools/list and tools/call. It does not know %.64q.", method))
+	}
+}
+
+// listTools gives all of them at once, made when the process began.
+func (d *Door) listTools(x *exchange, params []byte) {
+	var cursor []byte
+	jsonrpc.Members(params, func(name, val []byte) bool {
+		if string(name) == "cursor" {
+			cursor = val
+		}
+		return true
+	})
+	if cursor != nil && string(cursor) != "null" {
+		x.fail(fault.New(fault.FieldRefused, "tools/list has one page, so no cursor of its leads on. Ask without one."))
+		return
+	}
+	x.give(d.list)
+}
+
+// callTool runs a tool. What the protocol itself forbids is an error of the protocol, all else a result, which the model sees.
+func (d *Door) callTool(x *exchange, params []byte) {
+	var name string
+	var arguments []byte
+	jsonrpc.Members(params, func(member, val []byte) bool {
+		switch string(member) {
+		case "name":
+			_ = json.Unmarshal(val, &name) // what is no text names no tool
+		case "arguments":
+			arguments = val
+		}
+		return true
+	})
+	t := d.tools[name]
+	switch {
+	case t == nil:
+		x.fail(fault.New(fault.FieldRefused, "No tool is called %.64q. Ask tools/list for those that there are; tools of earlier versions have gone.", name))
+		return
+	case len(arguments) > 0 && string(arguments) != "null" && arguments[0] != '{':
+		x.fail(fault.New(fault.FieldRefused, "The arguments of %s must be an object, {\"name\": value}.", name))
+		return
+	}
+	o := d.run(x, t, arguments)
+	if o.hit {
+		x.w.Header()["X-Service-Cache"] = hitValue
+	}
+	written := x.send(http.StatusOK, "result", x.result(&o))
+	if o.done != nil {
+		o.done(written)
+	}
+}
+
+// run is a tool's own part. A panic is the service's own failure: the client gets an answer to its message all the same.
+func (d *Door) run(x *exchange, t *tool, arguments []byte) (o outcome) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			d.Logger.Error("panic", "request_id", x.caller.RequestID, "tool", t.name, "cause", cause, "stack", string(debug.Stack()))
+			o = outcome{refusal: fault.New(fault.InternalFault, "")}
+		}
+	}()
+	if t.relays {
+		return d.relayCall(x, arguments)
+	}
+	return t.serve(x.r.Context(), x, arguments)
+}
+
+// serve picks the way that the arguments choose and goes it. What is wrong with them is told once the caller is known.
+func (t *tool) serve(ctx context.Context, x *exchange, arguments []byte) outcome {
+	args := map[string]any{}
+	var wrong *fault.Error
+	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil { // it is JSON, so a number is too large for any field
+		wrong = fault.New(fault.FieldRefused, "The arguments hold a number that is too large. Correct it and call again.")
+	}
+	w, args, unchosen := t.choose(args)
+	if wrong == nil {
+		wrong = unchosen
+	}
+	answer, refusal := w.of.Serve(ctx, x.caller, func() (map[string]any, *fault.Error) { return args, wrong })
+	if refusal != nil {
+		return outcome{refusal: w.inOurWords(refusal)}
+	}
+	object := answer.JSON
+	if object == nil {
+		var err error
+		if object, err = json.Marshal(answer.Output); err != nil {
+			return outcome{refusal: fault.Internal(err)}
+		}
+	}
+	return outcome{object: object, hit: answer.Hit}
+}
