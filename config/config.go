@@ -39,7 +39,7 @@ type Config struct {
 	PublicURL         string `env:"PUBLIC_URL"         envDefault:"http://localhost:8080"`
 	TrustedProxies    int    `env:"TRUSTED_PROXIES"    envDefault:"0"`
 	// MCPHosts are further names under which /mcp answers on this machine's own address; * is any.
-	MCPHosts         []string      `env:"MCP_HOSTS"`
+	MCPHosts         string        `env:"MCP_HOSTS"`
 	Contact          string        `env:"CONTACT"            envDefault:"support@chainaccess.example"`
 	SourcifyURL      string        `env:"SOURCIFY_URL"       envDefault:"https://sourcify.dev"`
 	SignaturesURL    string        `env:"SIGNATURES_URL"     envDefault:"https://api.4byte.sourcify.dev"`
@@ -125,6 +125,11 @@ func fromMap(role Role, environment map[string]string) (Config, error) {
 		return Config{}, err
 	}
 	return c, nil
+}
+
+// AgentHosts are the names in MCPHosts.
+func (c *Config) AgentHosts() []string {
+	return strings.FieldsFunc(c.MCPHosts, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // faults gathers what is wrong, each with its variable.
@@ -243,8 +248,8 @@ func (c *Config) checkTemporal(f *faults) {
 func (c *Config) checkServe(f *faults) {
 	f.check(validAddress(c.ListenAddress), "LISTEN_ADDRESS", "must be HOST:PORT or :PORT")
 	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
-	f.check(len(c.MCPHosts) <= 20 && !slices.ContainsFunc(c.MCPHosts, func(h string) bool { return h != "*" && !hostName.MatchString(h) }), "MCP_HOSTS",
-		"must be host names separated by commas, without ports, at most 20, or *")
+	f.check(len(c.AgentHosts()) <= 20 && !slices.ContainsFunc(c.AgentHosts(), func(h string) bool { return h != "*" && !hostName.MatchString(h) }),
+		"MCP_HOSTS", "must be host names separated by commas, without ports, at most 20, or *")
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
 	f.check(c.BatchMemoryBytes >= 32<<20, "BATCH_MEMORY_BYTES", "must be at least 33554432, which one batch may take")

@@ -148,6 +148,8 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		{Serve, "TRUSTED_PROXIES", "canary", "a whole number"},
 		{Serve, "TRUSTED_PROXIES", "-1", "between 0 and 10"},
 		{Serve, "TRUSTED_PROXIES", "11", "between 0 and 10"},
+		{Serve, "MCP_HOSTS", "rpc.example.org:443", "without ports"},
+		{Serve, "MCP_HOSTS", strings.Repeat("a.example,", 21), "at most 20"},
 		{Serve, "MAX_BODY_BYTES", "1MB-canary", "a whole number"},
 		{Serve, "MAX_BODY_BYTES", "1023", "between 1024"},
 		{Serve, "MAX_BODY_BYTES", "67108865", "between 1024"},

@@ -74,7 +74,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 		return nil, err
 	}
 	agents := mcp.New(mcp.Options{
-		Capabilities: operations, Relay: f.relay, Fences: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.MCPHosts,
+		Capabilities: operations, Relay: f.relay, Fences: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.AgentHosts(),
 		MaxBodyBytes: cfg.MaxBodyBytes, Logger: log,
 	})
 	f.handler = api.Handler(api.Options{
