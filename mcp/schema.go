@@ -22,7 +22,9 @@ type Tool struct {
 
 // listOf makes the result of tools/list, and what people are told of the tools.
 func listOf(known huma.Registry, tools []*tool) ([]byte, []Tool) {
-	var result sdk.ListToolsResult
+	var result struct { // sdk.ListToolsResult without what later versions of the protocol added
+		Tools []*sdk.Tool `json:"tools"`
+	}
 	var told []Tool
 	for _, t := range tools {
 		t.check()

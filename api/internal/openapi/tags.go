@@ -17,7 +17,7 @@ type tag struct {
 var tags = []tag{
 	{"Relay", "JSON-RPC to a chain, one endpoint each.", []string{"rpc"}},
 	{"Keys", "Keys without sign-up, and the doors past their limits.", []string{"keys"}},
-	{"Agents", "Programs that act for an account.", []string{"agents"}},
+	{"Agents", "Programs that act for an account.", []string{"agents", "mcp"}},
 	{"Account", "The account and who may act in it.", []string{"account", "api", "sign-up", "sign-in", "sessions", "members", "invitations"}},
 	{"Toolbox", "Answers that take several calls, with one.", []string{"toolbox"}},
 	{"Data", "Balances and transfers.", []string{"data"}},
