@@ -22,9 +22,9 @@ const (
 // ClientStall is how long a client may take for a piece of a long answer when a call may take callTimeout.
 func ClientStall(callTimeout time.Duration) time.Duration { return callTimeout + clientGrace }
 
-// BusyPaths are what the paths begin with that are asked for again and again, all day: calls, tools and data. Their handlers keep nothing of a
+// BusyPaths are what the paths begin with that are asked for again and again, all day: calls, tools, data and agents. Their handlers keep nothing of a
 // request but its strings, so that the server's own lane (http1) may serve them.
-func BusyPaths() []string { return []string{rpcPrefix, "/toolbox/", "/data/"} }
+func BusyPaths() []string { return []string{rpcPrefix, "/toolbox/", "/data/", agentsPrefix} }
 
 // NewServer gives the HTTP server of a door whose calls may take callTimeout: HTTP/1.1, and HTTP/2 without TLS behind proxies that
 // speak it.

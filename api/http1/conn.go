@@ -43,7 +43,7 @@ const firstBuffer = 4 << 10
 
 func (s *Server) newConn(nc net.Conn) *conn {
 	c := &conn{server: s, net: nc, buffer: make([]byte, 0, firstBuffer)}
-	c.ctx, c.cancel = context.WithCancel(s.base)
+	c.ctx, c.cancel = context.WithCancel(context.WithValue(s.base, http.LocalAddrContextKey, nc.LocalAddr())) // as net/http has it
 	c.fields.header = make(http.Header, 16)
 	c.response.header = make(http.Header, 16)
 	c.response.conn = c
