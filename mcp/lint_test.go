@@ -72,17 +72,30 @@ type property struct {
 	Properties  map[string]property
 }
 
+// input is the schema of a tool's parameters.
+type input struct {
+	Type                 string
+	AdditionalProperties any
+	Properties           map[string]property
+	Required             []string
+}
+
+func inputOf(t *testing.T, tool *tool) (s input) {
+	t.Helper()
+	c := capability.New(capability.Options{PublicURL: "https://gateway.example"})
+	if err := json.Unmarshal(tool.inputSchema(c.Schemas()), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestEveryParameterSaysWhatItTakes(t *testing.T) {
 	t.Parallel()
 	c := capability.New(capability.Options{PublicURL: "https://gateway.example"})
 	for _, tool := range testTools(t) {
-		var s struct {
-			Type                 string
-			AdditionalProperties any
-			Properties           map[string]property
-		}
-		if err := json.Unmarshal(tool.inputSchema(c.Schemas()), &s); err != nil || s.Type != "object" || s.AdditionalProperties != false {
-			t.Errorf("%s: input %+v, %v", tool.name, s, err)
+		s := inputOf(t, tool)
+		if s.Type != "object" || s.AdditionalProperties != false {
+			t.Errorf("%s: input %+v", tool.name, s)
 		}
 		for name, p := range s.Properties {
 			if len(p.Description) < 15 {
@@ -127,15 +140,11 @@ func TestHintsAreThoseOfTheCapabilities(t *testing.T) {
 // Every parameter of a tool with several ways is one of a way's, and every field of a way's capability can be given.
 func TestWaysTakeWhatTheToolTakes(t *testing.T) {
 	t.Parallel()
-	c := capability.New(capability.Options{PublicURL: "https://gateway.example"})
 	for _, tool := range testTools(t) {
 		if tool.relays || tool.input == nil {
 			continue
 		}
-		var s struct{ Properties map[string]property }
-		if err := json.Unmarshal(tool.inputSchema(c.Schemas()), &s); err != nil {
-			t.Fatal(err)
-		}
+		s := inputOf(t, tool)
 		taken := map[string]bool{tool.selector: true}
 		for _, w := range tool.ways {
 			for field := range w.of.Input().Properties {

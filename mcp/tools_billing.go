@@ -42,7 +42,7 @@ func billingTools(c *capability.Catalogue) []*tool {
 			},
 		},
 		{
-			name: "buy_pack", title: "Buy a pack of units", ways: one(c.BuyPack), hints: openWorld,
+			name: "buy_pack", title: "Buy a pack of units", ways: one(c.BuyPack), hints: 0,
 			about: about{
 				Purpose: "Gives the address of a page on which a person pays for a prepaid pack of units by card; no money moves until a human pays there.",
 				Use:     "The plan's quota is used up (-32007), and your owner should pay for more: hand checkout_url to them.",
