@@ -27,10 +27,12 @@ const (
 	inUTF8        = "; charset=utf-8"
 )
 
-// Policies of the pages. Neither lets anything in from another host, no inline script or style, no eval. The viewer shows its icons from
+// Policies of the pages. None lets anything in from another host, no inline script or style, no eval. The viewer shows its icons from
 // data: addresses, and sends what its reader tries out to the gateway, whatever name that was opened under.
 const (
-	textPolicy   = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	textPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// copyPolicy has the buttons that copy.
+	copyPolicy   = textPolicy + "; script-src 'self'"
 	viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' %s; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
@@ -57,6 +59,8 @@ func (d *documents) routes() []plainRoute {
 	return []plainRoute{
 		read("/openapi.json", "openapi", "This document", "Describes every route, field and answer of the HTTP door, as OpenAPI 3.1.", mediaJSON),
 		read("/docs", "docs", "This document, to look at", "Shows the document in a browser, and lets its reader try operations out.", mediaHTML),
+		read(agentsPath, "agents", "How the gateway is added to an agent",
+			"Has the configuration of the common programs that agents run in, to copy, and lists the tools of the MCP server.", mediaHTML),
 		read("/terms", "terms", "The terms of use", "Says what using a key means. Their version is in the body that comes with a key.", mediaHTML),
 		read("/skill.md", "skill", "How an agent uses the service",
 			"Tells a program, step by step: keys, headers, chains, units, limits, errors and what to do next.", mediaMarkdown),
@@ -135,7 +139,7 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 	}
 	facts := pages.Facts{
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
-		Asset: files.Path, Tools: toolsOf(o.Capabilities.All()),
+		Asset: files.Path, Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
 	}
 	entry, err := serverJSON(o.PublicURL)
 	if err != nil {
@@ -144,6 +148,7 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+inUTF8, text).compress(), serverPath: newPage(mediaJSON+inUTF8, entry).compress()}
 	for path, of := range map[string]struct{ name, media, policy string }{
 		"/docs":     {pages.Docs, mediaHTML, fmt.Sprintf(viewerPolicy, origin(o.PublicURL))},
+		agentsPath:  {pages.Agents, mediaHTML, copyPolicy},
 		"/terms":    {pages.Terms, mediaHTML, textPolicy},
 		"/skill.md": {pages.Skill, mediaMarkdown, ""},
 		"/llms.txt": {pages.Llms, mediaText, ""},

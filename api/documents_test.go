@@ -33,7 +33,7 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for path, media := range map[string]string{
-		"/openapi.json": "application/json", "/docs": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
+		"/openapi.json": "application/json", "/docs": "text/html", "/docs/agents": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
 		"/server.json": "application/json",
 	} {
 		a := g.read(path)
@@ -66,7 +66,7 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	for _, path := range []string{"/docs", "/terms"} {
+	for _, path := range []string{"/docs", "/docs/agents", "/terms"} {
 		a := g.read(path)
 		policy := a.header.Get("Content-Security-Policy")
 		if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
@@ -79,7 +79,7 @@ func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 			t.Errorf("%s holds %q, which its policy forbids", path, inline)
 		}
 		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(a.body, -1) {
-			if strings.HasPrefix(m[1], "mailto:") || m[1] == "/" { // the console's home is not of this door
+			if strings.HasPrefix(m[1], "mailto:") || strings.HasPrefix(m[1], "#") || m[1] == "/" { // the console's home is not of this door
 				continue
 			}
 			if !strings.HasPrefix(m[1], "/") || strings.HasPrefix(m[1], "//") {
@@ -260,7 +260,7 @@ func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 		t.Errorf("it begins with %.120q", text)
 	}
 	links := regexp.MustCompile(`(?m)^- \[[^\]]+\]\(https://gateway\.example(/[^)]*)\): .+$`).FindAllStringSubmatch(text, -1)
-	if len(links) != 6 || strings.Count(text, "](") != len(links) {
+	if len(links) != 8 || strings.Count(text, "](") != len(links) {
 		t.Errorf("it has %d links of %d", len(links), strings.Count(text, "]("))
 	}
 	for _, l := range links {

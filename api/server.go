@@ -51,9 +51,14 @@ type Options struct {
 	Agents Agents
 	// Pages are what browsers see; nil serves none.
 	Pages Pages
+	// AgentTools are those of the MCP server, for who reads about it.
+	AgentTools []AgentTool
 	// Draining is closed when the process is about to stop: /readyz then says so.
 	Draining <-chan struct{}
 }
+
+// AgentTool is a tool of the MCP server as the documents list it.
+type AgentTool = pages.AgentTool
 
 type server struct {
 	Options

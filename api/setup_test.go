@@ -58,6 +58,7 @@ type gateway struct {
 	ups        []*testkit.UpstreamServer // of every chain; the first is the fastest
 	pool       *upstream.Pool
 	board      *upstream.Board
+	tools      []api.AgentTool // of the agents' door
 	store      *store.Store
 	database   string
 	redis      *testkit.RedisServer
@@ -152,15 +153,18 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	if o.cashier != nil {
 		sells, g.sells = o.cashier(g, &o), true
 	}
+	agents := mcp.New(mcp.Options{
+		Capabilities: g.operations, Relay: calls, Fences: g.fences, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
+		MaxBodyBytes: o.maxBody, Logger: log,
+	})
+	for _, t := range agents.Tools() {
+		g.tools = append(g.tools, api.AgentTool(t))
+	}
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.operations,
 		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Cashier: sells, Now: o.now, Logger: log, Draining: make(chan struct{}),
-		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages,
-		Agents: mcp.New(mcp.Options{
-			Capabilities: g.operations, Relay: calls, Fences: g.fences, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-			MaxBodyBytes: o.maxBody, Logger: log,
-		}),
+		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages, Agents: agents, AgentTools: g.tools,
 	}), o.timeout, log)
 	if o.server != nil {
 		o.server(std)

@@ -70,8 +70,8 @@ func (c *Call) author(reason string) store.Author {
 	return by
 }
 
-// managementLimit is how often a key or a user may use capabilities that cost no units (DECISIONS, section 9).
-var managementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
+// ManagementLimit is how often a key or a user may use capabilities that cost no units (DECISIONS, section 9).
+var ManagementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
 // AdviceLimit is how often one network may use what needs no key and costs nothing (Meta.PerNetwork), all of it together.
 var AdviceLimit = account.RateWindow{Limit: 60, Per: time.Minute}
@@ -117,7 +117,7 @@ func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error 
 	if c.Account.Status != account.Active {
 		return c.withDoor(fault.New(fault.AccountSuspended, ""))
 	}
-	if refusal := h.limit(ctx, "manage:"+key.ID.String(), managementLimit); refusal != nil {
+	if refusal := h.limit(ctx, "manage:"+key.ID.String(), ManagementLimit); refusal != nil {
 		return c.withDoor(refusal)
 	}
 	if m.Access == Managers && !manages(&key) {

@@ -1,7 +1,7 @@
 // What there is to read: the terms, and the interface in its viewer and without scripts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { launch, look, open, person, textOf } from './browser.js';
+import { gateway, launch, look, open, person, textOf } from './browser.js';
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -15,6 +15,21 @@ test('the terms are a page like the others', async () => {
   assert.equal((await open(who, '/terms')).status(), 200);
   assert.match(await textOf(who), /Terms of use\s+Version \d{4}-\d\d-\d\d/);
   await look(who, 'terms');
+});
+
+test('configurations of agents are there to copy, and without scripts to select', async () => {
+  const who = await person(browser);
+  assert.equal((await open(who, '/docs/agents')).status(), 200);
+  await who.page.locator('button[data-copy="cursor"]').click();
+  await who.page.waitForSelector('button[data-copy="cursor"] ::-p-text(Copied)');
+  const copied = JSON.parse(await who.page.evaluate(() => navigator.clipboard.readText()));
+  assert.deepEqual(Object.values(copied.mcpServers), [{ url: `${gateway}/mcp` }]);
+  await look(who, 'docs-agents');
+
+  const plain = await person(browser, { javaScript: false });
+  await open(plain, '/docs/agents');
+  assert.ok((await textOf(plain)).includes('claude mcp add --transport http'));
+  await look(plain, 'docs-agents-plain');
 });
 
 test('the interface is a list without scripts', async () => {

@@ -7,6 +7,7 @@ import (
 	"embed"
 	"fmt"
 	htmltemplate "html/template"
+	"maps"
 	"slices"
 	"strings"
 	"text/template"
@@ -30,6 +31,7 @@ type Facts struct {
 	MaxBody    int64
 	Operations []openapi.Operation               // of the document
 	Tools      []capability.Meta                 // metered operations with a route
+	AgentTools []AgentTool                       // of the MCP server; none where it does not run
 	Asset      func(file string) (string, error) // address of an asset
 }
 
@@ -39,6 +41,8 @@ const (
 	Skill = "skill.md"
 	Llms  = "llms.txt"
 	Docs  = "docs.html"
+	// Agents tells how the MCP server is added to programs in which agents run.
+	Agents = "agents.html"
 )
 
 // Render writes a page.
@@ -64,7 +68,7 @@ func Render(name string, f Facts) ([]byte, error) {
 
 // words are what templates may ask for.
 func words(f Facts) template.FuncMap {
-	return template.FuncMap{
+	all := template.FuncMap{
 		"service": func() string { return openapi.ServiceName },
 		"version": func() string { return openapi.Version },
 		"terms":   func() string { return capability.TermsVersion },
@@ -99,6 +103,29 @@ func words(f Facts) template.FuncMap {
 			}
 		},
 	}
+	maps.Copy(all, wordsOfAgents(f.PublicURL+"/mcp"))
+	return all
+}
+
+// wordsOfAgents are those of the MCP server at an address.
+func wordsOfAgents(address string) template.FuncMap {
+	where := func(free bool) func([]AgentTool) []AgentTool {
+		return func(all []AgentTool) []AgentTool {
+			return slices.DeleteFunc(slices.Clone(all), func(t AgentTool) bool { return t.KeyFree != free })
+		}
+	}
+	return template.FuncMap{
+		"interfaceVersion": func() string { return capability.InterfaceVersion },
+		"agentPrograms":    func() []agentProgram { return agentPrograms(address) },
+		"anyClient":        func() []Snippet { return anyClient(address) },
+		"fromTypeScript":   func() Snippet { return fromTypeScript(address) },
+		"coded":            coded,
+		"keyVariable":      func() string { return keyVariable },
+		"keyFree":          where(true),
+		"keyed":            where(false),
+		"managementLimit":  func() plan.RateWindow { return capability.ManagementLimit },
+		"adviceLimit":      func() plan.RateWindow { return capability.AdviceLimit },
+	}
 }
 
 // KeepCallDays is how long a call's record is kept; the worker drops what is older.
@@ -107,6 +134,19 @@ const KeepCallDays = 30
 // limits are the bounds that pages name.
 type limits struct {
 	Batch, LogBlocks, WideLogBlocks, FeeBlocks, StateDepth, FinalDepth, PackMonths, KeepCallDays int
+}
+
+// coded is a text with what stands between backticks as code.
+func coded(text string) htmltemplate.HTML {
+	var out strings.Builder
+	for i, part := range strings.Split(text, "`") {
+		part = htmltemplate.HTMLEscapeString(part)
+		if i%2 == 1 {
+			part = "<code>" + part + "</code>"
+		}
+		out.WriteString(part)
+	}
+	return htmltemplate.HTML(out.String()) //nolint:gosec // every part is escaped
 }
 
 // tier is a route tier with its multiplier.

@@ -1,0 +1,47 @@
+package api_test
+
+import (
+	"fmt"
+	"html"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/capability"
+)
+
+// The tools on the page and in the guide are those that the server has.
+func TestTheToolsThatDocumentsListAreTheServers(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	page, guide := g.read("/docs/agents").body, g.read("/skill.md").body
+	free, keyed, found := strings.Cut(page[strings.Index(page, `id="key-free"`):], `id="keyed"`)
+	if !found {
+		t.Fatal("the page does not tell the tools apart")
+	}
+	for _, tool := range g.tools {
+		row := `<code>` + tool.Name + `</code></th><td>` + html.EscapeString(tool.Purpose) + `</td>`
+		if strings.Contains(free, row) != tool.KeyFree || strings.Contains(keyed, row) == tool.KeyFree {
+			t.Errorf("%s (without a key: %t) is not where it belongs", tool.Name, tool.KeyFree)
+		}
+	}
+	if len(g.tools) == 0 || strings.Count(page, "<tr><th scope=\"row\"><code>") != len(g.tools) || !strings.Contains(page, fmt.Sprintf(": %d tools for", len(g.tools))) {
+		t.Error("the page lists other tools, or counts them otherwise")
+	}
+	named := func(free bool) string {
+		var names []string
+		for _, tool := range g.tools {
+			if tool.KeyFree == free {
+				names = append(names, "`"+tool.Name+"`")
+			}
+		}
+		return strings.Join(names, ", ")
+	}
+	if want := "Without a key: " + named(true) + ". With one: " + named(false) + "."; !strings.Contains(guide, want) {
+		t.Errorf("the guide lacks %q", want)
+	}
+	for _, text := range []string{"https://gateway.example/mcp", "version " + capability.InterfaceVersion, "60 requests a minute"} {
+		if !strings.Contains(page, text) || !strings.Contains(guide, text) {
+			t.Errorf("page or guide lacks %q", text)
+		}
+	}
+}

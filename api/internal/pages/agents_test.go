@@ -1,0 +1,148 @@
+package pages //nolint:testpackage // what stands on the page is made by functions that nobody else needs
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+const testAddress = "https://gateway.example/mcp?a=1&b=<2>"
+
+// Where each program's configuration has the address and the header, as the program documents it. A command has none.
+var addressIn = map[string][]string{
+	"Cursor":   {"mcpServers", serverLabel, "url"},
+	"VS Code":  {"servers", serverLabel, "url"},
+	"Windsurf": {"mcpServers", serverLabel, "serverUrl"},
+	"Cline":    {"mcpServers", serverLabel, "url"},
+	"Zed":      {"context_servers", serverLabel, "url"},
+	"Goose":    {"extensions", serverLabel, "uri"},
+}
+
+// member finds a member by its path.
+func memberOf(t *testing.T, of any, path ...string) string {
+	t.Helper()
+	for _, name := range path {
+		object, _ := of.(map[string]any)
+		of = object[name]
+	}
+	found, _ := of.(string)
+	return found
+}
+
+// parsed reads a configuration in the program's format.
+func parsed(t *testing.T, p agentProgram, s Snippet) any {
+	t.Helper()
+	var out any
+	var err error
+	if p.Name == "Goose" {
+		err = yaml.Unmarshal([]byte(s.Text), &out)
+	} else {
+		err = json.Unmarshal([]byte(s.Text), &out)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", s.What, err)
+	}
+	return out
+}
+
+func TestConfigurationsOfProgramsNameTheServer(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, p := range agentPrograms(testAddress) {
+		for _, s := range []Snippet{p.Free, p.Keyed} {
+			if seen[s.ID] || s.ID == "" || s.What == "" || p.Where == "" {
+				t.Errorf("%s: %q stands there twice, or says too little", p.Name, s.ID)
+			}
+			seen[s.ID] = true
+			if !strings.Contains(s.Text, testAddress) {
+				t.Errorf("%s does not hold the address as it is:\n%s", s.What, s.Text)
+			}
+		}
+		hasKey := func(s Snippet) bool {
+			return strings.Contains(s.Text, "Bearer ") || strings.Contains(s.Text, keyVariable)
+		}
+		if hasKey(p.Free) || !hasKey(p.Keyed) {
+			t.Errorf("%s: the one without a key has one, or the other has none", p.Name)
+		}
+		path, ok := addressIn[p.Name]
+		if !ok {
+			continue
+		}
+		for _, s := range []Snippet{p.Free, p.Keyed} {
+			if got := memberOf(t, parsed(t, p, s), path...); got != testAddress {
+				t.Errorf("%s: the address is %q", s.What, got)
+			}
+		}
+		header := append(path[:2:2], "headers", "Authorization")
+		if got := memberOf(t, parsed(t, p, p.Keyed), header...); !strings.HasPrefix(got, "Bearer ") {
+			t.Errorf("%s: the header is %q", p.Keyed.What, got)
+		}
+		if got := memberOf(t, parsed(t, p, p.Free), header...); got != "" {
+			t.Errorf("%s: the header is %q", p.Free.What, got)
+		}
+	}
+	if len(seen) != 20 {
+		t.Errorf("there are %d configurations", len(seen))
+	}
+}
+
+// What VS Code asks for is what the header takes, and mcp-remote gets its header from the environment: a space in an argument is lost on Windows.
+func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	code := vsCode(testAddress)
+	var asked struct {
+		Inputs  []struct{ Type, ID string }
+		Servers map[string]struct {
+			Type    string
+			Headers map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(code.Keyed.Text), &asked); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked.Inputs) != 1 || asked.Servers[serverLabel].Headers["Authorization"] != "Bearer ${input:"+asked.Inputs[0].ID+"}" || asked.Servers[serverLabel].Type != "http" {
+		t.Errorf("VS Code is told %+v", asked)
+	}
+	desktop := claudeDesktop(testAddress)
+	var run struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+			Env     map[string]string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal([]byte(desktop.Keyed.Text), &run); err != nil {
+		t.Fatal(err)
+	}
+	server := run.Servers[serverLabel]
+	if server.Command != "npx" || strings.Join(server.Args, " ") != "-y mcp-remote "+testAddress+" --header Authorization:${AUTH_HEADER}" || server.Env["AUTH_HEADER"] != keyInPlace {
+		t.Errorf("Claude Desktop runs %+v", server)
+	}
+	for _, program := range []agentProgram{claudeCode(testAddress), gemini(testAddress)} {
+		if !strings.Contains(program.Keyed.Text, `--header "Authorization: Bearer $`+keyVariable+`"`) || !strings.Contains(program.Keyed.Text, "--transport http ") {
+			t.Errorf("%s is told %s", program.Name, program.Keyed.Text)
+		}
+	}
+	if want := "[mcp_servers." + serverLabel + "]\nurl = \"" + testAddress + "\"\nbearer_token_env_var = \"" + keyVariable + `"`; codex(testAddress).Keyed.Text != want {
+		t.Errorf("Codex is told %s", codex(testAddress).Keyed.Text)
+	}
+}
+
+// The buttons that copy are those of the console.
+func TestCopyButtonsAreTheConsoles(t *testing.T) {
+	t.Parallel()
+	own, err := os.ReadFile("assets/copy.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	console, err := os.ReadFile("../../../dashboard/assets/copy.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(own) != string(console) {
+		t.Error("assets/copy.js is not dashboard/assets/copy.js; copy it")
+	}
+}
