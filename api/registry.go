@@ -49,7 +49,7 @@ func serverJSON(publicURL string) ([]byte, error) {
 		Schema: registrySchema, Name: serverName(publicURL), Title: openapi.ServiceName, Description: publishedDescription,
 		Version: capability.InterfaceVersion, WebsiteURL: publicURL + agentsPath,
 		Remotes: []publishedRemote{{
-			Type: "streamable-http", URL: publicURL + mcpPath,
+			Type: "streamable-http", URL: publicURL + agentsPrefix,
 			Headers: []publishedHeader{{
 				Name: "Authorization", IsSecret: true, Placeholder: "Bearer cag_…",
 				Description: "Bearer and an API key. Without it the key-free tools work, get_key among them, which makes one.",
@@ -59,7 +59,6 @@ func serverJSON(publicURL string) ([]byte, error) {
 }
 
 const (
-	mcpPath    = "/mcp"
 	agentsPath = "/docs/agents"
 	serverPath = "/server.json"
 	// serverLabel is the part of the server's name that its owner chooses.

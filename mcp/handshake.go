@@ -25,7 +25,7 @@ tells more. A transaction that rpc_call could not confirm (-32017) must be looke
 // newHandshake is the SDK's server. It negotiates versions; it has no tools, which are served beside it.
 func newHandshake(publicURL string) http.Handler {
 	server := sdk.NewServer(&sdk.Implementation{
-		Name: "chain-access-gateway", Title: "Chain Access Gateway", Version: capability.InterfaceVersion, WebsiteURL: publicURL + "/docs",
+		Name: "chain-access-gateway", Title: "Chain Access Gateway", Version: capability.InterfaceVersion, WebsiteURL: publicURL + "/docs/agents",
 	}, &sdk.ServerOptions{
 		Instructions: instructions, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, SupportedProtocolVersions: versions,
 	})
