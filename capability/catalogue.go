@@ -104,6 +104,11 @@ type Catalogue struct {
 	ListAudit         *Op[ListAuditInput, AuditLog]
 	UsageByDay        *Op[UsageByDayInput, UsageByDay]
 
+	// What was used, in three views, and what a caller can do.
+	UsageReport *Op[UsageReportInput, UsageReport]
+	UsageStats  *Op[UsageStatsInput, UsageStats]
+	UsageVolume *Op[UsageVolumeInput, UsageVolume]
+
 	// What an account is told of its billing periods.
 	ListStatements  *Op[Nothing, StatementList]
 	GetStatement    *Op[StatementInput, statement.Statement]
@@ -227,6 +232,7 @@ func New(o Options) *Catalogue {
 	c.addUtils(h)
 	c.addBilling(h)
 	c.addAdvice(h)
+	c.addUsage(h)
 	return c
 }
 
@@ -235,6 +241,13 @@ func (c *Catalogue) addAdvice(h *house) {
 	c.GetQuote = h.getQuote()
 	c.ExplainError = h.explainError()
 	c.ListPlans = h.listPlans()
+}
+
+// addUsage adds what tells of usage.
+func (c *Catalogue) addUsage(h *house) {
+	c.UsageReport = h.usageReport()
+	c.UsageStats = h.usageStats()
+	c.UsageVolume = h.usageVolume()
 }
 
 // addToolbox adds what is metered.

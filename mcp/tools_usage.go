@@ -1,0 +1,34 @@
+package mcp
+
+import (
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
+)
+
+type usageInput struct {
+	View   string   `json:"view" enum:"report,stats,volume" doc:"report: totals of the last hours by class, key, method and chain; stats: one report over time; volume: requests and units over time" example:"report"`
+	Hours  int      `json:"hours,omitempty" minimum:"1" maximum:"720" default:"24" doc:"for report: look-back in hours, 1 to 720" example:"24"`
+	Chain  chain.ID `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"for report and volume: only calls on this chain; all when absent" example:"base_mainnet"`
+	Report string   `json:"report,omitempty" enum:"latency,errors,spend,cache" doc:"for stats, which needs it: latency is p50 and p95 by chain; errors come by method and chain with the newest request ids; spend is the pace, the projected end of the period and the risk; cache is its hit rate and what it saved" example:"errors"`
+	Window string   `json:"window,omitempty" enum:"24h,7d,30d" default:"24h" doc:"for stats and volume: 24h by the hour, 7d by six hours, 30d by the UTC day" example:"7d"`
+}
+
+// usageTools tell what was used.
+func usageTools(c *capability.Catalogue) []*tool {
+	return []*tool{
+		{
+			name: "get_usage", title: "Get usage, latency, errors or spend", input: usageInput{}, selector: "view", hints: readOnly | idempotent,
+			ways: []way{{of: c.UsageReport, when: "report"}, {of: c.UsageStats, when: "stats"}, {of: c.UsageVolume, when: "volume"}},
+			about: about{
+				Purpose: "Tells what was used of late: totals with success rate and p50/p95 (report), latency, errors, spend or cache over time (stats), or requests and units over time (volume).",
+				Use:     "To find what uses up units, which calls fail and with which request ids, how fast a chain answers, or whether the period's allowance will last.",
+				Instead: "what_can_i_do says what is left and what to do next, get_statement what a billing period cost, get_quote what one call will.",
+				Cost:    costsNothing,
+				Limits: "Up to 30 days; lists have at most 20 entries, the most used first, and the newest failures are 20. It is some seconds late, as as_of says. The key of an " +
+					"agent sees its own usage only.",
+				Fails: holderFails + "-32602 a parameter is wrong, or is none of this view's: data.fields names it.",
+				Again: "Safe; figures grow as calls are recorded.",
+			},
+		},
+	}
+}
