@@ -144,6 +144,24 @@ type EndedPeriod struct {
 	CutAt time.Time
 }
 
+type Feedback struct {
+	ID        uuid.UUID
+	AccountID uuid.UUID
+	KeyID     *uuid.UUID
+	UserID    *uuid.UUID
+	// the agent whose key gave it; an agent sees its own feedback only
+	AgentID *uuid.UUID
+	Kind    string
+	Title   string
+	Body    string
+	// the chain that it is about; empty for none
+	Chain     string
+	Status    string
+	Reply     string
+	Channel   string
+	CreatedAt time.Time
+}
+
 type Incident struct {
 	ID      uuid.UUID
 	Chain   string
@@ -346,6 +364,48 @@ type Subscription struct {
 	HeldUntil *time.Time
 	EndedAt   *time.Time
 	UpdatedAt time.Time
+}
+
+type Ticket struct {
+	// CAG-<number> is the reference
+	Number    int64
+	AccountID uuid.UUID
+	KeyID     *uuid.UUID
+	UserID    *uuid.UUID
+	// the agent whose key made it; an agent sees its own tickets only
+	AgentID       *uuid.UUID
+	Subject       string
+	Category      string
+	Priority      string
+	Channel       string
+	Status        string
+	SymptomCode   *int32
+	SymptomChain  *string
+	SymptomMethod *string
+	// whether the same symptom joins it: of a symptom there is one such ticket
+	Gathers   bool
+	RequestID *uuid.UUID
+	// what was known when it was made; holds no parameters, results, keys or addresses
+	Evidence []byte
+	// how many ticket_messages it has
+	Messages       int32
+	CreatedAt      time.Time
+	LastActivityAt time.Time
+	ResolvedAt     *time.Time
+	ClosedAt       *time.Time
+	// grows with every change that the flow of the ticket must hear of; told_version is the newest that it has
+	Version     int64
+	ToldVersion int64
+}
+
+type TicketMessage struct {
+	Ticket int64
+	Place  int32
+	Author string
+	Body   string
+	// the call that it is about, when the customer named one
+	RequestID *uuid.UUID
+	At        time.Time
 }
 
 type UsageHour struct {

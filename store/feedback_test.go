@@ -1,0 +1,125 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/store"
+)
+
+func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	of, _ := newDoorKey(1)
+	other, _ := newDoorKey(1)
+	for _, a := range []store.NewAccount{of, other} {
+		must[store.Account](t)(s.CreateAccount(ctx, a))
+	}
+	agent := account.NewAgentID()
+	var given []store.Feedback
+	for i := range 5 {
+		by := store.Writer{Account: of.ID, Channel: "api"}
+		if i == 4 {
+			by.Agent = agent
+		}
+		f := store.Feedback{ID: store.NewFeedbackID(), Kind: "feature", Title: `<b>"more"</b>`, Chain: "eth_mainnet", CreatedAt: noon}
+		given = append(given, must[store.Feedback](t)(s.SubmitFeedback(ctx, by, f)))
+	}
+	if got := given[0]; got.Status != "new" || got.Title != `<b>"more"</b>` || !got.CreatedAt.Equal(noon) {
+		t.Errorf("given is %+v", got)
+	}
+	must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, "planned", "In spring."))
+	list := func(f store.FeedbackFilter) []store.Feedback {
+		return must[[]store.Feedback](t)(s.ListFeedback(ctx, f))
+	}
+	if got := list(store.FeedbackFilter{Account: of.ID, Limit: 3}); len(got) != 3 || got[0].ID != given[4].ID {
+		t.Errorf("the first page is %+v", got)
+	} else if rest := list(store.FeedbackFilter{Account: of.ID, Before: got[2].ID, Limit: 3}); len(rest) != 2 || rest[1].ID != given[0].ID {
+		t.Errorf("the second page is %+v", rest)
+	}
+	if got := list(store.FeedbackFilter{Account: of.ID, Status: "planned", Limit: 3}); len(got) != 1 || got[0].Reply != "In spring." {
+		t.Errorf("planned are %+v", got)
+	}
+	if got := list(store.FeedbackFilter{Account: of.ID, Agent: agent, Limit: 3}); len(got) != 1 || got[0].ID != given[4].ID {
+		t.Errorf("the agent's are %+v", got)
+	}
+	if got := list(store.FeedbackFilter{Account: other.ID, Limit: 3}); len(got) != 0 {
+		t.Errorf("another account has %+v", got)
+	}
+	if _, err := s.AnswerFeedback(ctx, store.NewFeedbackID(), "planned", ""); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("answered what there is not: %v", err)
+	}
+	if _, err := s.AnswerFeedback(ctx, given[0].ID, "great", ""); err == nil {
+		t.Error("an unknown status is recorded")
+	}
+}
+
+func TestFeedbackOfAnAccountIsBounded(t *testing.T) {
+	t.Parallel()
+	url, ctx := testkit.Postgres(t), t.Context()
+	s := must[*store.Store](t)(store.Open(ctx, url))
+	t.Cleanup(s.Close)
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	of, _ := newDoorKey(1)
+	must[store.Account](t)(s.CreateAccount(ctx, of))
+	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO feedback (id, account_id, kind, title, body, chain, channel, created_at)
+		SELECT gen_random_uuid(), $1, 'other', 't', '', '', 'api', now() FROM generate_series(2, $2::integer)`, of.ID.UUID, store.MaxFeedback))
+	give := func() error {
+		_, err := s.SubmitFeedback(ctx, store.Writer{Account: of.ID, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "t", CreatedAt: noon})
+		return err
+	}
+	if err := give(); err != nil {
+		t.Fatal(err)
+	}
+	if err := give(); !errors.Is(err, store.ErrTooMuchFeedback) {
+		t.Errorf("the 1001st: %v", err)
+	}
+}
+
+// Whoever enters an address first decides what stands there: a repeat, by whomever, changes nothing.
+func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
+	t.Parallel()
+	url, ctx := testkit.Postgres(t), t.Context()
+	s := must[*store.Store](t)(store.Open(ctx, url))
+	t.Cleanup(s.Close)
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	var joined atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			email, _ := account.ParseEmail("Ann@Buyer.example")
+			already, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: noon})
+			if err != nil {
+				t.Error(err)
+			} else if !already {
+				joined.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	again, _ := account.ParseEmail("ann@buyer.example")
+	already, err := s.JoinWaitlist(ctx, store.Waiting{Email: again, Qualifier: "investor", Source: "x", ProductUpdates: true, Channel: "api", At: noon.Add(time.Hour)})
+	if err != nil || !already || joined.Load() != 1 {
+		t.Errorf("joined %d times, then already %t, %v", joined.Load(), already, err)
+	}
+	var rows int
+	var qualifier string
+	var updates bool
+	if err := conn.QueryRow(ctx, "SELECT count(*), min(qualifier), bool_or(product_updates) FROM waitlist").Scan(&rows, &qualifier, &updates); err != nil {
+		t.Fatal(err)
+	}
+	if rows != 1 || qualifier != "developer" || updates {
+		t.Errorf("%d rows, %s, updates %t", rows, qualifier, updates)
+	}
+}

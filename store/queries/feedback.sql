@@ -1,0 +1,36 @@
+-- name: CountFeedback :one
+SELECT count(*)
+FROM feedback
+WHERE account_id = sqlc.arg(account);
+
+-- name: InsertFeedback :one
+INSERT INTO feedback (id, account_id, key_id, user_id, agent_id, kind, title, body, chain, channel, created_at)
+VALUES (
+    sqlc.arg(id), sqlc.arg(account), sqlc.narg(key), sqlc.narg(user_id), sqlc.narg(agent), sqlc.arg(kind), sqlc.arg(title), sqlc.arg(body), sqlc.arg(chain),
+    sqlc.arg(channel), sqlc.arg(at)
+)
+RETURNING *;
+
+-- name: ListFeedback :many
+-- Newest first, before an id; ids are in the order of time.
+SELECT *
+FROM feedback
+WHERE account_id = sqlc.arg(account) AND id < sqlc.arg(before) AND status = coalesce(sqlc.narg(status), status)
+    AND (sqlc.narg(agent)::uuid IS NULL OR agent_id = sqlc.narg(agent))
+ORDER BY id DESC
+LIMIT sqlc.arg(most);
+
+-- name: AnswerFeedback :one
+UPDATE feedback
+SET status = sqlc.arg(status), reply = sqlc.arg(reply)
+WHERE id = sqlc.arg(id)
+RETURNING *;
+
+-- name: InsertWish :exec
+INSERT INTO wishlist (id, items, email, channel, created_at)
+VALUES (sqlc.arg(id), sqlc.arg(items), sqlc.arg(email), sqlc.arg(channel), sqlc.arg(at));
+
+-- name: JoinWaitlist :execrows
+INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at)
+VALUES (sqlc.arg(email_key), sqlc.arg(email), sqlc.arg(qualifier), sqlc.arg(source), sqlc.arg(product_updates), sqlc.arg(channel), sqlc.arg(at))
+ON CONFLICT (email_key) DO NOTHING;

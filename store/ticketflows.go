@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+// TicketNews is a change of a ticket that its flow is to hear of.
+type TicketNews struct {
+	Number  ticket.Number
+	Version int64
+}
+
+// MarkTicketTold records that the flow of a ticket has heard of a version.
+func (s *Store) MarkTicketTold(ctx context.Context, n TicketNews) error {
+	if err := s.queries().MarkTicketTold(ctx, db.MarkTicketToldParams{Number: int64(n.Number), Version: n.Version}); err != nil {
+		return fmt.Errorf("mark ticket %s as told: %w", n.Number.Reference(), err)
+	}
+	return nil
+}
+
+// ListUntoldTickets lists tickets in the order of their numbers, after one: those whose flow has not heard of what changed before stale, and those
+// that should have closed, because nothing happened to them since overdue.
+func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number, limit int) ([]TicketNews, error) {
+	rows, err := s.queries().ListUntoldTickets(ctx, db.ListUntoldTicketsParams{
+		Stale: stale, Overdue: overdue, After: int64(after), Most: int32(min(limit, maxTicketPage)), //nolint:gosec // bounded
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list tickets whose flows are late: %w", err)
+	}
+	news := make([]TicketNews, len(rows))
+	for i, row := range rows {
+		news[i] = TicketNews{ticket.Number(row.Number), row.Version}
+	}
+	return news, nil
+}
+
+// maxRefusals bounds the evidence of a ticket.
+const maxRefusals = 20
+
+// SumRefusals counts the recorded calls of an account, or of one agent of it, that were refused or failed since the hour that holds an instant:
+// the most frequent ones first, 20 lines at most.
+func (s *Store) SumRefusals(ctx context.Context, of account.ID, agent account.AgentID, since time.Time) ([]ticket.RefusalCount, error) {
+	p := db.SumRefusalsParams{Account: of.UUID, Since: since.UTC().Truncate(time.Hour), Most: maxRefusals}
+	if !agent.IsZero() {
+		name := agent.String()
+		p.Agent = &name
+	}
+	rows, err := s.queries().SumRefusals(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("sum the refusals of account %s: %w", of, err)
+	}
+	counts := make([]ticket.RefusalCount, len(rows))
+	for i, row := range rows {
+		counts[i] = ticket.RefusalCount{
+			Reason: row.Outcome, Code: ticket.CodeOf(row.Outcome), Chain: chain.ID(row.Chain), Method: row.Method, Count: row.Requests, Last: row.LastHour.UTC(),
+		}
+	}
+	return counts, nil
+}

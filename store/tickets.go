@@ -1,0 +1,240 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+var (
+	// ErrTooManyTickets says that an account has as many unresolved tickets as it may have.
+	ErrTooManyTickets = errors.New("store: too many unresolved tickets")
+	// ErrTooManyMessages says that a ticket has as many messages as it may have.
+	ErrTooManyMessages = errors.New("store: too many messages")
+)
+
+// Writer is who of an account writes to support: a key or a user. Agent is that of an agent's key, which sees nothing but its own.
+type Writer struct {
+	Account account.ID
+	Key     account.KeyID   // zero for a user
+	User    account.UserID  // zero for a key
+	Agent   account.AgentID // zero for every other
+	Channel string          // the door
+}
+
+// Ticket is a ticket as recorded. Version grows with every change that its flow must hear of.
+type Ticket struct {
+	Number         ticket.Number
+	Account        account.ID
+	Subject        string
+	Category       ticket.Category
+	Priority       ticket.Priority
+	Channel        string
+	Status         ticket.Status
+	RequestID      uuid.UUID // zero when no call was named
+	Evidence       ticket.Evidence
+	Messages       int
+	CreatedAt      time.Time
+	LastActivityAt time.Time
+	ResolvedAt     time.Time // when it was last resolved; zero when it never was
+	ClosedAt       time.Time // zero while it is not
+	Version        int64
+	Told           int64 // the version that its flow has heard of
+}
+
+// TicketMessage is what somebody wrote.
+type TicketMessage struct {
+	Author    ticket.Author
+	Body      string
+	RequestID uuid.UUID // zero when no call was named
+	At        time.Time
+}
+
+// NewTicket is what a ticket begins with.
+type NewTicket struct {
+	Writer
+	Subject   string
+	Message   string
+	Category  ticket.Category
+	Priority  ticket.Priority
+	RequestID uuid.UUID       // zero when no call was named
+	Evidence  ticket.Evidence // its symptom is the ticket's
+	At        time.Time
+}
+
+// CreateTicket records a ticket, or adds the message to the one that it joins: of the same symptom, unresolved, with its last activity within an
+// hour. Two at once make one. ErrTooManyTickets when the account has a hundred unresolved ones; ErrNotFound when there is no such account.
+func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
+	evidence, err := json.Marshal(n.Evidence)
+	if err != nil {
+		return t, false, fmt.Errorf("write the evidence of a ticket: %w", err)
+	}
+	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		// The lock lets nobody else open, join or move a ticket of the account meanwhile.
+		if _, err := q.LockAccount(ctx, n.Account.UUID); err != nil {
+			return found(err)
+		}
+		row, joins, err := findToJoin(ctx, q, &n)
+		if err != nil {
+			return err
+		}
+		joined = joins
+		status := ticket.Open
+		if joined {
+			status, _ = ticket.Status(row.Status).After(ticket.Move{By: ticket.Customer, Message: true})
+		} else if row, err = openTicket(ctx, q, &n, evidence); err != nil {
+			return err
+		}
+		message := TicketMessage{Author: ticket.Customer, Body: n.Message, RequestID: n.RequestID, At: n.At}
+		row, err = moveTicket(ctx, q, &row, status, &message)
+		if err == nil {
+			t, err = ticketOf(row)
+		}
+		return err
+	})
+	if err != nil {
+		return t, false, fmt.Errorf("create a ticket of account %s: %w", n.Account, err)
+	}
+	return t, joined, nil
+}
+
+// findToJoin gives the ticket of the symptom that is joined. One that is too old or too long for that lets the symptom go.
+func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket, joins bool, err error) {
+	symptom := n.Evidence.Symptom()
+	if symptom == nil {
+		return row, false, nil
+	}
+	row, err = q.FindGatheringTicket(ctx, db.FindGatheringTicketParams{
+		Account: n.Account.UUID, Agent: optional(n.Agent.UUID), Code: int32(symptom.Code), Chain: string(symptom.Chain), Method: symptom.Method, //nolint:gosec // five digits
+	})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return row, false, nil
+	case err != nil:
+		return row, false, err
+	case n.At.Sub(row.LastActivityAt) <= ticket.JoinWithin && row.Messages < ticket.MaxMessages:
+		return row, true, nil
+	}
+	return row, false, q.ReleaseSymptom(ctx, row.Number)
+}
+
+// openTicket writes a ticket, without its message.
+func openTicket(ctx context.Context, q *db.Queries, n *NewTicket, evidence []byte) (db.Ticket, error) {
+	open, err := q.CountUnresolvedTickets(ctx, n.Account.UUID)
+	if err != nil {
+		return db.Ticket{}, err
+	}
+	if open >= ticket.MaxOpen {
+		return db.Ticket{}, ErrTooManyTickets
+	}
+	p := db.InsertTicketParams{
+		Account: n.Account.UUID, Key: optional(n.Key.UUID), UserID: optional(n.User.UUID), Agent: optional(n.Agent.UUID), Subject: n.Subject,
+		Category: string(n.Category), Priority: string(n.Priority), Channel: n.Channel, RequestID: optional(n.RequestID), Evidence: evidence, At: n.At,
+	}
+	if symptom := n.Evidence.Symptom(); symptom != nil {
+		code, chainID := int32(symptom.Code), string(symptom.Chain) //nolint:gosec // five digits
+		p.Code, p.Chain, p.Method, p.Gathers = &code, &chainID, &symptom.Method, true
+	}
+	return q.InsertTicket(ctx, p)
+}
+
+// LoadTicket reads a ticket of an account with its messages, oldest first; of one agent alone unless that is zero. ErrNotFound when it has none.
+func (s *Store) LoadTicket(ctx context.Context, of account.ID, agent account.AgentID, n ticket.Number) (Ticket, []TicketMessage, error) {
+	var (
+		t        Ticket
+		messages []TicketMessage
+	)
+	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.GetTicket(ctx, db.GetTicketParams{Number: int64(n), Account: optional(of.UUID), Agent: optional(agent.UUID)})
+		if err != nil {
+			return found(err)
+		}
+		if t, err = ticketOf(row); err != nil {
+			return err
+		}
+		rows, err := q.ListTicketMessages(ctx, row.Number)
+		messages = make([]TicketMessage, len(rows))
+		for i, m := range rows {
+			messages[i] = TicketMessage{Author: ticket.Author(m.Author), Body: m.Body, RequestID: given(m.RequestID), At: m.At.UTC()}
+		}
+		return err
+	})
+	if err != nil {
+		return t, nil, fmt.Errorf("load ticket %s: %w", n.Reference(), err)
+	}
+	return t, messages, nil
+}
+
+// TicketFilter chooses tickets of an account.
+type TicketFilter struct {
+	Account  account.ID
+	Agent    account.AgentID // those of one agent; zero for all
+	Statuses []ticket.Status
+	Before   ticket.Number // only older ones; zero for the newest
+	Limit    int
+}
+
+// ListTickets lists tickets, newest first.
+func (s *Store) ListTickets(ctx context.Context, f TicketFilter) ([]Ticket, error) { //nolint:gocritic // a copy does no harm
+	p := db.ListTicketsParams{
+		Account: f.Account.UUID, Before: int64(f.Before), Agent: optional(f.Agent.UUID), Most: int32(min(f.Limit, maxTicketPage)), //nolint:gosec // bounded
+	}
+	if f.Before == 0 {
+		p.Before = math.MaxInt64
+	}
+	for _, status := range f.Statuses {
+		p.Statuses = append(p.Statuses, string(status))
+	}
+	rows, err := s.queries().ListTickets(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list tickets of account %s: %w", f.Account, err)
+	}
+	list := make([]Ticket, len(rows))
+	for i := range rows {
+		if list[i], err = ticketOf(rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+const maxTicketPage = 1000
+
+func ticketOf(row db.Ticket) (Ticket, error) { //nolint:gocritic // the row is a copy already
+	t := Ticket{
+		Number: ticket.Number(row.Number), Account: account.ID{UUID: row.AccountID}, Subject: row.Subject, Category: ticket.Category(row.Category),
+		Priority: ticket.Priority(row.Priority), Channel: row.Channel, Status: ticket.Status(row.Status), RequestID: given(row.RequestID),
+		Messages: int(row.Messages), CreatedAt: row.CreatedAt.UTC(), LastActivityAt: row.LastActivityAt.UTC(), ResolvedAt: instant(row.ResolvedAt),
+		ClosedAt: instant(row.ClosedAt), Version: row.Version, Told: row.ToldVersion,
+	}
+	if err := json.Unmarshal(row.Evidence, &t.Evidence); err != nil {
+		return t, fmt.Errorf("evidence of ticket %s: %w", t.Number.Reference(), err)
+	}
+	return t, nil
+}
+
+// optional is an id for a column that may have none; the zero one is none.
+func optional(id uuid.UUID) *uuid.UUID {
+	if id == uuid.Nil {
+		return nil
+	}
+	return &id
+}
+
+// given is the opposite of optional.
+func given(id *uuid.UUID) uuid.UUID {
+	if id == nil {
+		return uuid.Nil
+	}
+	return *id
+}
