@@ -14,6 +14,7 @@ import (
 // TicketNews is a change of a ticket that its flow is to hear of.
 type TicketNews struct {
 	Number  ticket.Number
+	Account account.ID
 	Version int64
 }
 
@@ -36,7 +37,7 @@ func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time,
 	}
 	news := make([]TicketNews, len(rows))
 	for i, row := range rows {
-		news[i] = TicketNews{ticket.Number(row.Number), row.Version}
+		news[i] = TicketNews{ticket.Number(row.Number), account.ID{UUID: row.AccountID}, row.Version}
 	}
 	return news, nil
 }

@@ -25,6 +25,7 @@ var queues = []queue{
 		r.RegisterActivity(&activities.Partitions{Store: o.Store, Now: o.Now})
 		r.RegisterActivity(o.Doors)
 		r.RegisterActivity(o.Settlements)
+		r.RegisterActivity(&activities.Tickets{Record: o.Store, Now: o.Now, Logger: o.Logger})
 		r.RegisterActivity(&activities.Notices{Store: o.Store, Messenger: o.Messenger, Logger: o.Logger})
 	}},
 	{workflows.QueueBilling, mostBilling, func(r worker.Registry, o Options) {

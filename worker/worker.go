@@ -36,6 +36,7 @@ type Store interface {
 	activities.PartitionStore
 	activities.NoticeStore
 	BillingStore
+	TicketStore
 	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement, most int) ([]store.Settlement, error)
 }
 
@@ -218,6 +219,7 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	carried, stop := context.WithCancel(ctx)
 	carrying.Go(func() { w.carryNotices(carried) })
 	carrying.Go(func() { w.sweepSettlements(carried) })
+	carrying.Go(func() { w.sweepTickets(carried) })
 	if w.o.Billing.Stripe != nil { // else nobody can be asked what was bought, and flows would only wait
 		carrying.Go(func() { w.sweepBilling(carried) })
 	}

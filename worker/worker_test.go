@@ -25,6 +25,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
 	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
@@ -106,6 +107,17 @@ func (o *outside) LoadAccount(context.Context, account.ID) (store.Account, error
 
 func (o *outside) PeriodTotals(context.Context, store.UsagePeriod) (store.PeriodTotals, error) {
 	return store.PeriodTotals{}, nil
+}
+
+// No tickets: those are tested over a real record.
+func (o *outside) ListUntoldTickets(context.Context, time.Time, time.Time, ticket.Number, int) ([]store.TicketNews, error) {
+	return nil, nil
+}
+
+func (o *outside) MarkTicketTold(context.Context, store.TicketNews) error { return store.ErrNotFound }
+
+func (o *outside) CloseTicket(context.Context, ticket.Number, time.Time) (store.Ticket, error) {
+	return store.Ticket{}, store.ErrNotFound
 }
 
 func (o *outside) DeleteLatencyBefore(context.Context, time.Time) (int64, error) { return 0, nil }

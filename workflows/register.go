@@ -18,6 +18,7 @@ func RegisterGateway(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Adopt, workflow.RegisterOptions{Name: AdoptWorkflow})
 	r.RegisterWorkflowWithOptions(Claim, workflow.RegisterOptions{Name: ClaimWorkflow})
 	r.RegisterWorkflowWithOptions(Settle, workflow.RegisterOptions{Name: SettlementWorkflow})
+	r.RegisterWorkflowWithOptions(KeepTicket, workflow.RegisterOptions{Name: TicketWorkflow})
 }
 
 // RegisterBilling registers what runs on QueueBilling.

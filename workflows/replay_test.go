@@ -42,7 +42,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		recordStatements(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil || len(files) < 22 {
+	if err != nil || len(files) < 23 {
 		t.Fatalf("%d recorded histories (%v), want one per workflow; record them with -update", len(files), err)
 	}
 	for _, file := range files {
@@ -75,6 +75,7 @@ func record(t *testing.T) {
 	c := server.Dial(t)
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
+	var tickets <-chan struct{}
 	rounds, looked, followed := make(chan struct{}, 100), make(chan struct{}, 100), make(chan struct{}, 100)
 	n := 0
 	// One chain at a time: n needs no lock.
@@ -113,6 +114,7 @@ func record(t *testing.T) {
 			w.RegisterActivityWithOptions(end, activity.RegisterOptions{Name: "EndNotice"})
 			registerDoors(w)
 			registerSettlements(w, looked)
+			tickets = registerTickets(w)
 		},
 		workflows.QueueBilling: func(w worker.Worker) { registerBilling(w, followed) },
 	} {
@@ -126,6 +128,7 @@ func record(t *testing.T) {
 	recordDoors(ctx, t, c)
 	recordSettlements(ctx, t, c, looked)
 	recordBilling(ctx, t, c, followed)
+	recordTickets(ctx, t, c, tickets)
 	durable := workflows.NewClient(c)
 	in := workflows.ProbeInput{Chain: chain.EthMainnet, IntervalMillis: 200, TimeoutMillis: 5000}
 	start := func() {

@@ -329,11 +329,11 @@ func (q *Queries) ListTickets(ctx context.Context, arg ListTicketsParams) ([]Tic
 }
 
 const listUntoldTickets = `-- name: ListUntoldTickets :many
-SELECT late.number, late.version
+SELECT late.number, late.account_id, late.version
 FROM (
-    SELECT t.number, t.version FROM tickets AS t WHERE t.told_version < t.version AND t.last_activity_at < $1::timestamptz
+    SELECT t.number, t.account_id, t.version FROM tickets AS t WHERE t.told_version < t.version AND t.last_activity_at < $1::timestamptz
     UNION
-    SELECT r.number, r.version FROM tickets AS r WHERE r.status = 'resolved' AND r.last_activity_at < $2::timestamptz
+    SELECT r.number, r.account_id, r.version FROM tickets AS r WHERE r.status = 'resolved' AND r.last_activity_at < $2::timestamptz
 ) AS late
 WHERE late.number > $3::bigint
 ORDER BY late.number
@@ -348,8 +348,9 @@ type ListUntoldTicketsParams struct {
 }
 
 type ListUntoldTicketsRow struct {
-	Number  int64
-	Version int64
+	Number    int64
+	AccountID uuid.UUID
+	Version   int64
 }
 
 // Tickets whose flow has not heard of their newest change for a while, and resolved ones that should have closed for as long.
@@ -367,7 +368,7 @@ func (q *Queries) ListUntoldTickets(ctx context.Context, arg ListUntoldTicketsPa
 	var items []ListUntoldTicketsRow
 	for rows.Next() {
 		var i ListUntoldTicketsRow
-		if err := rows.Scan(&i.Number, &i.Version); err != nil {
+		if err := rows.Scan(&i.Number, &i.AccountID, &i.Version); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -68,11 +68,11 @@ WHERE number = sqlc.arg(number) AND told_version < sqlc.arg(version) AND version
 
 -- name: ListUntoldTickets :many
 -- Tickets whose flow has not heard of their newest change for a while, and resolved ones that should have closed for as long.
-SELECT late.number, late.version
+SELECT late.number, late.account_id, late.version
 FROM (
-    SELECT t.number, t.version FROM tickets AS t WHERE t.told_version < t.version AND t.last_activity_at < sqlc.arg(stale)::timestamptz
+    SELECT t.number, t.account_id, t.version FROM tickets AS t WHERE t.told_version < t.version AND t.last_activity_at < sqlc.arg(stale)::timestamptz
     UNION
-    SELECT r.number, r.version FROM tickets AS r WHERE r.status = 'resolved' AND r.last_activity_at < sqlc.arg(overdue)::timestamptz
+    SELECT r.number, r.account_id, r.version FROM tickets AS r WHERE r.status = 'resolved' AND r.last_activity_at < sqlc.arg(overdue)::timestamptz
 ) AS late
 WHERE late.number > sqlc.arg(after)::bigint
 ORDER BY late.number

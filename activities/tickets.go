@@ -1,0 +1,62 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+// TicketRecord is where tickets are.
+type TicketRecord interface {
+	CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (store.Ticket, error)
+}
+
+var _ TicketRecord = (*store.Store)(nil)
+
+// TicketRef names a ticket in histories.
+type TicketRef struct {
+	Number  ticket.Number `json:"number"`
+	Account account.ID    `json:"account"`
+}
+
+// TicketState is where a ticket stands.
+type TicketState struct {
+	Known  bool          `json:"known"`
+	Status ticket.Status `json:"status,omitempty"`
+	// Closes is when a resolved one closes if nobody answers before.
+	Closes time.Time `json:"closes,omitzero"`
+}
+
+// Tickets closes what nobody answers. What it does may be done again and is done once. Causes of failures stay out of histories.
+type Tickets struct {
+	Record TicketRecord
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// ErrTicketUnread is the type of the application errors of Tickets, which are tried again.
+const ErrTicketUnread = "ticket_unread"
+
+// LookAtTicket closes the ticket when it is time, and says where it stands then.
+func (t *Tickets) LookAtTicket(ctx context.Context, ref TicketRef) (TicketState, error) {
+	now, err := t.Record.CloseTicket(ctx, ref.Number, t.Now())
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return TicketState{}, nil
+	case err != nil:
+		t.Logger.Error("a ticket is not looked at; it is tried again", "account_id", ref.Account, "ticket", ref.Number.Reference(), "error", err)
+		return TicketState{}, temporal.NewApplicationError("the ticket could not be read; the worker's log names the cause", ErrTicketUnread)
+	}
+	state := TicketState{Known: true, Status: now.Status}
+	if now.Status == ticket.Resolved {
+		state.Closes = now.LastActivityAt.Add(ticket.CloseAfter)
+	}
+	return state, nil
+}

@@ -1,0 +1,79 @@
+package worker_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
+	"github.com/chainaccess/gateway/worker"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// Tickets are made, resolved and closed though nobody told a flow: whoever made them died, or Temporal was away, or it lost the flow.
+func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	record, err := store.Open(ctx, testkit.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(record.Close)
+	of := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free}
+	if _, err := record.CreateAccount(ctx, of); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	create := func(at time.Time) store.Ticket {
+		made, _, err := record.CreateTicket(ctx, store.NewTicket{
+			Writer: store.Writer{Account: of.ID, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other, Priority: ticket.Low, At: at,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	resolve := func(made store.Ticket, at time.Time, told bool) {
+		now, _, err := record.ReplyTicket(ctx, store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: at})
+		if err == nil && told {
+			err = record.MarkTicketTold(ctx, store.TicketNews{Number: made.Number, Version: now.Version})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fresh := create(now)
+	open, unheard, lost := create(now.Add(-time.Hour)), create(now.Add(-30*24*time.Hour)), create(now.Add(-30*24*time.Hour))
+	resolve(unheard, now.Add(-8*24*time.Hour), false)
+	resolve(lost, now.Add(-8*24*time.Hour), true)
+
+	server := testkit.Temporal(t)
+	c, o := server.Dial(t), &outside{}
+	w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
+		options.Store, options.NoticeInterval = record, 20*time.Millisecond
+	})
+	start(t, w)
+	ready(t, w)
+	at := func(made store.Ticket) store.Ticket {
+		now, _, err := record.LoadTicket(ctx, of.ID, account.AgentID{}, made.Number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	testkit.Eventually(t, testTimeout, func() bool {
+		return at(unheard).Status == ticket.Closed && at(lost).Status == ticket.Closed && at(open).Told == 1
+	}, "they are closed, and the open one has a flow")
+	if now := at(open); now.Status != ticket.Open {
+		t.Errorf("the open one is %s", now.Status)
+	}
+	if _, err := c.DescribeWorkflowExecution(ctx, workflows.TicketID(open.Number), ""); err != nil {
+		t.Errorf("the open one's flow: %v", err)
+	}
+	if now := at(fresh); now.Told != 0 {
+		t.Error("a fresh one was told, which its maker does")
+	}
+}
