@@ -114,7 +114,7 @@ func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error 
 	if key.Status != account.Active {
 		return c.withDoor(fault.New(fault.KeyInvalid, ""))
 	}
-	if c.Account.Status != account.Active {
+	if c.Account.Status != account.Active && !m.OfUser {
 		return c.withDoor(fault.New(fault.AccountSuspended, ""))
 	}
 	if refusal := h.limit(ctx, "manage:"+key.ID.String(), ManagementLimit); refusal != nil {

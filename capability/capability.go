@@ -52,7 +52,8 @@ type Meta struct {
 	Reads bool
 	// ReadsToo says that it reads when its input asks for no change. A suspended account may look; runs ask Call.mayChange before a change.
 	ReadsToo bool
-	// OfUser says that it changes nothing of the account, only where the user is signed in. Users of a suspended account may still.
+	// OfUser says that it changes nothing of the account, only where the user is signed in, or what is said to support. Users of a suspended account may
+	// still, and its keys.
 	OfUser bool
 	// Service makes it metered: what it costs in the service, and how long an answer is kept that run does not keep for another time; 0 keeps none.
 	Service account.Service

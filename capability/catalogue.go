@@ -56,6 +56,7 @@ type Options struct {
 	WebhookSecret string
 	Contact       string // an e-mail address, for what only people can mend
 	Purchases     Purchases
+	Mails         Mailer // to the operator
 	Logger        *slog.Logger
 	Metrics       *telemetry.Operations // nil: nothing is counted
 	// What metered capabilities take besides.
@@ -113,6 +114,16 @@ type Catalogue struct {
 	ListStatements  *Op[Nothing, StatementList]
 	GetStatement    *Op[StatementInput, statement.Statement]
 	ExportStatement *Op[ExportStatementInput, StatementTable]
+
+	// Asking those who run the service, and telling them.
+	CreateTicket   *Op[CreateTicketInput, CreatedTicket]
+	ListTickets    *Op[ListTicketsInput, TicketList]
+	GetTicket      *Op[TicketInput, TicketDetail]
+	ReplyTicket    *Op[ReplyTicketInput, TicketView]
+	SubmitFeedback *Op[SubmitFeedbackInput, FeedbackView]
+	ListFeedback   *Op[ListFeedbackInput, FeedbackList]
+	JoinWishlist   *Op[JoinWishlistInput, JoinedWishlist]
+	JoinWaitlist   *Op[JoinWaitlistInput, JoinedWaitlist]
 
 	// How people come in, and where they are signed in.
 	StartSignIn        *Op[StartSignInInput, StartedSignIn]
@@ -233,7 +244,20 @@ func New(o Options) *Catalogue {
 	c.addBilling(h)
 	c.addAdvice(h)
 	c.addUsage(h)
+	c.addSupport(h)
 	return c
+}
+
+// addSupport adds what is asked of people, and told them.
+func (c *Catalogue) addSupport(h *house) {
+	c.CreateTicket = h.createTicket()
+	c.ListTickets = h.listTickets()
+	c.GetTicket = h.getTicket()
+	c.ReplyTicket = h.replyTicket()
+	c.SubmitFeedback = h.submitFeedback()
+	c.ListFeedback = h.listFeedback()
+	c.JoinWishlist = h.joinWishlist()
+	c.JoinWaitlist = h.joinWaitlist()
 }
 
 // addAdvice adds what tells how to use the service.

@@ -86,7 +86,7 @@ func openOffice(t *testing.T, change ...func(*capability.Options)) *office {
 	o.hasher, o.counters = hasher, counters
 	options := capability.Options{
 		Store: o.store, Fences: o.fences, Meter: counters, Hasher: hasher, Recorder: recorder, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
-		Logger: slog.New(slog.DiscardHandler), People: people.New(people.Options{
+		Mails: o, Contact: house.Contact, Logger: slog.New(slog.DiscardHandler), People: people.New(people.Options{
 			Store: o.store, Limiter: counters, Outbox: o, Hasher: hasher, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
 		}),
 	}

@@ -48,6 +48,9 @@ type Terms struct {
 	URL     string `json:"url" format:"uri"`
 }
 
+// mcpPath is the door of agents.
+const mcpPath = "/mcp"
+
 // welcome is what is said of a door key; code is zero when the key was adopted.
 func (h *house) welcome(prefix string, door account.Door, code account.ClaimCode) Welcome {
 	w := Welcome{
@@ -81,7 +84,7 @@ func (h *house) doorways(door account.Door, code account.ClaimCode) map[string]D
 		},
 		"pay_per_call": {Past: past + ", supply", Open: h.Terms.Open(), Do: "Pay for units in USDC, with no account.", At: h.PublicURL + menuPath},
 		"buy_pack":     {Past: past + ", supply", Open: h.Stripe != nil, Do: "Buy a prepaid pack, once an owner has adopted this key.", At: h.PublicURL + "/billing"},
-		"ticket":       {Past: "anything else", Do: "File a ticket with the request id of the call.", At: h.PublicURL + "/support/new"},
+		"ticket":       {Past: "anything else", Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.", At: h.PublicURL + mcpPath},
 	}
 	if door == account.DoorPublic {
 		ways["bind"] = Doorway{

@@ -30,6 +30,7 @@ const (
 	KindPackExpiring     Kind = "pack_expiring"
 	KindIncidentBegan    Kind = "incident_began"
 	KindIncidentOver     Kind = "incident_over"
+	KindEnterpriseWish   Kind = "enterprise_wish"
 )
 
 // Mail is what one mail says: one of the types below, no others. Texts that people gave (names, reasons, where something came from) may
@@ -152,6 +153,17 @@ type IncidentOver struct {
 	Link    string // to the overview
 }
 
+// EnterpriseWish tells the operator of the service that somebody, who is not known, asks for an enterprise agreement.
+type EnterpriseWish struct {
+	Wanted Passage // what they ask for, in their words
+	Email  string  // where they want to be answered; nobody proved that it is theirs
+	At     time.Time
+	Link   string // to the service
+}
+
+// Passage is a text that somebody wrote and that is longer than a name: one line of at most 1,000 characters.
+type Passage string
+
 // Kind of the mail.
 func (SignIn) Kind() Kind { return KindSignIn }
 
@@ -185,6 +197,9 @@ func (IncidentBegan) Kind() Kind { return KindIncidentBegan }
 // Kind of the mail.
 func (IncidentOver) Kind() Kind { return KindIncidentOver }
 
+// Kind of the mail.
+func (EnterpriseWish) Kind() Kind { return KindEnterpriseWish }
+
 func (m SignIn) link() string           { return m.Link }
 func (m Invitation) link() string       { return m.Link }
 func (m Welcome) link() string          { return m.Link }
@@ -196,6 +211,7 @@ func (m ChargeFailed) link() string     { return m.Link }
 func (m PackExpiring) link() string     { return m.Link }
 func (m IncidentBegan) link() string    { return m.Link }
 func (m IncidentOver) link() string     { return m.Link }
+func (m EnterpriseWish) link() string   { return m.Link }
 
 // kinds are all types of Mail; each has a pair of templates by the name of its kind.
 var kinds = []Mail{
@@ -210,6 +226,7 @@ var kinds = []Mail{
 	PackExpiring{},
 	IncidentBegan{},
 	IncidentOver{},
+	EnterpriseWish{},
 }
 
 // Kinds lists the kinds.
@@ -250,13 +267,18 @@ func Decode(kind Kind, text []byte) (Mail, error) {
 }
 
 // Spoken gives a text that somebody else wrote as mails show it: one line without control and direction characters, at most 200 characters.
-func Spoken(text string) string {
+func Spoken(text string) string { return oneLine(text, maxSpoken) }
+
+func oneLine(text string, most int) string {
 	text = strings.Join(strings.FieldsFunc(text, separates), " ")
 	text = strings.Map(visible, text)
-	if letters := []rune(text); len(letters) > maxSpoken {
-		return string(letters[:maxSpoken-1]) + "…"
+	if letters := []rune(text); len(letters) > most {
+		return string(letters[:most-1]) + "…"
 	}
 	return text
 }
 
-const maxSpoken = 200
+const (
+	maxSpoken  = 200
+	maxPassage = 1000
+)

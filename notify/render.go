@@ -150,7 +150,11 @@ func oneLined(m Mail) Mail {
 	changed.Set(reflect.ValueOf(m))
 	for i := range changed.NumField() {
 		if f := changed.Field(i); f.Kind() == reflect.String && changed.Type().Field(i).Name != "Link" {
-			f.SetString(Spoken(f.String()))
+			most := maxSpoken
+			if f.Type() == reflect.TypeFor[Passage]() {
+				most = maxPassage
+			}
+			f.SetString(oneLine(f.String(), most))
 		}
 	}
 	done, _ := reflect.TypeAssert[Mail](changed) // it is of m's type

@@ -59,6 +59,9 @@ var samples = func() map[string]notify.Mail {
 			Link: house.URL + "/billing",
 		},
 		"incident_began": notify.IncidentBegan{Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/overview"},
+		"enterprise_wish": notify.EnterpriseWish{
+			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.", Email: "ann@buyer.example", At: at, Link: house.URL + "/",
+		},
 		"incident_over": notify.IncidentOver{
 			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute), Link: house.URL + "/overview",
 		},
@@ -218,6 +221,16 @@ func TestALongNameIsCut(t *testing.T) {
 	}
 	if got := notify.Spoken(" a\tb\u00a0\n c\xff "); got != "a b c" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestAPassageIsLongerThanAName(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[int]string{1000: strings.Repeat("é", 1000), 1001: strings.Repeat("é", 999) + "…"} {
+		c := render(t, notify.EnterpriseWish{Wanted: notify.Passage(strings.Repeat("é", length)), Link: house.URL + "/"}, "")
+		if !strings.Contains(c.Text, "\n"+want+"\n") || !strings.Contains(c.HTML, ">"+want+"<") {
+			t.Errorf("%d letters read\n%s", length, c.Text)
+		}
 	}
 }
 

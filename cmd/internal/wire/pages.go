@@ -30,6 +30,9 @@ func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) 
 	if o.Stripe, err = newStripe(cfg); err != nil {
 		return nil, nil, err
 	}
+	if o.Mails, err = newOutbox(cfg, b.store); err != nil {
+		return nil, nil, err
+	}
 	o.WebhookSecret, o.Contact = cfg.StripeWebhookSecret, cfg.Contact
 	o.StockClients = cfg.X402FacilitatorURL != ""
 	o.Payments, o.FinalityDelay = settlement.New(b.pool, chain.BaseMainnet, o.Terms), cfg.X402FinalityDelay

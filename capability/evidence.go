@@ -1,0 +1,126 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+// refusalsOf is how far back the refusals of a ticket's evidence go.
+const refusalsOf = 24 * time.Hour
+
+// evidence gathers what is known of a ticket's matter (DECISIONS, section 10): the call when one is named, the refusals of the last day, the fences
+// that hold and how the chain stands. An agent's key brings what is its agent's alone.
+func (h *house) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticket.Evidence, error) {
+	now := h.Now()
+	e := ticket.Evidence{GatheredAt: now.UTC()}
+	key := c.Key
+	if request != uuid.Nil {
+		call, caller, err := h.reportedCall(ctx, c, request)
+		if err != nil {
+			return e, err
+		}
+		e.Call, key = call, caller
+		e.Chain = h.chainCondition(call.Chain)
+	}
+	refusals, err := h.Store.SumRefusals(ctx, c.Account.ID, c.Key.Agent, now.Add(-refusalsOf))
+	if err != nil {
+		return e, told(err, "usage")
+	}
+	e.Refusals = refusals
+	e.Fences = ticket.FencesThen{Plan: c.Account.Plan, Status: string(c.Account.Status), Account: fenceList(c.Account.Services)}
+	if !key.ID.IsZero() {
+		e.Fences.Key = keyFences(&key)
+	}
+	return e, nil
+}
+
+// reportedCall finds a call of the caller by the id of its request, with the key that made it, which is zero when it is the account's no more. Of a
+// batch it is the first call that was refused. A call of another account is not found, nor for an agent's key one of another agent.
+func (h *house) reportedCall(ctx context.Context, c *Call, request uuid.UUID) (*ticket.ReportedCall, store.Key, error) {
+	calls, err := h.Store.FindCalls(ctx, request)
+	if err != nil {
+		return nil, store.Key{}, told(err, "call")
+	}
+	var found *store.Call
+	for i := range calls {
+		of := &calls[i]
+		if of.Account == c.Account.ID && (found == nil || ticket.CodeOf(found.Outcome) == 0 && ticket.CodeOf(of.Outcome) != 0) {
+			found = of
+		}
+	}
+	if found == nil {
+		return nil, store.Key{}, noCall()
+	}
+	key, err := h.Store.LoadKeyOf(ctx, c.Account.ID, found.Key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, key, told(err, "key")
+	}
+	if !c.Key.Agent.IsZero() && key.Agent != c.Key.Agent {
+		return nil, key, noCall()
+	}
+	return &ticket.ReportedCall{
+		RequestID: request.String(), At: found.StartedAt, Place: found.Index, Batch: len(calls), Chain: found.Chain, Service: found.Service, Method: found.Method,
+		Class: found.Class, Tier: found.Tier, Outcome: found.Outcome, Code: ticket.CodeOf(found.Outcome), HTTPStatus: found.HTTPStatus, Units: found.Units,
+		Attempts: found.Attempts, Millis: found.Duration.Milliseconds(),
+	}, key, nil
+}
+
+func noCall() *fault.Error {
+	return fault.New(fault.NotYours, "No call of yours has this request_id. A call is recorded some seconds after its answer and kept for 30 days; "+
+		"a ticket can be filed without it.")
+}
+
+// chainCondition tells how a chain stands; nil for one that is not served here.
+func (h *house) chainCondition(id chain.ID) *ticket.ChainCondition {
+	if h.Pool == nil {
+		return nil
+	}
+	on, served := h.Pool.Chain(id)
+	if !served {
+		return nil
+	}
+	stands := on.Condition()
+	now := &ticket.ChainCondition{
+		Chain: id, State: ticket.ChainUp, Head: stands.Head, MeasuredAt: timeOf(stands.MeasuredAt), Usable: stands.Usable, Upstreams: stands.Upstreams,
+	}
+	switch {
+	case stands.MeasuredAt.IsZero():
+		now.State = ticket.ChainUnknown
+	case stands.Usable == 0:
+		now.State = ticket.ChainDown
+	case stands.Usable < stands.Upstreams:
+		now.State = ticket.ChainDegraded
+	}
+	return now
+}
+
+func keyFences(k *store.Key) *ticket.KeyFences {
+	of := &ticket.KeyFences{
+		Prefix: k.Prefix, Door: string(k.Door), Status: string(k.Status), Cap: capOf(k.MonthlyCap), FenceList: fenceList(k.Services),
+	}
+	if k.Daily != account.Unlimited {
+		of.Daily = &k.Daily
+	}
+	return of
+}
+
+func fenceList(f account.ServiceFences) ticket.FenceList {
+	list := ticket.FenceList{Off: []string{}, Caps: map[string]plan.Units{}}
+	for _, s := range f.Off {
+		list.Off = append(list.Off, string(s))
+	}
+	for s, units := range f.Caps {
+		list.Caps[string(s)] = units
+	}
+	return list
+}
