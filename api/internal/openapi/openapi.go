@@ -46,6 +46,7 @@ type Plain struct {
 	Body        string // what the JSON body is; empty for a route that takes none
 	Answers     map[int]Answer
 	Fails       []fault.Reason // with which it refuses, beside those of every route
+	Messages    bool           // it takes messages of JSON-RPC, and refuses in their form
 }
 
 // Console is a POST of the console that carries out a capability for whoever signed in, and leads on to a page with the result.
@@ -209,7 +210,12 @@ func (d *document) plain(p Plain) {
 			Description: p.Body, Required: true, Content: map[string]*huma.MediaType{jsonMedia: {Schema: &huma.Schema{Type: huma.TypeObject}}},
 		}
 	}
-	d.refuses(op, append([]fault.Reason{fault.HeadersTooLarge, fault.InternalFault}, p.Fails...), plainEnvelope)
+	form := plainEnvelope
+	if p.Messages {
+		form = rpcEnvelope
+	}
+	d.refuses(op, p.Fails, form)
+	d.refuses(op, []fault.Reason{fault.HeadersTooLarge, fault.InternalFault}, plainEnvelope)
 	d.add(op)
 }
 

@@ -77,9 +77,13 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 		Capabilities: operations, Relay: f.relay, Fences: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.AgentHosts(),
 		MaxBodyBytes: cfg.MaxBodyBytes, Logger: log,
 	})
+	var tools []api.AgentTool
+	for _, t := range agents.Tools() {
+		tools = append(tools, api.AgentTool(t))
+	}
 	f.handler = api.Handler(api.Options{
 		Relay: f.relay, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells, Agents: agents, Pages: pages, Now: time.Now, Logger: log,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells, Agents: agents, AgentTools: tools, Pages: pages, Now: time.Now, Logger: log,
 		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	return f, nil
