@@ -181,9 +181,11 @@ type Catalogue struct {
 	ShowInvoice    *Op[ShowInvoiceInput, InvoicePage]
 
 	// Advice: what calls cost, what codes mean, what to choose. It needs no key.
-	GetQuote     *Op[QuoteInput, Quote]
-	ExplainError *Op[ExplainInput, Explanation]
-	ListPlans    *Op[Nothing, PlanList]
+	GetQuote       *Op[QuoteInput, Quote]
+	ExplainError   *Op[ExplainInput, Explanation]
+	ListPlans      *Op[Nothing, PlanList]
+	RecommendChain *Op[RecommendChainInput, RecommendedChain]
+	RecommendRoute *Op[RecommendRouteInput, RecommendedRoute]
 
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
@@ -265,6 +267,8 @@ func (c *Catalogue) addAdvice(h *house) {
 	c.GetQuote = h.getQuote()
 	c.ExplainError = h.explainError()
 	c.ListPlans = h.listPlans()
+	c.RecommendChain = h.recommendChain()
+	c.RecommendRoute = h.recommendRoute()
 }
 
 // addUsage adds what tells of usage.

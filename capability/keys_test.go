@@ -351,6 +351,8 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"show_invoice":           {"id": "in_1"},
 		"get_quote":              {"chain": "eth_mainnet", "method": "eth_call", "tier": "cheap"},
 		"explain_error":          {"code": -32005.0},
+		"recommend_chain":        {"family": "evm", "candidates": []any{"base_mainnet"}, "prefer": "uptime"},
+		"recommend_route":        {"chain": "eth_mainnet", "method": "eth_call", "need": "fast"},
 		"verify_siwe":            {"message": siweMessage, "signature": "0x00", "chain": "eth_mainnet"},
 
 		"create_ticket":            {"subject": "x", "message": "x", "request_id": id, "category": "other"},
