@@ -186,6 +186,7 @@ type Catalogue struct {
 	ListPlans      *Op[Nothing, PlanList]
 	RecommendChain *Op[RecommendChainInput, RecommendedChain]
 	RecommendRoute *Op[RecommendRouteInput, RecommendedRoute]
+	Migrate        *Op[MigrateInput, Migration]
 
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
@@ -269,6 +270,7 @@ func (c *Catalogue) addAdvice(h *house) {
 	c.ListPlans = h.listPlans()
 	c.RecommendChain = h.recommendChain()
 	c.RecommendRoute = h.recommendRoute()
+	c.Migrate = h.migrate()
 }
 
 // addUsage adds what tells of usage.

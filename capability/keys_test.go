@@ -284,7 +284,7 @@ const siweMessage = "a.example wants you to sign in with your Ethereum account:\
 	"URI: https://a.example\nVersion: 1\nChain ID: 1\nNonce: 01234567\nIssued At: 2026-01-02T03:04:05Z"
 
 // anyText are the fields that take every text: it is led home, or looked at.
-var anyText = []string{"start_sign_in.return_to", "checksum_address.address"}
+var anyText = []string{"start_sign_in.return_to", "checksum_address.address", "migrate.config"}
 
 // right are arguments that each capability takes, as far as their form goes. Whoever adds a field adds it here.
 func right(door capability.Welcome) map[string]map[string]any {
@@ -351,6 +351,7 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"show_invoice":           {"id": "in_1"},
 		"get_quote":              {"chain": "eth_mainnet", "method": "eth_call", "tier": "cheap"},
 		"explain_error":          {"code": -32005.0},
+		"migrate":                {"config": "ETH_RPC_URL=https://eth.llamarpc.com"},
 		"recommend_chain":        {"family": "evm", "candidates": []any{"base_mainnet"}, "prefer": "uptime"},
 		"recommend_route":        {"chain": "eth_mainnet", "method": "eth_call", "need": "fast"},
 		"verify_siwe":            {"message": siweMessage, "signature": "0x00", "chain": "eth_mainnet"},

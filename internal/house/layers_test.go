@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 
 // Groups of packages that rules speak of.
 var (
-	words   = []string{"fault", "chain", "plan", "account", "wallet", "x402", "subscription", "abi", "ticket", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
+	words   = []string{"fault", "chain", "provider", "plan", "account", "wallet", "x402", "subscription", "abi", "ticket", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify", "geo", "facilitator"}
 	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "cashier", "statement", "alerts", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
@@ -38,6 +38,7 @@ var layers = []rule{
 	// Words.
 	{"fault", nil},
 	{"chain", []string{"fault"}},
+	{"provider", []string{"chain"}},
 	{"plan", []string{"fault"}},
 	{"account", []string{"fault", "plan"}},
 	{"wallet", []string{"fault"}},

@@ -1,0 +1,79 @@
+package capability_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
+
+func TestAConfigurationIsMappedAndNothingSecretComesBack(t *testing.T) {
+	t.Parallel()
+	public := []seen{{supply: plan.Public, can: map[chain.Capability]bool{chain.Debug: true}}}
+	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
+		chain.EthMainnet: public, chain.BaseMainnet: public, chain.ArbitrumOne: public, chain.PolygonPoS: public, chain.SolanaMainnet: public,
+	}))
+	const here = "https://gateway.example/rpc/"
+	for i, c := range []struct {
+		file    string
+		ready   bool
+		summary string
+		has     []string // in the answer
+	}{
+		{"viem.ts", true, "2 of 2 endpoints", []string{here + "eth_mainnet", here + "base_mainnet", "fetchOptions", "revoke it"}},
+		{"ethers.js", false, "1 of 2 endpoints can move as they are, and 1 of 2 methods", []string{"There are no subscriptions", "weighs 1, and 2 when", "Warning", "FetchRequest", "This network is not served"}},
+		{"web3.py", true, "1 of 1 endpoints can move as they are, and 1 of 1 methods", []string{here + "arbitrum_one", "request_kwargs", `"weight":2`}},
+		{"hardhat.config.ts", false, "1 of 2 endpoints", []string{"httpHeaders", "A node of your own", "This network is not served", "2 private keys and 1 mnemonics"}},
+		{"foundry.toml", false, "1 of 2 endpoints", []string{"no upstream for optimism_mainnet", "--rpc-headers"}},
+		{"app.env", true, "2 of 2 endpoints", []string{here + "solana_mainnet", "new wallet", "3 credentials"}},
+		{"chains.json", true, "2 of 2 endpoints can move as they are, and 2 of 2 methods", []string{here + "base_mainnet"}},
+		{"config.yaml", true, "2 of 2 endpoints", []string{"https://***@polygon-rpc.com", here + "polygon_pos"}},
+		{"solana.ts", false, "2 of 2 endpoints can move as they are, and 1 of 2 methods", []string{"getMultipleAccounts", "new Connection('" + here + "solana_mainnet'"}},
+	} {
+		config, err := os.ReadFile(filepath.Join("..", "provider", "testdata", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := must[capability.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(i), capability.MigrateInput{Config: string(config)}))
+		raw, err := json.Marshal(m)
+		text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(raw))
+		if err != nil || m.Ready != c.ready || !strings.Contains(m.Summary, c.summary) {
+			t.Errorf("%s: %v, %s, %v", c.file, m.Ready, m.Summary, err)
+		}
+		for _, part := range c.has {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: the answer lacks %q: %s", c.file, part, text)
+			}
+		}
+		for _, hidden := range []string{"0SECRET", "deadbeef", "abandon", "cool-name", "174,47", "secret-name"} {
+			if strings.Contains(text, hidden) {
+				t.Errorf("%s: %q is in %s", c.file, hidden, text)
+			}
+		}
+	}
+	socket := must[capability.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(20), capability.MigrateInput{Config: "WS=wss://mainnet.infura.io/ws/v3/0123456789abcdef0123456789abcdef"}))
+	if e := socket.Endpoints[0]; socket.Ready || e.Served || !e.WebSocket || e.Replacement == nil || *e.Replacement != here+"eth_mainnet" || !strings.Contains(e.Note, "no websockets") {
+		t.Errorf("a websocket is %+v", socket)
+	}
+}
+
+func TestAnyTextIsReadAndNoneThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	o := advisers(t, measured(t, time.Now(), nil))
+	for i, config := range []any{"hello", "\x00\x01\u202e", "\xff\xfe https://\xff.g.alchemy.com/v2/\xff", strings.Repeat("é", 20_000), strings.Repeat("https://eth.llamarpc.com/x ", 700)} {
+		got, refusal := serve(o, o.Migrate, neighbour(i), map[string]any{"config": config})
+		if refusal != nil || got["ready"] != false || got["summary"] == "" || got["endpoints"] == nil || got["methods"] == nil || got["changes"] == nil {
+			t.Errorf("text %d: %v, %v", i, got, refusal)
+		}
+	}
+	for i, config := range []any{"", strings.Repeat("x", 20_001), strings.Repeat("é", 20_001), nil, 7.0, []any{"x"}} {
+		o.refuses(t, o.Migrate, neighbour(20+i), map[string]any{"config": config}, fault.FieldRefused)
+	}
+}
