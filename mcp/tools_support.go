@@ -45,7 +45,7 @@ func supportTools(c *capability.Catalogue) []*tool {
 					"ticket closes after seven days without an answer.",
 				Fails: holderFails + "-32026 no ticket of yours has this reference, or no call of yours this request_id (recorded some seconds after it, kept 30 days). " +
 					"-32602 a parameter is wrong, or the ticket is closed: reply with reopen true.",
-				Again: "create with the same failing call within an hour joins the open ticket (joined true); without a request_id each makes another. Each reply adds its message.",
+				Again: "To create with the same failing call within an hour joins the open ticket (joined true); without a request_id each makes another. Each reply adds its message.",
 			},
 		},
 		{
