@@ -3,7 +3,7 @@ package mcp
 // allTools are the tools in the order of tools/list: how a key comes about, what an agent may do, chains, then management.
 func (d *Door) allTools() []*tool {
 	c := d.Capabilities
-	groups := [][]*tool{doorTools(c), chainTools(c), offlineTools(c), keyTools(c), accountTools(c), usageTools(c), billingTools(c), supportTools(c)}
+	groups := [][]*tool{doorTools(c), chainTools(c), offlineTools(c), adviceTools(c), keyTools(c), accountTools(c), usageTools(c), billingTools(c), supportTools(c)}
 	var all []*tool
 	for _, g := range groups {
 		all = append(all, g...)
