@@ -1,0 +1,250 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// pair is a request of HTTP and the call of a tool that does the same.
+type pair struct {
+	name string
+	// key makes who asks; nil is the holder of a key without allowance. anonymous sends none.
+	key    func(*gateway) string
+	before func(g *gateway, key string)
+	// HTTP's side. A body makes it POST.
+	method, path, body string
+	headers            []string
+	// The tool's side.
+	tool, args string
+	// renamed are fields that the tool calls otherwise, as HTTP's name and the tool's in turn.
+	renamed []string
+	code    int // of the refusal; 0 is an answer
+	hit     bool
+}
+
+// twins are two gateways in the same state: what HTTP is asked for on one, the tools are on the other.
+type twins struct {
+	t     *testing.T
+	http  *gateway
+	tools *gateway
+	asked [][2]answer // by row
+}
+
+// run does every row on both and holds them against each other: what they gave, what it burnt, what the upstreams saw, what was recorded.
+func (w *twins) run(rows []pair) {
+	w.t.Helper()
+	for i := range rows {
+		p := &rows[i]
+		keys := [2]string{w.keyOf(w.http, p), w.keyOf(w.tools, p)}
+		a := w.http.ask(p.verb(), p.path, keys[0], p.body, p.headers...)
+		b := w.tools.tell(keys[1], toolCall(p.tool, p.args))
+		w.asked = append(w.asked, [2]answer{a, b})
+		one, other := w.ofHTTP(p, a), b.given()
+		got, want := comparable(w.t, other), comparable(w.t, one)
+		if got != want {
+			w.t.Errorf("%s: the tool gives\n%s\nHTTP gives\n%s", p.name, got, want)
+		}
+		if code := other.code(w.t); code != p.code || other.hit != p.hit || one.hit != p.hit {
+			w.t.Errorf("%s: code %d and hit %t (HTTP: %t), want %d and %t: %.300s", p.name, code, other.hit, one.hit, p.code, p.hit, b.body)
+		}
+		w.sameUsage(p, keys)
+		if h, m := upstreamsSaw(w.http), upstreamsSaw(w.tools); !maps.Equal(h, m) {
+			w.t.Errorf("%s: upstreams saw %v from the tool and %v from HTTP", p.name, m, h)
+		}
+	}
+	w.sameRecords(rows)
+}
+
+func (w *twins) keyOf(g *gateway, p *pair) string {
+	key := (*gateway).unlimited
+	if p.key != nil {
+		key = p.key
+	}
+	k := key(g)
+	if p.before != nil {
+		p.before(g, k)
+	}
+	return k
+}
+
+func (p *pair) verb() string {
+	switch {
+	case p.method != "":
+		return p.method
+	case p.body != "":
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
+// ofHTTP reads an answer of HTTP in the tool's names.
+func (w *twins) ofHTTP(p *pair, a answer) given {
+	w.t.Helper()
+	if a.status < 300 {
+		return given{object: json.RawMessage(a.body), hit: a.hit()}
+	}
+	var e struct{ Error json.RawMessage }
+	if err := json.Unmarshal([]byte(a.body), &e); err != nil || e.Error == nil {
+		w.t.Fatalf("%s: HTTP %d is no envelope: %.300s", p.name, a.status, a.body)
+	}
+	text := string(e.Error)
+	for i := 0; i < len(p.renamed); i += 2 {
+		for _, form := range []string{`"field":"%s"`, `again. %s:`, `; %s:`} {
+			text = strings.ReplaceAll(text, fmt.Sprintf(form, p.renamed[i]), fmt.Sprintf(form, p.renamed[i+1]))
+		}
+	}
+	return given{refusal: json.RawMessage(text)}
+}
+
+// changing is what differs from request to request, or with the second in which it is made.
+var changing = []struct {
+	pattern     *regexp.Regexp
+	placeholder string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`), "<id>"},
+	{regexp.MustCompile(`cagc?_[0-9A-Za-z]{49}`), "<secret>"},
+	{regexp.MustCompile(`cag_[0-9A-Za-z]{8}`), "<prefix>"},
+	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z`), "<time>"},
+	{regexp.MustCompile(`("retry_after": |[Ww]ait )\d+`), "${1}<seconds>"},
+}
+
+// comparable is what was given, in JSON of one form, without what changes.
+func comparable(t *testing.T, n given) string {
+	t.Helper()
+	text := n.object
+	if n.refusal != nil {
+		text = n.refusal
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text)) // in the order of names, numbers digit by digit
+	decoder.UseNumber()
+	var v any
+	if err := decoder.Decode(&v); err != nil {
+		t.Fatalf("%v in %.300s", err, text)
+	}
+	form, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := string(form)
+	for _, c := range changing {
+		told = c.pattern.ReplaceAllString(told, c.placeholder)
+	}
+	return told
+}
+
+// upstreamsSaw counts what reached all upstreams together, by method.
+func upstreamsSaw(g *gateway) map[string]int {
+	seen := map[string]int{}
+	for _, u := range g.ups {
+		for _, r := range u.Requests() {
+			seen[r.Method]++
+		}
+	}
+	return seen
+}
+
+// sameUsage compares usage lines and counters of the two keys.
+func (w *twins) sameUsage(p *pair, keys [2]string) {
+	w.t.Helper()
+	if _, ok := account.ParseKey(keys[0]); !ok {
+		return
+	}
+	one, other := used(w.http, keys[0]), used(w.tools, keys[1])
+	if !maps.Equal(one, other) {
+		w.t.Errorf("%s: the tool's usage is %v, HTTP's %v", p.name, other, one)
+	}
+	if h, m := holding(w.http, keys[0]), holding(w.tools, keys[1]); h != m {
+		w.t.Errorf("%s: the tool's counters are %v, HTTP's %v", p.name, m, h)
+	}
+}
+
+// holding is what the counters of the key's day and of its account's period hold.
+func holding(g *gateway, key string) (units [2]plan.Units) {
+	g.t.Helper()
+	id, ctx := g.identity(key), g.t.Context()
+	for i, pattern := range []string{"*:day:" + id.Key.String() + ":*", "*:ap:" + id.Account.String() + ":*"} {
+		names, err := g.meter.Client().Keys(ctx, pattern).Result()
+		g.must(err)
+		for _, name := range names {
+			var n int64
+			if i == 0 {
+				n, err = g.meter.Client().Get(ctx, name).Int64()
+			} else {
+				n, err = g.meter.Client().HGet(ctx, name, "u").Int64()
+			}
+			if !errors.Is(err, redis.Nil) { // what nothing was drawn from has no figure
+				g.must(err)
+			}
+			units[i] += plan.Units(n)
+		}
+	}
+	return units
+}
+
+// used are the usage lines of a key's account, without whose they are.
+func used(g *gateway, key string) map[account.UsageLine]figures {
+	sums := map[account.UsageLine]figures{}
+	for _, line := range g.lines(key) {
+		of := line
+		of.Key, of.Requests, of.Units = account.KeyID{}, 0, 0
+		f := sums[of]
+		sums[of] = figures{f.requests + line.Requests, f.units + line.Units}
+	}
+	return sums
+}
+
+// sameRecords compares the call records of all rows. Nothing is recorded after it.
+func (w *twins) sameRecords(rows []pair) {
+	w.t.Helper()
+	for i, asked := range w.asked {
+		one, other := recorded(w.http.calls(asked[0])), recorded(w.tools.calls(asked[1]))
+		if !slices.Equal(one, other) {
+			w.t.Errorf("%s: the tool is recorded as %+v, HTTP as %+v", rows[i].name, other, one)
+		}
+	}
+}
+
+// recorded are call records without what is of one request.
+func recorded(calls []store.Call) []store.Call {
+	for i, c := range calls {
+		calls[i] = store.Call{
+			Index: c.Index, Chain: c.Chain, Service: c.Service, Method: c.Method, Class: c.Class, Tier: c.Tier, Outcome: c.Outcome, HTTPStatus: c.HTTPStatus,
+			Units: c.Units, Attempts: c.Attempts,
+		}
+	}
+	return calls
+}
+
+// exhaust has the meter hold all counters of a kind that the key and its account have as used up.
+func exhaust(kind string) func(g *gateway, key string) {
+	return func(g *gateway, key string) {
+		g.t.Helper()
+		g.eth(key, "eth_getCode").result() // makes the counter
+		id := g.identity(key)
+		for _, of := range []string{id.Key.String(), id.Account.String()} {
+			names, err := g.meter.Client().Keys(g.t.Context(), "*"+kind+":"+of+":*").Result()
+			g.must(err)
+			for _, name := range names {
+				if kind == "day" {
+					g.must(g.meter.Client().Set(g.t.Context(), name, int64(1_000_000*plan.Unit), redis.KeepTTL).Err())
+				} else {
+					g.must(g.meter.Client().HSet(g.t.Context(), name, "u", int64(1_000_000*plan.Unit)).Err())
+				}
+			}
+		}
+	}
+}
