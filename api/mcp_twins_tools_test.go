@@ -5,13 +5,14 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/mcp"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -236,11 +237,5 @@ func TestEveryRouteThatHasAToolIsInTheTable(t *testing.T) {
 }
 
 func hasTool(g *gateway, name string) bool {
-	door := mcp.New(mcp.Options{Capabilities: g.operations, Pool: g.pool, PublicURL: "https://gateway.example"})
-	for _, tool := range door.Tools() {
-		if tool.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.tools, func(tool api.AgentTool) bool { return tool.Name == name })
 }

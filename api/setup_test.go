@@ -89,6 +89,7 @@ type options struct {
 	maxAnswer int64
 	batches   int64 // bytes of memory for the answers of all batches
 	maxBody   int64
+	hosts     []string // under which the agents' door answers, too
 	proxies   int
 	now       func() time.Time
 	random    io.Reader
@@ -155,7 +156,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	}
 	agents := mcp.New(mcp.Options{
 		Capabilities: g.operations, Relay: calls, Fences: g.fences, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		MaxBodyBytes: o.maxBody, Logger: log,
+		Hosts: o.hosts, MaxBodyBytes: o.maxBody, Logger: log,
 	})
 	for _, t := range agents.Tools() {
 		g.tools = append(g.tools, api.AgentTool(t))

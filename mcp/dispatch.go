@@ -12,7 +12,7 @@ import (
 )
 
 // dispatch answers a message. What has no id is a notification, and wants no answer.
-func (d *Door) dispatch(x *exchange, m *jsonrpc.Message, body []byte) {
+func (d *Door) dispatch(x *exchange, m *jsonrpc.Message) {
 	method := string(m.Method)
 	switch {
 	case m.Answer, m.ID == nil && strings.HasPrefix(method, "notifications/"):
@@ -20,7 +20,7 @@ func (d *Door) dispatch(x *exchange, m *jsonrpc.Message, body []byte) {
 	case m.ID == nil:
 		x.refuse(fault.New(fault.NotARequest, "The message %.64q has no id, so nobody waits for its answer. Send an id with requests.", method))
 	case method == "initialize":
-		d.initialize(x, body)
+		d.initialize(x, m.Params)
 	case method == "ping":
 		x.give([]byte("{}"))
 	case method == "tools/list":
@@ -52,17 +52,28 @@ func (d *Door) listTools(x *exchange, params []byte) {
 func (d *Door) callTool(x *exchange, params []byte) {
 	var name string
 	var arguments []byte
+	var twice string
+	seen := map[string]bool{}
 	jsonrpc.Members(params, func(member, val []byte) bool {
-		switch string(member) {
+		switch m := string(member); m {
 		case "name":
 			_ = json.Unmarshal(val, &name) // what is no text names no tool
 		case "arguments":
 			arguments = val
+		default:
+			return true
 		}
+		if seen[string(member)] { // readers differ in which of two counts
+			twice = string(member)
+		}
+		seen[string(member)] = true
 		return true
 	})
 	t := d.tools[name]
 	switch {
+	case twice != "":
+		x.fail(fault.New(fault.FieldRefused, "%s stands twice in params. Send it once.", twice))
+		return
 	case t == nil:
 		x.fail(fault.New(fault.FieldRefused, "No tool is called %.64q. Ask tools/list for those that there are; tools of earlier versions have gone.", name))
 		return

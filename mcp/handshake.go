@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/jsonrpc"
 )
 
 // versions are those of the protocol that are spoken, newest first. That of 2026-07-28 answers some messages with a stream only.
@@ -34,21 +35,24 @@ func newHandshake(publicURL string) http.Handler {
 	})
 }
 
-// initialize has the SDK answer. It speaks only to clients that accept both forms of answers and says in plain text what is wrong with others.
-func (d *Door) initialize(x *exchange, body []byte) {
+// initialize has the SDK answer. It speaks only to clients that accept both forms of answers and says in plain text what is wrong with others. It
+// would round ids that are no small integers, so it sees one of ours.
+func (d *Door) initialize(x *exchange, params []byte) {
+	if params == nil {
+		params = []byte("null")
+	}
+	body := append(append([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":`), params...), '}')
 	r := x.r.Clone(x.r.Context())
 	r.Header = http.Header{"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"}}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	answer := &kept{header: http.Header{}}
 	d.handshake.ServeHTTP(answer, r)
-	if answer.status != http.StatusOK || answer.header.Get("Content-Type") != jsonType[0] {
+	given, err := jsonrpc.SplitResponse(answer.body.Bytes())
+	if answer.status != http.StatusOK || err != nil || given.Error != nil {
 		x.fail(fault.New(fault.FieldRefused, "initialize takes protocolVersion, capabilities and clientInfo with a name and a version. Send them."))
 		return
 	}
-	h := x.w.Header()
-	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
-	x.w.WriteHeader(http.StatusOK)
-	_, _ = x.w.Write(answer.body.Bytes()) // a client that went away is told nothing
+	x.give(given.Result)
 }
 
 // knownVersion refuses a version of the protocol that is not spoken. Clients of before there was the header send none.

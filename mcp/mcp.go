@@ -90,7 +90,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, caller *capability.
 		x.refuse(refusal)
 		return
 	}
-	d.dispatch(x, &message, body)
+	d.dispatch(x, &message)
 }
 
 // accept checks what surrounds the message, and reads it. The Accept header is not asked: there is one form of answer.
