@@ -109,8 +109,8 @@ func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 		"another version": {`{"jsonrpc":"1.0","id":7,"method":"ping"}`, 400, -32600, "7"}, "no version": {`{"id":7,"method":"ping"}`, 400, -32600, "7"},
 		"a method that is no text": {`{"jsonrpc":"2.0","id":7,"method":1}`, 400, -32600, "7"}, "no method": {`{"jsonrpc":"2.0","id":7}`, 400, -32600, "7"},
 		"parameters in an array": {`{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}`, 400, -32600, "7"},
-		"two ids":                {`{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}`, 400, -32600, "7"},
-		"two methods":            {`{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list"}`, 400, -32600, "7"},
+		"two ids":                {`{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}`, 400, -32600, "null"},
+		"two methods":            {`{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list"}`, 400, -32600, "null"},
 		"no id":                  {`{"jsonrpc":"2.0","method":"ping"}`, 400, -32600, "null"}, "null as id": {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, 400, -32600, "null"},
 		"an object as id":      {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, 400, -32600, "null"},
 		"an id of 5,000 bytes": {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 4998) + `","method":"ping"}`, 400, -32600, "null"},
@@ -181,6 +181,9 @@ func TestWhatWantsNoAnswerHasNone(t *testing.T) {
 func TestOtherRequestsOfTheAgentsDoorAreRefusedInJSON(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
+	plain := &http.Transport{} // the document declares POST alone
+	t.Cleanup(plain.CloseIdleConnections)
+	g.client.Transport = plain
 	for name, row := range map[string]struct {
 		method, path, body string
 		headers            []string

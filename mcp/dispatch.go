@@ -118,7 +118,10 @@ func (t *tool) serve(ctx context.Context, x *exchange, arguments []byte) outcome
 	}
 	answer, refusal := w.of.Serve(ctx, x.caller, func() (map[string]any, *fault.Error) { return args, wrong })
 	if refusal != nil {
-		return outcome{refusal: w.inOurWords(refusal)}
+		if wrong == nil { // what is wrong with the tool's own parameters is in its words already
+			refusal = w.inOurWords(refusal)
+		}
+		return outcome{refusal: refusal}
 	}
 	object := answer.JSON
 	if object == nil {
