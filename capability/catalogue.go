@@ -109,6 +109,7 @@ type Catalogue struct {
 	UsageReport *Op[UsageReportInput, UsageReport]
 	UsageStats  *Op[UsageStatsInput, UsageStats]
 	UsageVolume *Op[UsageVolumeInput, UsageVolume]
+	WhatCanIDo  *Op[Nothing, WhatICanDo]
 
 	// What an account is told of its billing periods.
 	ListStatements  *Op[Nothing, StatementList]
@@ -278,6 +279,7 @@ func (c *Catalogue) addUsage(h *house) {
 	c.UsageReport = h.usageReport()
 	c.UsageStats = h.usageStats()
 	c.UsageVolume = h.usageVolume()
+	c.WhatCanIDo = h.whatCanIDo()
 }
 
 // addToolbox adds what is metered.

@@ -60,6 +60,11 @@ func (h *house) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLa
 	if err != nil {
 		return PriceLadder{}, err
 	}
+	return h.ladderAt(ctx, c, volume)
+}
+
+// ladderAt prices a volume of a month on every rung.
+func (h *house) ladderAt(ctx context.Context, c *Call, volume plan.Units) (PriceLadder, error) {
 	taken, err := h.Store.SeatsTaken(ctx)
 	if err != nil {
 		return PriceLadder{}, told(err, "offer")

@@ -31,11 +31,15 @@ type books struct {
 	eve                *capability.Caller
 	keyID, agentKey    account.KeyID
 	keyPrefix, keyText string
+	period             string // of what is written
 }
 
 func openBooks(t *testing.T, change ...func(*capability.Options)) *books {
 	t.Helper()
-	b := &books{office: openOffice(t, change...)}
+	b := &books{office: openOffice(t, change...), period: "2026-11-01"}
+	if len(change) == 0 {
+		b.period = time.Now().UTC().Format("2006-01") + "-01"
+	}
 	b.ann, b.eve = browser(b.signIn(t, "ann@buyer.example")), browser(b.signIn(t, "eve@other.example"))
 	made := must[capability.CreatedKey](t)(b.CreateKey.Invoke(b.ctx, b.ann, capability.CreateKeyInput{Name: "indexer"}))
 	b.key, b.keyText, b.keyPrefix = holder(made.PlaintextToken), made.PlaintextToken, made.Prefix
@@ -59,7 +63,7 @@ func (b *books) claim(t *testing.T) {
 // written is a usage line in few words.
 func (b *books) written(key account.KeyID, chain, method, class, outcome string, requests int64, units plan.Units) account.UsageLine {
 	l := account.UsageLine{
-		Period: "2026-11-01", Key: key, Chain: chain, Service: "rpc", Method: method, Class: class, Outcome: outcome, Tier: "balanced", Requests: requests, Units: units,
+		Period: b.period, Key: key, Chain: chain, Service: "rpc", Method: method, Class: class, Outcome: outcome, Tier: "balanced", Requests: requests, Units: units,
 	}
 	if units != 0 {
 		l.Source = account.SourcePlan
@@ -265,7 +269,7 @@ func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pro_monthly", stripe.Visa)
-	b := &books{office: d.office, id: d.id, ann: browser(d.owner)}
+	b := &books{office: d.office, id: d.id, ann: browser(d.owner), period: "2026-11-01"}
 	key := account.NewKeyID()
 	cheap := b.written(key, "eth_mainnet", "eth_getBlockByHash", "standard", "hit", 1_000_000, 0)
 	cheap.Tier = "cheap"
@@ -328,8 +332,11 @@ func TestUsageIsShownToWhomItIsOf(t *testing.T) {
 		if failed.Summary.Errors.Failures != c.failures || len(failed.Summary.Errors.Recent) != c.recent || slow.Summary.Latency.Calls != c.timed || cached.Summary.Cache.Misses != c.timed {
 			t.Errorf("%s sees %+v, %+v and %+v", name, failed.Summary.Errors, slow.Summary.Latency, cached.Summary.Cache)
 		}
-		if used := spent.Summary.Spend.Used; name == "the agent" && (used != 0 || spent.Summary.Spend.Limit != nil) || name == "a user" && used != 43*plan.Unit {
-			t.Errorf("%s is told of a spend of %+v", name, spent.Summary.Spend)
+		// The account is younger than an hour, so the pace is that of an hour. The agent's key has no cap.
+		spend := spent.Summary.Spend
+		if name == "the agent" && (spend.Pace != 3*24*plan.Unit || spend.Used != 0 || spend.Limit != nil || spend.Risk != capability.LowRisk || spend.Then != "nothing") ||
+			name == "a user" && (spend.Pace != 43*24*plan.Unit || spend.Used != 43*plan.Unit || *spend.Limit != 1_000_000*plan.Unit || spend.Then != "refused") {
+			t.Errorf("%s is told of a spend of %+v", name, spend)
 		}
 		if name == "the agent" && strings.Contains(textOf(t, []any{report, volume, failed, slow, cached, spent}), b.keyID.String()) {
 			t.Errorf("the agent is shown the other key")
@@ -337,4 +344,27 @@ func TestUsageIsShownToWhomItIsOf(t *testing.T) {
 	}
 	b.refuses(t, b.UsageReport, browser(""), nil, fault.KeyInvalid)
 	b.refuses(t, b.UsageStats, b.key, nil, fault.FieldRefused)
+}
+
+func TestAnAllowanceThatHasEndedIsAHighRisk(t *testing.T) {
+	t.Parallel()
+	b := openBooks(t)
+	b.use(t, b.id, b.keyID, "", 1_000_000)
+	s := stats(t, b, b.key, "spend", "24h")
+	spend, last := s.Summary.Spend, s.Series[0].Values[23]
+	if spend.Risk != capability.HighRisk || spend.ExhaustsAt == nil || spend.ExhaustsAt.After(time.Now().Add(time.Minute)) || spend.Used != *spend.Limit ||
+		spend.Pace != 24_000_000*plan.Unit || spend.Projected < spend.Used || s.Series[0].Name != "units" || textOf(t, last) != "1000000" {
+		t.Errorf("it is %+v, and now %s", spend, textOf(t, last))
+	}
+	// A pack that is drawn next carries it on, as long as it holds.
+	pack := store.Pack{
+		Pack:    account.Pack{ID: account.NewPackID(), Units: 1_000_000_000 * plan.Unit, Expires: time.Now().Add(365 * 24 * time.Hour)},
+		Account: b.id, Kind: "pack_l", Origin: "test", GrantedAt: time.Now(),
+	}
+	if _, _, err := b.fences.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+		t.Fatal(err)
+	}
+	if spend = stats(t, b, b.key, "spend", "24h").Summary.Spend; spend.Risk == capability.HighRisk || spend.ExhaustsAt != nil || spend.Packs != 1_000_000_000*plan.Unit {
+		t.Errorf("with a pack it is %+v", spend)
+	}
 }

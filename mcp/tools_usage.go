@@ -30,5 +30,17 @@ func usageTools(c *capability.Catalogue) []*tool {
 				Again: "Safe; figures grow as calls are recorded.",
 			},
 		},
+		{
+			name: "what_can_i_do", title: "See where you stand and what to do next", ways: one(c.WhatCanIDo), hints: readOnly | idempotent,
+			about: about{
+				Purpose: "Tells who you are here, what is left of each budget and when it comes back, the way past each of your limits, and what your last 30 days would cost on every lane.",
+				Use:     "First with a new key, after a refusal for a budget, or before you ask your owner to pay for more.",
+				Instead: "explain_error explains one code, get_usage shows what was used and by whom, list_plans all prices without a key, get_quote the price of one call.",
+				Cost:    costsNothing,
+				Limits:  "Budgets are the meter's figures of now; the 30 days are some seconds late, as as_of says. The key of an agent sees its own budgets and volume only.",
+				Fails:   holderFails + "-32021 the meter did not answer: call again in some seconds.",
+				Again:   "Safe.",
+			},
+		},
 	}
 }

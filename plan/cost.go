@@ -1,5 +1,7 @@
 package plan
 
+import "sync"
+
 // Cost is what a volume of a month costs on a rung, net: its price, and the packs that hold what goes beyond its units. It is not covered where that
 // is no way to get it: the free plans refuse beyond their units and a flat one slows down, which is its price all the same.
 func (r Rung) Cost(volume Units) (cost Cents, covered bool) {
@@ -36,7 +38,12 @@ func PacksFor(units Units) Cents {
 	// The largest pack is the cheapest by the unit, so beyond two of them every further one is one of those.
 	whole := max(0, units/largest.Units-2)
 	rest := units - whole*largest.Units
-	best := make([]Cents, (rest+packStep-1)/packStep+1)
+	return Cents(whole)*largest.Price + leastPrices()[(rest+packStep-1)/packStep]
+}
+
+// leastPrices are the least prices of packs that hold at least so many steps together, up to three of the largest.
+var leastPrices = sync.OnceValue(func() []Cents {
+	best := make([]Cents, 3*packs[len(packs)-1].Units/packStep+1)
 	for have := 1; have < len(best); have++ {
 		best[have] = -1
 		for _, p := range packs {
@@ -46,5 +53,5 @@ func PacksFor(units Units) Cents {
 			}
 		}
 	}
-	return Cents(whole)*largest.Price + best[len(best)-1]
-}
+	return best
+})
