@@ -273,8 +273,8 @@ func TestTenThousandTicketsAreListedByPages(t *testing.T) {
 	of, _ := newDoorKey(1)
 	must[store.Account](t)(s.CreateAccount(ctx, of))
 	const many, page = 10_000, 1000
-	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, resolved_at, closed_at)
-		SELECT $1, 's', 'other', 'low', 'api', 'closed', false, '{}', 0, now(), now(), now(), now() FROM generate_series(1, $2::integer)`, of.ID.UUID, many))
+	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, closed_at)
+		SELECT $1, 's', 'other', 'low', 'api', 'closed', false, '{}', 0, t, t, t FROM (SELECT now() AS t) AS present, generate_series(1, $2::integer)`, of.ID.UUID, many))
 	seen, before := 0, ticket.Number(0)
 	for {
 		list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Statuses: []ticket.Status{ticket.Closed}, Before: before, Limit: page})

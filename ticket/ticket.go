@@ -144,16 +144,23 @@ func (s Status) After(m Move) (Status, Verdict) {
 		return s, IsResolved
 	case m.Resolve:
 		return Resolved, Moves
-	case m.By == Operator && s == Resolved && !m.Reopen: // a last word; the customer's reply reopens
-		return Resolved, Moves
-	case m.By == Operator && m.Message:
-		return WaitingCustomer, Moves
 	case m.By == Operator:
-		return WaitingUs, Moves
+		return s.afterOperator(m), Moves
 	case s == Open:
 		return Open, Moves
 	}
 	return WaitingUs, Moves
+}
+
+// afterOperator says where a ticket stands after an operator wrote, or reopened it.
+func (s Status) afterOperator(m Move) Status {
+	switch {
+	case s == Resolved && !m.Reopen: // a last word; the customer's reply reopens
+		return Resolved
+	case m.Message:
+		return WaitingCustomer
+	}
+	return WaitingUs
 }
 
 // raised is a priority so many steps higher, at most the highest.

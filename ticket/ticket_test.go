@@ -25,8 +25,12 @@ func TestAReferenceIsReadAsItIsWritten(t *testing.T) {
 func TestATicketMovesAsItsPeopleSay(t *testing.T) {
 	t.Parallel()
 	says := func(by ticket.Author) ticket.Move { return ticket.Move{By: by, Message: true} }
-	resolves := func(by ticket.Author, message bool) ticket.Move { return ticket.Move{By: by, Message: message, Resolve: true} }
-	reopens := func(by ticket.Author, message bool) ticket.Move { return ticket.Move{By: by, Message: message, Reopen: true} }
+	resolves := func(by ticket.Author, message bool) ticket.Move {
+		return ticket.Move{By: by, Message: message, Resolve: true}
+	}
+	reopens := func(by ticket.Author, message bool) ticket.Move {
+		return ticket.Move{By: by, Message: message, Reopen: true}
+	}
 	const customer, operator = ticket.Customer, ticket.Operator
 	for _, c := range []struct {
 		from    ticket.Status
