@@ -1,0 +1,85 @@
+package capability_test
+
+import (
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// file has somebody file a ticket, and gives it as recorded.
+func (o *office) file(t *testing.T, who *capability.Caller) store.Ticket {
+	t.Helper()
+	made := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, who, capability.CreateTicketInput{Subject: "s", Message: "m"}))
+	return o.ticket(t, who, made.Reference)
+}
+
+func (o *office) ticket(t *testing.T, who *capability.Caller, reference string) store.Ticket {
+	t.Helper()
+	of, err := account.ParseID(o.whoIs(t, who.Session).AccountID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, _ := ticket.ParseReference(reference)
+	now, _, err := o.store.LoadTicket(o.ctx, of, account.AgentID{}, number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+func TestTheFlowOfATicketHearsOfItAtOnce(t *testing.T) {
+	t.Parallel()
+	temporal := testkit.Temporal(t).Dial(t)
+	o := openOffice(t, func(c *capability.Options) { c.Flows = workflows.NewClient(temporal) })
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	made := o.file(t, ann)
+	if made.Told != 1 {
+		t.Errorf("its flow was told of version %d", made.Told)
+	}
+	if _, err := temporal.DescribeWorkflowExecution(o.ctx, workflows.TicketID(made.Number), ""); err != nil {
+		t.Errorf("its flow: %v", err)
+	}
+	in := capability.ReplyTicketInput{Reference: made.Number.Reference(), Resolve: true}
+	must[capability.TicketView](t)(o.ReplyTicket.Invoke(o.ctx, ann, in))
+	if now := o.ticket(t, ann, in.Reference); now.Version != 2 || now.Told != 2 {
+		t.Errorf("resolved, it was told of version %d of %d", now.Told, now.Version)
+	}
+}
+
+func TestTicketsAreFiledAndAnsweredWhileTemporalIsAway(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := closed.Addr().String()
+	_ = closed.Close()
+	away, err := client.NewLazyClient(client.Options{HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(away.Close)
+	o := openOffice(t, func(c *capability.Options) { c.Flows = workflows.NewClient(away) })
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	made := o.file(t, ann)
+	in := capability.ReplyTicketInput{Reference: made.Number.Reference(), Resolve: true}
+	must[capability.TicketView](t)(o.ReplyTicket.Invoke(o.ctx, ann, in))
+	if now := o.ticket(t, ann, in.Reference); now.Status != ticket.Resolved || now.Told != 0 || now.Version != 2 {
+		t.Errorf("it is %+v", now)
+	}
+	late, err := o.store.ListUntoldTickets(o.ctx, time.Now().Add(time.Minute), time.Time{}, 0, 10)
+	if err != nil || len(late) != 1 || late[0].Number != made.Number {
+		t.Errorf("a worker finds %+v, %v", late, err)
+	}
+}
