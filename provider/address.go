@@ -77,7 +77,7 @@ var plainWords = words(`v1 v2 v3 ws wss http https rpc api jsonrpc json-rpc ogrp
 
 func words(list string) map[string]bool {
 	set := map[string]bool{}
-	for _, w := range strings.Fields(list) {
+	for w := range strings.FieldsSeq(list) {
 		set[w] = true
 	}
 	return set
@@ -202,7 +202,7 @@ func readEndpoint(raw string) (e Endpoint, ok bool) {
 
 // guess looks for the name of a network in an address of an unknown form.
 func guess(p *parts) (id chain.ID, name string) {
-	for _, label := range strings.Split(p.host, ".") {
+	for label := range strings.SplitSeq(p.host, ".") {
 		for _, name := range append([]string{label}, strings.Split(label, "-")...) {
 			if id, known := named(name); known && !digits(name) {
 				return id, name

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/chainaccess/gateway/chain"
@@ -120,8 +121,7 @@ func labels(label string, strip []string, own bool) []string {
 		parts = parts[1:]
 	}
 	var names []string
-	for i := len(parts) - 1; i >= 0; i-- {
-		name := parts[i]
+	for _, name := range slices.Backward(parts) {
 		for _, around := range strip {
 			name = strings.TrimSuffix(strings.TrimPrefix(name, around), around)
 		}

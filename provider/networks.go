@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/chainaccess/gateway/chain"
@@ -35,11 +36,9 @@ func named(name string) (id chain.ID, known bool) {
 	if id, ok := networks[name]; ok {
 		return id, true
 	}
-	for _, part := range strings.Split(name, "-") {
-		for _, word := range elsewhere {
-			if part == word {
-				return "", true
-			}
+	for part := range strings.SplitSeq(name, "-") {
+		if slices.Contains(elsewhere, part) {
+			return "", true
 		}
 	}
 	return "", false

@@ -177,7 +177,7 @@ func TestARepeatedAddressIsListedOnceWithItsLines(t *testing.T) {
 
 func TestNamesThatAreNoMethodsAreLeftOut(t *testing.T) {
 	t.Parallel()
-	r := Read("from eth_account import Account\nchain = \"eth_mainnet\"\nENV eth_rpc_url net_version \"eth_accounts\" eth_" + secret + " 'eth_madeUp' \"eth_simulateV1\" eth_call eth_call")
+	r := Read("from eth_account import Account\nchain = \"eth_mainnet\"\nENV eth_rpc_url net_version \"eth_accounts\" eth_" + secret + " 'eth_madeUp' \"eth_simulateV1\" eth_call, eth_call")
 	if got := fmt.Sprint(r.Methods); got != "[net_version eth_accounts eth_madeUp eth_simulateV1 eth_call]" {
 		t.Errorf("the methods are %s", got)
 	}

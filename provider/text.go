@@ -9,24 +9,29 @@ import (
 	"github.com/chainaccess/gateway/chain"
 )
 
-// sign is a word by which a client or a format is known.
+// sign is what a format is known by.
 type sign struct {
 	name string
 	at   *regexp.Regexp
 }
 
-// clientSigns are those of libraries and tools.
-var clientSigns = []sign{
-	{"viem", regexp.MustCompile(`['"]viem(?:/|['"])|createPublicClient|createWalletClient`)},
-	{"wagmi", regexp.MustCompile(`['"](?:@wagmi/core|wagmi)(?:/|['"])`)},
-	{"ethers", regexp.MustCompile(`['"]ethers['"]|\bJsonRpcProvider\b|\bStaticJsonRpcProvider\b|\bWebSocketProvider\b|\b(?:Infura|Alchemy|Ankr|QuickNode|Chainstack)Provider\b`)},
-	{"web3.js", regexp.MustCompile(`new Web3\(|['"]web3['"]`)},
-	{"web3.py", regexp.MustCompile(`from web3 import|\bWeb3\.HTTPProvider\b|\bHTTPProvider\(`)},
-	{"hardhat", regexp.MustCompile(`(?i)hardhat`)},
-	{"foundry", regexp.MustCompile(`\[rpc_endpoints\]|\[profile\.|foundry\.toml|\bforge (?:script|test|create)\b|\bcast (?:call|send|block)`)},
-	{"solana-web3.js", regexp.MustCompile(`@solana/web3\.js|new Connection\(|clusterApiUrl`)},
-	{"solana-kit", regexp.MustCompile(`@solana/kit|createSolanaRpc`)},
-	{"alchemy-sdk", regexp.MustCompile(`alchemy-sdk|new Alchemy\(`)},
+// clientWords are those by which libraries and tools are known.
+var clientWords = []struct {
+	name  string
+	words []string
+}{
+	{"viem", []string{`'viem'`, `"viem"`, `'viem/`, `"viem/`, "createPublicClient", "createWalletClient"}},
+	{"wagmi", []string{`'wagmi`, `"wagmi`, `'@wagmi/`, `"@wagmi/`}},
+	{"ethers", []string{
+		`'ethers'`, `"ethers"`, "JsonRpcProvider", "WebSocketProvider", "InfuraProvider", "AlchemyProvider", "AnkrProvider", "QuickNodeProvider", "ChainstackProvider",
+	}},
+	{"web3.js", []string{"new Web3(", `'web3'`, `"web3"`}},
+	{"web3.py", []string{"from web3 import", "HTTPProvider("}},
+	{"hardhat", []string{"hardhat", "Hardhat"}},
+	{"foundry", []string{"[rpc_endpoints]", "[profile.", "foundry.toml", "forge script", "forge test", "forge create", "cast call", "cast send", "cast block"}},
+	{"solana-web3.js", []string{"@solana/web3.js", "new Connection(", "clusterApiUrl"}},
+	{"solana-kit", []string{"@solana/kit", "createSolanaRpc"}},
+	{"alchemy-sdk", []string{"alchemy-sdk", "new Alchemy("}},
 }
 
 var formatSigns = []sign{
@@ -38,7 +43,15 @@ var formatSigns = []sign{
 
 var yamlLine = regexp.MustCompile(`(?m)^\s*(?:- )?[A-Za-z0-9_.-]+:(?:\s|$)`)
 
-func clients(text string) []string { return matching(clientSigns, text) }
+func clients(text string) []string {
+	names := []string{}
+	for _, c := range clientWords {
+		if slices.ContainsFunc(c.words, func(word string) bool { return strings.Contains(text, word) }) {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
 
 func matching(signs []sign, text string) []string {
 	names := []string{}
@@ -122,6 +135,9 @@ var (
 	pem         = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 )
 
+// shortestSecret is the length of a line of twelve words of three letters, which is less than that of a key.
+const shortestSecret = 12*4 - 1
+
 // secrets counts what should not be in the text.
 func (r *Reading) secrets(text string, spans []span) {
 	for _, e := range r.Endpoints {
@@ -131,6 +147,9 @@ func (r *Reading) secrets(text string, spans []span) {
 	}
 	rest := without(text, spans) // what stands in an address is counted there
 	for line := range strings.SplitSeq(rest, "\n") {
+		if len(line) < shortestSecret {
+			continue
+		}
 		if found := hex64.FindAllStringIndex(line, -1); found != nil && keyWords.MatchString(line) {
 			r.Secrets.PrivateKeys += len(found)
 		}
