@@ -1,0 +1,67 @@
+package api_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// What the tools of usage give is what tools/list says that they do, which clients hold them to; and a view takes its own parameters only.
+func TestUsageIsToldAtTheAgentsDoorInTheFormThatIsListed(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	var listed struct {
+		Tools []struct {
+			Name         string
+			OutputSchema json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(g.tell("", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`).envelope().Result, &listed); err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range listed.Tools {
+		if tool.Name != "get_usage" && tool.Name != "what_can_i_do" {
+			continue
+		}
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(tool.OutputSchema)))
+		g.must(err)
+		compiler := jsonschema.NewCompiler()
+		g.must(compiler.AddResource(tool.Name, document))
+		schemas[tool.Name], err = compiler.Compile(tool.Name)
+		g.must(err)
+	}
+	for _, c := range []struct{ tool, arguments, member, want string }{
+		{"get_usage", `{"view":"report"}`, "hours", "24"},
+		{"get_usage", `{"view":"report","hours":720,"chain":"base_mainnet"}`, "total_requests", "0"},
+		{"get_usage", `{"view":"stats","report":"latency"}`, "window", `"24h"`},
+		{"get_usage", `{"view":"stats","report":"errors","window":"7d"}`, "bucket_seconds", "21600"},
+		{"get_usage", `{"view":"stats","report":"spend","window":"30d"}`, "report", `"spend"`},
+		{"get_usage", `{"view":"stats","report":"cache"}`, "scope", `"account"`},
+		{"get_usage", `{"view":"volume","window":"7d"}`, "bucket_seconds", "21600"},
+		{"what_can_i_do", `{}`, "volume_30d_units", "0"},
+	} {
+		_, n := g.tool(key, c.tool, c.arguments)
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(n.object, &members); err != nil || string(members[c.member]) != c.want {
+			t.Errorf("%s of %s: %s is %s in %s, %s", c.tool, c.arguments, c.member, members[c.member], n.object, n.refusal)
+			continue
+		}
+		object, err := jsonschema.UnmarshalJSON(strings.NewReader(string(n.object)))
+		g.must(err)
+		if err := schemas[c.tool].Validate(object); err != nil {
+			t.Errorf("%s of %s is not what is listed: %v", c.tool, c.arguments, err)
+		}
+	}
+	for _, arguments := range []string{`{}`, `{"view":"all"}`, `{"view":"report","window":"7d"}`, `{"view":"stats"}`, `{"view":"stats","report":"cache","chain":"eth_mainnet"}`, `{"view":"volume","hours":3}`} {
+		if _, n := g.tool(key, "get_usage", arguments); n.code(t) != -32602 {
+			t.Errorf("get_usage of %s gave %s, %s", arguments, n.object, n.refusal)
+		}
+	}
+	if _, n := g.tool("", "what_can_i_do", `{}`); n.code(t) != -32001 {
+		t.Errorf("without a key it gave %s, %s", n.object, n.refusal)
+	}
+}
