@@ -94,19 +94,25 @@ func (i *idle) call(ctx context.Context, c *client, n int) error {
 	if err != nil {
 		return err
 	}
+	status, _, err := i.send(req)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("HTTP %d", status)
+	}
+	return err
+}
+
+// send makes a request and reads its answer.
+func (i *idle) send(req *http.Request) (status int, body []byte, err error) {
 	if err := i.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		return err
+		return 0, nil, err
 	}
 	if err := req.Write(i.conn); err != nil {
-		return err
+		return 0, nil, err
 	}
 	resp, err := http.ReadResponse(i.reader, req)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("HTTP %d", resp.StatusCode)
-	}
-	return err
+	body, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, body, errors.Join(err, resp.Body.Close())
 }

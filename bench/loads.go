@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/chainaccess/gateway/plan"
@@ -17,7 +18,9 @@ type load struct {
 	name  string
 	about string
 	body  string // Lua expression over n, the number of the request
-	path  string // the same, of a GET's target; without one it is a POST to the relay
+	path  string // the same, of a GET's target; without one it is a POST
+	to    string // where a POST goes; without one to the relay
+	wrong string // what no answer may hold, where a status does not tell a refusal
 	plan  string // of the accounts whose keys send it
 	ratio bar    // of the gateway's rate to nginx's
 	p99   bar    // of the gateway's p99 to nginx's
@@ -58,7 +61,11 @@ func (l load) request() string {
 	if l.path != "" {
 		return `wrk.format("GET", ` + l.path + `, headers)`
 	}
-	return `wrk.format("POST", nil, headers, ` + l.body + `)`
+	to := "nil"
+	if l.to != "" {
+		to = strconv.Quote(l.to)
+	}
+	return `wrk.format("POST", ` + to + `, headers, ` + l.body + `)`
 }
 
 // compared is both sides of a load.

@@ -26,6 +26,16 @@ function request()
 end
 `
 
+// watch ends wrk at the first answer that holds what none may.
+const watch = `
+function response(status, headers, body)
+  if body:find(%q, 1, true) then
+    io.stderr:write(body:sub(1, 500))
+    os.exit(1)
+  end
+end
+`
+
 // wrk sends a load to one side.
 func (r *rig) wrk(ctx context.Context, o options, l load, url string) (figures, error) {
 	keys := r.keys[l.plan]
@@ -34,17 +44,21 @@ func (r *rig) wrk(ctx context.Context, o options, l load, url string) (figures, 
 		quoted[i] = strconv.Quote("Bearer " + k)
 	}
 	file := filepath.Join(r.dir, "load.lua")
-	if err := os.WriteFile(file, fmt.Appendf(nil, script, strings.Join(quoted, ","), l.request()), 0o600); err != nil {
+	text := fmt.Appendf(nil, script, strings.Join(quoted, ","), l.request())
+	if l.wrong != "" {
+		text = fmt.Appendf(text, watch, l.wrong)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return figures{}, err
 	}
 	cmd := exec.CommandContext(ctx, "wrk", "-t2", "-c", strconv.Itoa(o.connections), //nolint:gosec // numbers and paths of ours
 		"-d", strconv.Itoa(int(o.duration.Seconds()))+"s", "--latency", "-s", file, url)
 	before := cpuByProgram()
-	text, err := cmd.CombinedOutput()
+	said, err := cmd.CombinedOutput()
 	if err != nil {
-		return figures{}, fmt.Errorf("wrk: %w: %s", err, text)
+		return figures{}, fmt.Errorf("wrk: %w: %s", err, said)
 	}
-	f, err := parseWrk(string(text))
+	f, err := parseWrk(string(said))
 	f.cpu = perCall(before, cpuByProgram(), f.calls)
 	if used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); f.calls > 0 {
 		f.cpu["wrk"] = float64(used.Microseconds()) / f.calls

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestToolsAreComparedByTheGatewaysOwnCPU(t *testing.T) {
+	t.Parallel()
+	round := func(gateway, redis float64) figures {
+		return figures{cpu: spent{"gateway": gateway, "redis-server": redis}}
+	}
+	got := cpuRatio([][]figures{
+		{round(90, 500), round(30, 1), round(40, 9)},
+		{round(30, 1), round(20, 900), round(20, 1)},
+	})
+	if got != 2 {
+		t.Errorf("the median of 3, 1.5 and 2 is told as %g", got)
+	}
+}
+
+func TestLoadsGoWhereTheyAreSaidTo(t *testing.T) {
+	t.Parallel()
+	if got := mcpMiss.tool.request(); !strings.HasPrefix(got, `wrk.format("POST", "/mcp", headers, `) || !strings.Contains(got, "tools/call") {
+		t.Errorf("a tool is called by %s", got)
+	}
+	if got := mcpMiss.relay.request(); !strings.HasPrefix(got, `wrk.format("POST", nil, headers, `) {
+		t.Errorf("the relay is called by %s", got)
+	}
+	if mcpMiss.tool.wrong == "" || mcpHit.tool.wrong == "" {
+		t.Error("refusals of tools are HTTP 200, and nobody looks for them")
+	}
+}
