@@ -54,7 +54,7 @@ var (
 		load{name: mcpHitName + "_rpc", plan: plan.Enterprise, body: getReceipt, kept: true},
 	}
 	toolsList = load{
-		name: toolsListName, plan: plan.Enterprise, to: mcpPath, body: `string.format('{"jsonrpc":"2.0","id":%d,"method":"tools/list"}', n)`, wrong: `"error":`,
+		name: toolsListName, plan: plan.Enterprise, to: mcpPath, body: `string.format('{"jsonrpc":"2.0","id":%d,"method":"tools/list"}', n)`, wrong: `,"error":{"code":-`,
 	}
 )
 
