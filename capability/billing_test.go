@@ -145,12 +145,19 @@ func TestOnlyOwnersBuyAndOnlyForTheirAccount(t *testing.T) {
 	_, refusal = d.BuyPack.Invoke(d.ctx, browser(bob), capability.BuyPackInput{Size: "s"})
 	refused(t, "a member's pack", refusal, fault.WrongKindOfKey, "owners")
 	_, refusal = d.BuyPack.Invoke(d.ctx, holder(door), capability.BuyPackInput{Size: "s"})
-	refused(t, "a door key's pack", refusal, fault.WrongKindOfKey)
+	refused(t, "a door key's pack", refusal, fault.WrongKindOfKey, "adopt this key")
 	_, refusal = d.StartCheckout.Invoke(d.ctx, holder(key), capability.StartCheckoutInput{Item: "builder"})
 	refused(t, "a key's plan", refusal, fault.KeyInvalid)
 	pack := must[capability.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, holder(key), capability.BuyPackInput{Size: "m"}))
 	if pack.Units != 7_000_000*plan.Unit || pack.Size != "m" || !strings.Contains(pack.URL, "/pay/") || !strings.Contains(pack.Note, "VAT of 20 %") {
 		t.Errorf("the pack's page is %+v", pack)
+	}
+	// No money moves before a person pays, so every program in the account may fetch the page.
+	agents, _ := d.agentKey(t, d.id)
+	for who, key := range map[string]string{"an adopted key": d.adoptedKey(t, d.id), "an agent's key": agents} {
+		if pack := must[capability.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, holder(key), capability.BuyPackInput{Size: "s"})); !strings.Contains(pack.URL, "/pay/") {
+			t.Errorf("%s gets %+v", who, pack)
+		}
 	}
 	// What is another account's is not found.
 	started, _ := d.start(t, "pack_s")

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -188,6 +189,11 @@ func (o *Op[In, Out]) serve(ctx context.Context, caller *Caller, args Args) (out
 	defer cancel()
 	call := &Call{Caller: caller, house: o.house, started: o.house.Now()}
 	defer func() { o.house.record(call, &o.meta, o.counts, refusal) }()
+	defer func() {
+		if cause := recover(); cause != nil { // before it is recorded, so that the record tells of it
+			refusal = o.panicked(call, cause)
+		}
+	}()
 	if refusal = o.house.identify(ctx, call, &o.meta); refusal != nil {
 		return out, refusal
 	}
@@ -197,4 +203,10 @@ func (o *Op[In, Out]) serve(ctx context.Context, caller *Caller, args Args) (out
 	}
 	out, err := o.run(ctx, call, *in)
 	return out, call.withDoor(fault.From(err))
+}
+
+// panicked logs a panic, and is what its caller is told.
+func (o *Op[In, Out]) panicked(call *Call, cause any) *fault.Error {
+	o.house.Logger.Error("panic", "request_id", call.RequestID, "capability", o.meta.Name, "cause", cause, "stack", string(debug.Stack()))
+	return fault.New(fault.InternalFault, "")
 }

@@ -85,10 +85,10 @@ type PackCheckout struct {
 
 func (h *house) buyPack() *Op[BuyPackInput, PackCheckout] {
 	return define(h, Meta{
-		Name: "buy_pack", Title: "Buy a pack of units", Access: Managers,
+		Name: "buy_pack", Title: "Buy a pack of units", Access: Holders,
 		Description: "Gives the address of a page where a person buys a prepaid pack by card. Packs are drawn after the plan's quota and are valid for 12 months. No money " +
-			"moves until a human pays there, within an hour; each call gives a page of its own, and only what is paid is granted. For keys of an owner's account.",
-		Fails: billingFails,
+			"moves until a human pays there, within an hour; each call gives a page of its own, and only what is paid is granted. For every key of an owner's account, adopted ones and those of its agents too.",
+		Fails: append([]fault.Reason{fault.WrongKindOfKey}, billingFails...),
 	}, h.runBuyPack)
 }
 

@@ -76,7 +76,7 @@ func (h *house) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbac
 
 func (h *house) listFeedback() *Op[ListFeedbackInput, FeedbackList] {
 	return define(h, Meta{
-		Name: "list_feedback", Title: "List feedback", Access: Holders, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
+		Name: "list_feedback", Title: "List feedback", Access: Holders, Reads: true, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Lists the account's feedback with its status and what the service replied, newest first, by pages. An agent's key sees its agent's. It costs nothing.",
 	}, h.runListFeedback)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/ticket"
 )
 
 // must gives what a capability answered.
@@ -220,10 +221,13 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	if err := o.store.CopyCalls(o.ctx, []store.Call{{RequestID: anns, StartedAt: time.Now(), Account: owner, Method: "eth_call", Outcome: "rate_window"}}); err != nil {
 		t.Fatal(err)
 	}
+	filed := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "s", Message: "m"}))
 	foreign := map[string]map[string]any{
 		"finish_checkout":   {"checkout_id": checkout.ID.String()},
 		"show_invoice":      {"id": invoice.ID},
 		"create_ticket":     {"subject": "x", "message": "x", "request_id": anns.String()},
+		"get_ticket":        {"reference": filed.Reference},
+		"reply_ticket":      {"reference": filed.Reference, "message": "x", "resolve": true},
 		"revoke_api_key":    {"api_key_id": key.ID},
 		"configure_key":     {"id": key.ID, "monthly_request_cap": 1.0},
 		"end_session":       {"id": me.SessionID},
@@ -242,7 +246,7 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 			continue
 		}
 		callers := []*capability.Caller{eve}
-		if op.Meta().Access == capability.Managers {
+		if access := op.Meta().Access; access == capability.Managers || access == capability.Holders {
 			callers = append(callers, holder(eves.PlaintextToken))
 		}
 		for _, caller := range callers {
@@ -250,14 +254,20 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 			unknown := maps.Clone(args)
 			for _, field := range idFields(op) {
 				unknown[field] = uuid.NewString()
-				if name == "show_invoice" { // the payment provider's, of another form
+				switch {
+				case name == "show_invoice": // the payment provider's, of another form
 					unknown[field] = "in_2"
+				case field == "reference":
+					unknown[field] = "CAG-999999999"
 				}
 			}
 			if nobodys := o.refuses(t, op, caller, unknown, fault.NotYours); nobodys.Message != theirs.Message {
 				t.Errorf("%s tells another's id (%q) from one that is nobody's (%q)", name, theirs.Message, nobodys.Message)
 			}
 		}
+	}
+	if now := o.ticket(t, ann, filed.Reference); now.Status != ticket.Open || now.Messages != 1 {
+		t.Errorf("eve changed %+v", now)
 	}
 	now := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{}))
 	if now.Keys[0].Status != account.Active || now.Keys[0].MonthlyRequestCap != nil || o.whoIs(t, ann.Session).Role != "owner" {
@@ -271,7 +281,7 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 func idFields(op capability.Capability) []string {
 	var names []string
 	for name := range op.Input().Properties {
-		if name == "id" || strings.HasSuffix(name, "_id") {
+		if name == "id" || name == "reference" || strings.HasSuffix(name, "_id") {
 			names = append(names, name)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
@@ -173,8 +172,7 @@ func (o *Op[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l landed) {
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			o.house.Logger.Error("panic", "request_id", u.RequestID, "capability", o.meta.Name, "cause", cause, "stack", string(debug.Stack()))
-			l = landed{refusal: fault.New(fault.InternalFault, "")}
+			l = landed{refusal: o.panicked(u.Call, cause)}
 		}
 	}()
 	out, err := o.run(ctx, u.Call, *in)

@@ -1,7 +1,9 @@
 package capability
 
 import (
+	"cmp"
 	"encoding/binary"
+	"net/http"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
@@ -35,7 +37,7 @@ const (
 func (h *house) record(c *Call, m *Meta, counts *telemetry.Operation, refusal *fault.Error) {
 	took := h.Now().Sub(c.started)
 	outcome := meter.OutcomeOK
-	status := m.Route.Status
+	status := cmp.Or(m.Route.Status, http.StatusOK) // without a route it is answered as a result
 	if refusal != nil {
 		outcome, status = refusal.Reason.String(), refusal.HTTP()
 	}
@@ -58,7 +60,7 @@ type failureKind struct {
 // recordUse is record for a metered use, answered with so many bytes.
 func (h *house) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal *fault.Error, written int) {
 	took := h.Now().Sub(u.started)
-	outcome, told, status := outcomeOf(refusal), meter.OutcomeOK, m.Route.Status
+	outcome, told, status := outcomeOf(refusal), meter.OutcomeOK, cmp.Or(m.Route.Status, http.StatusOK)
 	switch {
 	case u.clientGone:
 		outcome, told, status = telemetry.ClientGone, outcomeClientGone, statusClientGone

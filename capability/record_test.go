@@ -5,15 +5,50 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/telemetry"
 )
+
+// What costs nothing is recorded as it was answered: without a route as a result, and a panic as the failure that its caller is told.
+func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	trial := openTrialWith(t, capability.Meta{}, nil, func(o *capability.Options) { o.Logger = slog.New(slog.NewTextHandler(&lines, nil)) })
+	key, _ := trial.keyOf(t, 1000)
+	failing := trial.Try(capability.Meta{Name: "fail", Title: "Fail", Description: "Fails.", Access: capability.KeyHolders},
+		func(_ context.Context, _ *capability.Call, in capability.TrialInput) (capability.TrialOutput, error) {
+			if in.Word == "panic" {
+				panic("of the test")
+			}
+			return capability.TrialOutput{Word: in.Word}, nil
+		})
+	for word, want := range map[string]store.Call{
+		"answer": {Outcome: "ok", HTTPStatus: http.StatusOK}, "panic": {Outcome: "internal", HTTPStatus: http.StatusInternalServerError},
+	} {
+		caller := holder(key)
+		caller.RequestID = uuid.Must(uuid.NewV7())
+		_, refusal := failing.Invoke(trial.ctx, caller, capability.TrialInput{Word: word})
+		if failed := refusal != nil && refusal.Reason == fault.InternalFault; failed != (word == "panic") {
+			t.Errorf("%s: %v", word, refusal)
+		}
+		if got := trial.recorded(t, caller.RequestID); got.Outcome != want.Outcome || got.HTTPStatus != want.HTTPStatus {
+			t.Errorf("%s is recorded as %s with %d", word, got.Outcome, got.HTTPStatus)
+		}
+	}
+	if got := strings.Count(lines.String(), "of the test"); got != 1 {
+		t.Errorf("%d lines tell of one panic: %s", got, lines.String())
+	}
+}
 
 // Whoever can make uses fail must not fill the disk of the one who reads why they do.
 func TestFailedUsesAreLoggedAFewOfAKindAtATime(t *testing.T) {

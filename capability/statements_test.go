@@ -35,6 +35,22 @@ func (o *office) agentKey(t *testing.T, of account.ID) (key string, id account.K
 	return minted.Reveal(), id
 }
 
+// adoptedKey makes a key without sign-up and has an account adopt it.
+func (o *office) adoptedKey(t *testing.T, of account.ID) string {
+	t.Helper()
+	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
+	code, _ := account.ParseClaimCode(door.Doorways["adopt"].ClaimCode)
+	digest := code.Digest(o.hasher)
+	key, _, err := o.store.FindClaim(o.ctx, digest[:])
+	if err == nil {
+		_, err = o.store.AdoptKey(o.ctx, key.ID, of, account.UserID{}, store.Author{Actor: "test", Origin: "console"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return door.Key
+}
+
 // use records calls of a key in the present month.
 func (o *office) use(t *testing.T, of account.ID, key account.KeyID, agent string, calls int64) {
 	t.Helper()

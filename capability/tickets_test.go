@@ -281,6 +281,11 @@ func TestASuspendedAccountReachesSupport(t *testing.T) {
 		if detail.Evidence.Fences.Status != "suspended" {
 			t.Errorf("the evidence is %+v", detail.Evidence.Fences)
 		}
+		given := must[capability.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, who, capability.SubmitFeedbackInput{Kind: "complaint", Title: "Why"}))
+		list := must[capability.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, who, capability.ListFeedbackInput{Limit: 1}))
+		if list.Feedback[0].ID != given.ID {
+			t.Errorf("the feedback is %+v", list)
+		}
 		o.refuses(t, o.CreateKey, who, map[string]any{"name": "x"}, fault.AccountSuspended)
 	}
 }
