@@ -28,12 +28,11 @@ end
 
 // watch ends wrk at the first answer that holds what none may.
 const watch = `
-function response(status, headers, body)
-  if body:find(%q, 1, true) then
-    io.stderr:write(body:sub(1, 500))
-    os.exit(1)
-  end
+local function stop(body)
+  io.stderr:write(body:sub(1, 500))
+  os.exit(1)
 end
+function response(status, headers, body) return body:find(%q, 1, true) and stop(body) end
 `
 
 // wrk sends a load to one side.

@@ -3,6 +3,7 @@ package pages //nolint:testpackage // what stands on the page is made by functio
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +77,7 @@ func TestConfigurationsOfProgramsNameTheServer(t *testing.T) {
 				t.Errorf("%s: the address is %q", s.What, got)
 			}
 		}
-		header := append(path[:2:2], "headers", "Authorization")
+		header := slices.Concat(path[:2], []string{"headers", "Authorization"})
 		if got := memberOf(t, parsed(t, p, p.Keyed), header...); !strings.HasPrefix(got, "Bearer ") {
 			t.Errorf("%s: the header is %q", p.Keyed.What, got)
 		}

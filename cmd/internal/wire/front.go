@@ -83,7 +83,8 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	}
 	f.handler = api.Handler(api.Options{
 		Relay: f.relay, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells, Agents: agents, AgentTools: tools, Pages: pages, Now: time.Now, Logger: log,
+		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells,
+		Agents: agents, AgentTools: tools, Pages: pages, Now: time.Now, Logger: log,
 		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	return f, nil
