@@ -12,7 +12,22 @@ import (
 
 // Agents is the agents' door behind this one: the endpoint of the Model Context Protocol, and the closed paths of the one before it.
 type Agents interface {
-	Serve(w http.ResponseWriter, r *http.Request, caller *capability.Caller)
+	// note is told of refusals that no call tells of.
+	Serve(w http.ResponseWriter, r *http.Request, caller *capability.Caller, note func(*fault.Error))
+}
+
+// unhurried writes long answers piece by piece, as the relay's are written: a client may take long, as long as each piece is taken in time.
+type unhurried struct {
+	gin.ResponseWriter
+
+	client *client
+}
+
+func (u unhurried) Write(p []byte) (int, error) {
+	if len(p) > pieceBytes {
+		return u.client.Write(p)
+	}
+	return u.ResponseWriter.Write(p) //nolint:wrapcheck // it stands in the other's place
 }
 
 // agentsPrefix is where everything of the agents' door is.
@@ -26,7 +41,7 @@ func (s *server) routeAgents(engine *gin.Engine) {
 	handle := func(c *gin.Context) {
 		caller := s.caller(c)
 		caller.Door = capability.DoorMCP
-		s.Agents.Serve(c.Writer, c.Request, caller)
+		s.Agents.Serve(unhurried{c.Writer, s.client(c)}, c.Request, caller, func(f *fault.Error) { s.noteFault(c, f) })
 	}
 	for _, path := range []string{agentsPrefix, agentsPrefix + "/sse", agentsPrefix + "/messages"} {
 		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodPut, http.MethodPatch} {

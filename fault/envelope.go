@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"time"
@@ -16,7 +17,10 @@ func (e *Error) Object(requestID string) []byte {
 	if e.RetryAfter > 0 {
 		data["retry_after"] = WholeSeconds(e.RetryAfter)
 	}
-	body, err := json.Marshal(struct {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false) // people and models read it; it never stands in a page as it is
+	err := encoder.Encode(struct {
 		Code    int            `json:"code"`
 		Message string         `json:"message"`
 		Data    map[string]any `json:"data"`
@@ -24,7 +28,7 @@ func (e *Error) Object(requestID string) []byte {
 	if err != nil { // a refusal's data are words and numbers
 		panic(err)
 	}
-	return body
+	return bytes.TrimSuffix(body.Bytes(), []byte("\n"))
 }
 
 // WholeSeconds rounds up, to one at least: whoever waits so long has waited enough.

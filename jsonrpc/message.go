@@ -1,6 +1,8 @@
 package jsonrpc
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 )
@@ -8,7 +10,7 @@ import (
 // Message is one of a protocol that speaks JSON-RPC with named parameters, its members byte for byte as they came.
 type Message struct {
 	ID     []byte // nil for a notification
-	Method []byte // without quotes, still escaped; nil for an answer
+	Method []byte // without quotes and escapes; nil for an answer
 	Params []byte // an object; nil when there are none
 	Answer bool   // it carries a result or an error instead of a method
 }
@@ -61,6 +63,8 @@ func (m *Message) check(version []byte) error {
 	case len(m.ID) > maxIDBytes:
 		m.ID = nil
 		return fmt.Errorf("%w: the id is longer than %d bytes", ErrNotRequest, maxIDBytes)
+	case m.Answer && string(m.ID) == "null": // to a message whose id could not be read
+		m.ID = nil
 	case m.ID != nil && m.ID[0] != '"' && m.ID[0] != '-' && !isDigit(m.ID[0]):
 		m.ID = nil
 		return fmt.Errorf("%w: the id must be a string or a number", ErrNotRequest)
@@ -71,7 +75,7 @@ func (m *Message) check(version []byte) error {
 	case len(m.Method) < 2 || m.Method[0] != '"':
 		return fmt.Errorf("%w: method must be a string", ErrNotRequest)
 	}
-	m.Method = m.Method[1 : len(m.Method)-1]
+	m.Method = unescaped(m.Method)
 	if string(m.Params) == "null" {
 		m.Params = nil
 	}
@@ -82,6 +86,16 @@ func (m *Message) check(version []byte) error {
 		return fmt.Errorf("%w: params must be an object", ErrNotRequest)
 	}
 	return nil
+}
+
+// unescaped is the text of a valid JSON string. Some writers escape every slash, and names of methods have slashes.
+func unescaped(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	var text string
+	_ = json.Unmarshal(quoted, &text) // it was read as a JSON string before
+	return []byte(text)
 }
 
 // single gives the one value in a body, without the white space around it.

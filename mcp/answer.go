@@ -14,6 +14,7 @@ type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	caller *capability.Caller
+	note   func(*fault.Error)
 	id     []byte // the client's, byte for byte; nil when there is none
 }
 
@@ -24,34 +25,59 @@ var (
 )
 
 // refuse answers what is no message, or none that this endpoint takes, with the refusal's own status.
-func (x *exchange) refuse(f *fault.Error) { x.send(f.HTTP(), "error", x.object(f)) }
+func (x *exchange) refuse(f *fault.Error) { x.fault(f.HTTP(), f) }
 
 // fail answers a message with an error of the protocol. The exchange itself went well.
-func (x *exchange) fail(f *fault.Error) { x.send(http.StatusOK, "error", x.object(f)) }
+func (x *exchange) fail(f *fault.Error) { x.fault(http.StatusOK, f) }
 
-// give answers a message with its result.
-func (x *exchange) give(result []byte) { x.send(http.StatusOK, "result", result) }
+func (x *exchange) fault(status int, f *fault.Error) {
+	x.note(f)
+	x.send(status, x.object(f), x.opening("error", 0), closing)
+}
+
+// give answers a message with its result, which may be shared.
+func (x *exchange) give(result []byte) {
+	x.send(http.StatusOK, result, x.opening("result", 0), closing)
+}
 
 func (x *exchange) object(f *fault.Error) []byte { return f.Object(x.caller.RequestID.String()) }
 
-// send writes the answer and gives how many bytes it has.
-func (x *exchange) send(status int, member string, value []byte) int {
-	b := make([]byte, 0, len(value)+len(x.id)+64)
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
+// opening is an answer up to the value of its result or its error, with room for more.
+func (x *exchange) opening(member string, more int) []byte {
+	b := append(make([]byte, 0, len(x.id)+64+more), `{"jsonrpc":"2.0","id":`...)
 	if x.id == nil {
 		b = append(b, "null"...)
 	} else {
 		b = append(b, x.id...)
 	}
-	b = append(append(b, `,"`...), member...)
-	b = append(append(b, `":`...), value...)
-	b = append(b, '}')
-	h := x.w.Header()
-	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, []string{strconv.Itoa(len(b))}
-	x.w.WriteHeader(status)
-	_, _ = x.w.Write(b) // a client that went away is told nothing
-	return len(b)
+	return append(append(append(b, `,"`...), member...), `":`...)
 }
+
+var closing = []byte("}")
+
+// send writes an answer, value between its opening and its closing, and gives how many bytes went out.
+func (x *exchange) send(status int, value, opening, closing []byte) (written int) {
+	h := x.w.Header()
+	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
+	h["Content-Length"] = []string{strconv.Itoa(len(opening) + len(value) + len(closing))}
+	if len(value) < small {
+		opening, value, closing = append(append(opening, value...), closing...), nil, nil
+	}
+	x.w.WriteHeader(status)
+	for _, part := range [...][]byte{opening, value, closing} {
+		if len(part) == 0 {
+			continue
+		}
+		n, err := x.w.Write(part)
+		if written += n; err != nil {
+			return written // the client went away, and is told nothing
+		}
+	}
+	return written
+}
+
+// small are values, in bytes, that are copied into one write with what surrounds them.
+const small = 8 << 10
 
 // accepted answers what asks for no answer.
 func (x *exchange) accepted() { x.w.WriteHeader(http.StatusAccepted) }
@@ -61,20 +87,23 @@ type outcome struct {
 	object  []byte
 	refusal *fault.Error
 	hit     bool
-	done    func(written int) // nil, or called once the answer of so many bytes went out
+	done    func(written int) // of a relayed call: called once the answer of so many bytes went out
 }
 
-// result gives a call's outcome as the protocol has it (CallToolResult). The object stands in it as text too, for clients that know no structured
-// content; a refusal is the error object of the HTTP envelope as text, without structured content, which clients would hold against the schema.
-func (x *exchange) result(o *outcome) []byte {
-	const opening, isError = `{"content":[{"type":"text","text":`, `}],"isError":true}`
+// result gives a call's outcome as the protocol has it (CallToolResult), and how many bytes went out. The object stands in it as text too, for clients
+// that know no structured content; a refusal is the error object of the HTTP envelope as text, without structured content, which clients would hold
+// against the schema.
+func (x *exchange) result(o *outcome) int {
+	const content, structured = `{"content":[{"type":"text","text":`, `}],"structuredContent":`
 	if o.refusal != nil {
 		text := x.object(o.refusal)
-		b := make([]byte, 0, 2*len(text)+len(opening)+len(isError))
-		return append(jsonrpc.AppendString(append(b, opening...), text), isError...)
+		b := append(x.opening("result", 2*len(text)+len(content)), content...)
+		return x.send(http.StatusOK, nil, append(jsonrpc.AppendString(b, text), `}],"isError":true}}`...), nil)
 	}
-	b := make([]byte, 0, 3*len(o.object)+128)
-	b = jsonrpc.AppendString(append(b, opening...), o.object)
-	b = append(append(b, `}],"structuredContent":`...), o.object...)
-	return append(b, `,"isError":false}`...)
+	if o.hit {
+		x.w.Header()["X-Service-Cache"] = hitValue
+	}
+	b := append(x.opening("result", len(o.object)+len(o.object)/4+len(content)+len(structured)), content...)
+	b = append(jsonrpc.AppendString(b, o.object), structured...)
+	return x.send(http.StatusOK, o.object, b, []byte(`,"isError":false}}`))
 }

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"runtime/debug"
 	"strings"
 
@@ -82,13 +81,16 @@ func (d *Door) callTool(x *exchange, params []byte) {
 		return
 	}
 	o := d.run(x, t, arguments)
-	if o.hit {
-		x.w.Header()["X-Service-Cache"] = hitValue
+	if o.done == nil {
+		if o.refusal != nil {
+			x.note(o.refusal)
+		}
+		x.result(&o)
+		return
 	}
-	written := x.send(http.StatusOK, "result", x.result(&o))
-	if o.done != nil {
-		o.done(written)
-	}
+	written := 0
+	defer func() { o.done(written) }()
+	written = x.result(&o)
 }
 
 // run is a tool's own part. A panic is the service's own failure: the client gets an answer to its message all the same.
@@ -105,18 +107,17 @@ func (d *Door) run(x *exchange, t *tool, arguments []byte) (o outcome) {
 	return t.serve(x.r.Context(), x, arguments)
 }
 
-// serve picks the way that the arguments choose and goes it. What is wrong with them is told once the caller is known.
+// serve goes the way that the arguments choose. They are read, and what is wrong with them is told, once the caller is known.
 func (t *tool) serve(ctx context.Context, x *exchange, arguments []byte) outcome {
-	args := map[string]any{}
-	var wrong *fault.Error
-	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil { // it is JSON, so a number is too large for any field
-		wrong = fault.New(fault.FieldRefused, "The arguments hold a number that is too large. Correct it and call again.")
-	}
-	w, args, unchosen := t.choose(args)
-	if wrong == nil {
-		wrong = unchosen
-	}
-	answer, refusal := w.of.Serve(ctx, x.caller, func() (map[string]any, *fault.Error) { return args, wrong })
+	w, wrong := t.choose(arguments)
+	answer, refusal := w.of.Serve(ctx, x.caller, func() (map[string]any, *fault.Error) {
+		if wrong != nil {
+			return nil, wrong
+		}
+		var args map[string]any
+		args, wrong = t.read(w, arguments)
+		return args, wrong
+	})
 	if refusal != nil {
 		if wrong == nil { // what is wrong with the tool's own parameters is in its words already
 			refusal = w.inOurWords(refusal)

@@ -73,8 +73,9 @@ func New(o Options) *Door {
 func (d *Door) Tools() []Tool { return slices.Clone(d.listed) }
 
 // Serve answers a request of the endpoint or of a closed path. The request's id stands in the answer's headers already.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request, caller *capability.Caller) {
-	x := &exchange{w: w, r: r, caller: caller}
+// note is told of refusals that no call tells of, for the log and the metrics.
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, caller *capability.Caller, note func(*fault.Error)) {
+	x := &exchange{w: w, r: r, caller: caller, note: note}
 	body, refusal := d.accept(w, r)
 	if refusal != nil {
 		x.refuse(refusal)
@@ -127,8 +128,10 @@ func unreadable(body []byte, err error) *fault.Error {
 	switch {
 	case jsonrpc.IsBatch(body) && jsonrpc.Valid(body):
 		return fault.New(fault.NotARequest, "Batches left the Model Context Protocol with its version 2025-06-18. Send one message in each request.")
+	case errors.Is(err, jsonrpc.ErrTooDeep):
+		return fault.New(fault.NotARequest, "The message is nested deeper than %d levels. Send flatter arguments.", jsonrpc.MaxRequestDepth)
 	case errors.Is(err, jsonrpc.ErrNotRequest):
-		return fault.New(fault.NotARequest, `The body is no message of JSON-RPC 2.0: %s. Send {"jsonrpc":"2.0","id":1,"method":"…","params":{…}}.`, err)
+		return fault.New(fault.NotARequest, `The body is %s. Send {"jsonrpc":"2.0","id":1,"method":"…","params":{…}}.`, err)
 	}
 	return fault.New(fault.NotJSON, "The body is not JSON: %s. Send one JSON object.", err)
 }

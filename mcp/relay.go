@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/relay"
 )
 
-// mostAnswer bounds the answer that rpc_call gives, in bytes: it goes out twice, and a model reads it.
-const mostAnswer = 1 << 20
+// mostAnswer bounds the answer that rpc_call gives, in bytes: it stands in memory more than once, goes out twice, and a model reads it.
+const mostAnswer = 512 << 10
 
 // relayCall is rpc_call: the hot path, with the arguments of a tool. What comes back is the body that POST /rpc/{chain} gives.
 func (d *Door) relayCall(x *exchange, arguments []byte) outcome {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/jsonrpc"
 )
 
 // tool is what an agent may call: words over one capability, or over several among which an argument chooses.
@@ -19,9 +21,9 @@ type tool struct {
 	// input describes the parameters, a struct with tags as inputs of capabilities have them; nil where they are those of the one way.
 	input any
 	ways  []way
-	// selector is the parameter that chooses the way by its value, or chosen does by all of them, as an index into ways.
+	// selector is the parameter that chooses the way: by the value that the way names, or by what chosen makes of it, an index into ways.
 	selector string
-	chosen   func(args map[string]any) int
+	chosen   func(value string) int
 	relays   bool // it is rpc_call, which is no capability
 	keyFree  bool // anybody may call it
 }
@@ -64,38 +66,92 @@ type way struct {
 // one is the way of a tool that is one capability.
 func one(c capability.Capability) []way { return []way{{of: c}} }
 
-// choose finds the way and gives the arguments as its capability calls them. When the selector chooses none, what is wrong with it is told by the
-// first way, once its capability knows the caller.
-func (t *tool) choose(args map[string]any) (*way, map[string]any, *fault.Error) {
-	i := 0
-	var wrong *fault.Error
-	switch {
-	case t.chosen != nil:
-		i = t.chosen(args)
-	case t.selector != "":
-		value, there := args[t.selector]
-		text, _ := value.(string)
-		i = slices.IndexFunc(t.ways, func(w way) bool { return w.when == text && (there || w.when == "") })
-		if i < 0 {
-			i, wrong = 0, wrongField(t.selector, "takes "+t.values())
-		}
+// choose finds the way. When the selector chooses none, what is wrong with it is told by the first way, once its capability knows the caller.
+func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
+	if t.selector == "" || len(arguments) > t.most() {
+		return &t.ways[0], nil // what is too long is refused when it is read
 	}
-	w := &t.ways[i]
+	var value []byte
+	jsonrpc.Members(arguments, func(name, val []byte) bool {
+		if string(name) == t.selector {
+			value = val
+		}
+		return value == nil
+	})
+	var text string
+	isText := json.Unmarshal(value, &text) == nil
+	if t.chosen != nil {
+		return &t.ways[t.chosen(text)], nil
+	}
+	i := slices.IndexFunc(t.ways, func(w way) bool { return w.when == text && (isText || value == nil) })
+	if i < 0 {
+		return &t.ways[0], wrongField(t.selector, "takes "+t.values())
+	}
+	return &t.ways[i], nil
+}
+
+// read gives the arguments as the way's capability calls them.
+func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
+	args := map[string]any{}
+	if len(arguments) > t.most() {
+		return nil, fault.New(fault.BodyTooLarge, "The arguments are longer than %d bytes, which %s does not need. Send the parameters that it takes.", t.most(), t.name)
+	}
+	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil { // it is JSON, so a number is too large for any field
+		return nil, fault.New(fault.FieldRefused, "The arguments hold a number that is too large. Correct it and call again.")
+	}
+	if twice := repeated(arguments); twice != "" {
+		return nil, wrongField(shown(twice), "stands twice")
+	}
 	theirs := make(map[string]any, len(args))
 	for name, value := range args {
-		if name == t.selector {
-			continue
-		}
 		if w.renames(name) { // the capability's own name for another parameter is none of the tool's
-			wrong = wrongField(shown(name), "is no parameter of "+t.name)
+			return nil, wrongField(shown(name), "is no parameter of "+t.name)
+		}
+		if name == t.selector && !w.takes(name) {
+			continue
 		}
 		if renamed, ok := w.names[name]; ok {
 			name = renamed
 		}
 		theirs[name] = value
 	}
-	return w, theirs, wrong
+	return theirs, nil
 }
+
+// takes is whether the parameter that chose the way is one of its capability's, too.
+func (w *way) takes(selector string) bool {
+	if w.when != "" {
+		return false
+	}
+	if renamed, ok := w.names[selector]; ok {
+		selector = renamed
+	}
+	return w.of.Input().Properties[selector] != nil
+}
+
+// repeated is a name that stands twice in an object: readers differ in which of two counts.
+func repeated(object []byte) (twice string) {
+	seen := map[string]bool{}
+	jsonrpc.Members(object, func(name, _ []byte) bool {
+		if seen[string(name)] {
+			twice = string(name)
+		}
+		seen[string(name)] = true
+		return twice == ""
+	})
+	return twice
+}
+
+// most bounds the arguments, in bytes, as HTTP's door bounds the body of the same operation.
+func (t *tool) most() int {
+	most := mostArguments
+	for _, w := range t.ways {
+		most = max(most, int(w.of.Meta().MaxBody))
+	}
+	return most
+}
+
+const mostArguments = 64 << 10
 
 // values are those that the selector takes, in words.
 func (t *tool) values() string {
@@ -158,7 +214,7 @@ func (t *tool) check() {
 	case t.relays && len(t.ways) == 0 && t.input != nil:
 	case t.relays || len(t.ways) == 0:
 		panic(fmt.Sprintf("mcp: the tool %s leads nowhere", t.name))
-	case len(t.ways) > 1 && (t.input == nil || (t.selector == "") == (t.chosen == nil)):
+	case len(t.ways) > 1 && (t.input == nil || t.selector == ""):
 		panic(fmt.Sprintf("mcp: the tool %s has several ways and does not choose among them", t.name))
 	case t.input != nil && reflect.TypeOf(t.input).Kind() != reflect.Struct:
 		panic(fmt.Sprintf("mcp: the input of %s is no struct", t.name))

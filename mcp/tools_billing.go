@@ -23,12 +23,12 @@ func billingTools(c *capability.Catalogue) []*tool {
 		},
 		{
 			name: "get_statement", title: "Get a statement", input: statementInput{}, hints: readOnly | idempotent,
-			ways: []way{{of: c.GetStatement}, {of: c.ListStatements}},
-			chosen: func(args map[string]any) int {
-				if args["period"] != "list" {
+			ways:     []way{{of: c.GetStatement}, {of: c.ListStatements}},
+			selector: "period",
+			chosen: func(period string) int {
+				if period != "list" {
 					return 0
 				}
-				delete(args, "period")
 				return 1
 			},
 			about: about{

@@ -39,7 +39,7 @@ func rpcTool() *tool {
 			Use:     "You need a method that no other tool covers: contract reads (eth_call), logs, blocks, receipts, sending a signed transaction.",
 			Instead: "get_balances, get_history, get_tx_status, get_prices, resolve_ens and decode_calldata answer common questions in one call; get_quote tells what a method weighs.",
 			Cost:    "1 unit for standard methods, 2 for heavy ones (traces, wide logs, state deeper than 128 blocks), times the tier; 0 for an answer from the cache.",
-			Limits:  "One call, no batch. eth_getLogs takes 1,000 blocks at most. Answers up to 1 MiB; larger ones are refused without charge: use POST /rpc/{chain}.",
+			Limits:  "One call, no batch. eth_getLogs takes 1,000 blocks at most. Answers up to 512 KiB; larger ones are refused without charge: use POST /rpc/{chain}.",
 			Fails: meteredFails + "-32601 method not served: data.docs lists those that are. -32602 parameter refused. -32017 outcome of a submission unknown: look it up with " +
 				"get_tx_status before signing again. An error of the chain itself (a revert) comes as error inside the result and is charged.",
 			Again: "Reads may be repeated. A signed transaction is sent to exactly one upstream, once; sending the identical bytes again is safe, a new signature on the same nonce is not.",
@@ -67,9 +67,10 @@ func pricesTool(c *capability.Catalogue) *tool {
 func ensTool(c *capability.Catalogue) *tool {
 	return &tool{
 		name: "resolve_ens", title: "Resolve an ENS name or address", input: ensInput{}, hints: readOnly | idempotent | openWorld,
-		ways: []way{{of: c.ResolveENS, names: map[string]string{"query": "name"}}, {of: c.ReverseENS, names: map[string]string{"query": "address"}}},
-		chosen: func(args map[string]any) int {
-			if query, ok := args["query"].(string); ok && anyAddress.MatchString(strings.TrimSpace(query)) {
+		ways:     []way{{of: c.ResolveENS, names: map[string]string{"query": "name"}}, {of: c.ReverseENS, names: map[string]string{"query": "address"}}},
+		selector: "query",
+		chosen: func(query string) int {
+			if anyAddress.MatchString(strings.TrimSpace(query)) {
 				return 1
 			}
 			return 0

@@ -41,7 +41,8 @@ func (m *batchMemory) give(n int) { m.left.Add(int64(n)) }
 // room is the memory of the answers that go out together, of a batch or of a tool.
 type room struct {
 	shared *batchMemory
-	most   int // bytes
+	most   int  // bytes
+	single bool // of one answer that a door gives whole
 
 	mu    sync.Mutex // guards what follows
 	held  int        // by answers

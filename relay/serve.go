@@ -100,7 +100,7 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 // Whole relays one request and gathers its answer in memory, at most so many bytes of it: for a door that cannot pass one on in pieces.
 func (r *Relay) Whole(ctx context.Context, e *Envelope, req jsonrpc.Request, most int) *Reply {
 	reply := r.Do(ctx, e, 0, req)
-	reply.gather(ctx, &room{shared: r.memory, most: most})
+	reply.gather(ctx, &room{shared: r.memory, most: most, single: true})
 	return reply
 }
 
@@ -125,8 +125,12 @@ func (reply *Reply) take(ctx context.Context, n int) bool {
 		reply.held += n
 		return true
 	case batchFull:
-		f = fault.New(fault.UpstreamFailed, "The answer is too large for a batch or a tool. Send this request alone to POST /rpc/{chain}, or ask for "+
-			"less in one call; nothing was charged for it.")
+		if reply.room.single {
+			f = reply.relay.Links.On(fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this door gives. Ask for less in one call, or send the request "+
+				"to POST /rpc/{chain}. Nothing was charged.", reply.room.most))
+			break
+		}
+		f = fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it.")
 	case memoryFull:
 		f = fault.New(fault.UpstreamFailed, "The gateway holds as many answers of batches as it has memory for. Send this request alone, or "+
 			"again in a second; nothing was charged for it.")
