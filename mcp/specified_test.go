@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -83,6 +84,23 @@ func TestToolsTakeTheSpecifiedParameters(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s takes %v, want %v", tool.name, got, want)
+		}
+	}
+}
+
+// Whatever a tool may refuse with has a word about it.
+func TestDescriptionsNameTheCodesOfRefusals(t *testing.T) {
+	t.Parallel()
+	usual := []int{-32600, -32603, -32030, -32021} // an unknown chain, our own fault, and a record or a meter that is away say themselves what to do
+	for _, tool := range testTools(t) {
+		for _, w := range tool.ways {
+			m := w.of.Meta()
+			for _, reason := range m.Refusals() {
+				code := reason.Entry().Code
+				if !slices.Contains(usual, code) && !strings.Contains(tool.about.Fails, strconv.Itoa(code)) {
+					t.Errorf("%s: nothing is said of %d (%s)", tool.name, code, reason)
+				}
+			}
 		}
 	}
 }

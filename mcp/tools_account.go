@@ -13,7 +13,7 @@ func accountTools(c *capability.Catalogue) []*tool {
 				Instead: "configure_key does the same for one key.",
 				Cost:    costsNothing,
 				Limits:  "Services: rpc, data, gas, tx_status, ens, prices, contracts, utils. enabled and caps are full lists.",
-				Fails:   managedFails + "-32029 saved, and in force in a moment. " + fieldFails,
+				Fails:   managedFails + notInForce + fieldFails,
 				Again:   "The same arguments change nothing more.",
 			},
 		},

@@ -40,7 +40,7 @@ func rpcTool() *tool {
 			Instead: "get_balances, get_history, get_tx_status, get_prices, resolve_ens and decode_calldata answer common questions in one call; get_quote tells what a method weighs.",
 			Cost:    "1 unit for standard methods, 2 for heavy ones (traces, wide logs, state deeper than 128 blocks), times the tier; 0 for an answer from the cache.",
 			Limits:  "One call, no batch. eth_getLogs takes 1,000 blocks at most. Answers up to 512 KiB; larger ones are refused without charge: use POST /rpc/{chain}.",
-			Fails: meteredFails + "-32601 method not served: data.docs lists those that are. -32602 parameter refused. -32017 outcome of a submission unknown: look it up with " +
+			Fails: meteredFails + "-32601 method not served: data.docs lists those that are. -32602 parameter refused, or an answer that is too large. " + callerIsServed + "-32017 outcome of a submission unknown: look it up with " +
 				"get_tx_status before signing again. An error of the chain itself (a revert) comes as error inside the result and is charged.",
 			Again: "Reads may be repeated. A signed transaction is sent to exactly one upstream, once; sending the identical bytes again is safe, a new signature on the same nonce is not.",
 		},

@@ -50,7 +50,7 @@ func offlineTools(c *capability.Catalogue) []*tool {
 				Instead: "bind_key_complete and claim_agent_complete verify the messages of this service themselves.",
 				Cost:    "1 unit.",
 				Limits:  "Messages up to 16,384 characters. EIP-191 and EIP-4361; not typed data (EIP-712), not transactions. Nothing is signed here.",
-				Fails:   meteredFails + "-32602 a parameter or the sign-in message is malformed. A signature that does not hold is an answer with valid false.",
+				Fails:   meteredFails + contractWallet + "-32602 a parameter or the sign-in message is malformed. A signature that does not hold is an answer with valid false.",
 				Again:   "Safe. Take each nonce of a sign-in once yourself: this does not.",
 			},
 		},

@@ -38,7 +38,7 @@ func usageTools(c *capability.Catalogue) []*tool {
 				Instead: "explain_error explains one code, get_usage shows what was used and by whom, list_plans all prices without a key, get_quote the price of one call.",
 				Cost:    costsNothing,
 				Limits:  "Budgets are the meter's figures of now; the 30 days are some seconds late, as as_of says. The key of an agent sees its own budgets and volume only.",
-				Fails:   holderFails + "-32021 the meter did not answer: call again in some seconds.",
+				Fails:   holderFails + "-32021 the meter did not answer: call again in some seconds. -32602 it takes no parameters.",
 				Again:   "Safe.",
 			},
 		},
