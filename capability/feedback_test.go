@@ -96,9 +96,15 @@ func TestAWishIsMailedToTheOperatorAlone(t *testing.T) {
 		t.Errorf("mails went to others: %d", len(o.mails))
 	}
 	for _, wrong := range []map[string]any{
-		{"email": "a@b.example"}, {"items": "x"}, {"items": " ", "email": "a@b.example"}, {"items": "x\x07", "email": "a@b.example"},
-		{"items": strings.Repeat("x", 1001), "email": "a@b.example"}, {"items": "x", "email": "a@b.example, c@d.example"}, {"items": "x", "email": "a@b.example\r\nBcc: c@d.example"},
-		{"items": "x", "email": "a@localhost"}, {"items": "x", "email": "a@b.example", "to": "c@d.example"},
+		{"email": "a@b.example"},
+		{"items": "x"},
+		{"items": " ", "email": "a@b.example"},
+		{"items": "x\x07", "email": "a@b.example"},
+		{"items": strings.Repeat("x", 1001), "email": "a@b.example"},
+		{"items": "x", "email": "a@b.example, c@d.example"},
+		{"items": "x", "email": "a@b.example\r\nBcc: c@d.example"},
+		{"items": "x", "email": "a@localhost"},
+		{"items": "x", "email": "a@b.example", "to": "c@d.example"},
 	} {
 		o.refuses(t, o.JoinWishlist, onNetwork("203.0.113.9/32"), wrong, fault.FieldRefused)
 	}
@@ -129,8 +135,11 @@ func TestTheWaitlistTakesAnAddressOnce(t *testing.T) {
 		t.Errorf("mails went out: %d", len(o.mails))
 	}
 	for _, wrong := range []map[string]any{
-		{"email_address": "x", "qualifier": "curious"}, {"email_address": "a@b.example"}, {"email_address": "a@b.example", "qualifier": "rich"},
-		{"email_address": "a@b.example", "qualifier": "curious", "source": "a\nb"}, {"email_address": "a@b.example", "qualifier": "curious", "product_updates": "yes"},
+		{"email_address": "x", "qualifier": "curious"},
+		{"email_address": "a@b.example"},
+		{"email_address": "a@b.example", "qualifier": "rich"},
+		{"email_address": "a@b.example", "qualifier": "curious", "source": "a\nb"},
+		{"email_address": "a@b.example", "qualifier": "curious", "product_updates": "yes"},
 	} {
 		o.refuses(t, o.JoinWaitlist, onNetwork("203.0.113.9/32"), wrong, fault.FieldRefused)
 	}

@@ -197,7 +197,13 @@ func TestATicketIsAnsweredResolvedAndReopened(t *testing.T) {
 		t.Errorf("a reply makes it %s", got)
 	}
 	for _, wrong := range []map[string]any{
-		{}, {"message": " \n "}, {"message": "x", "resolve": true, "reopen": true}, {"reopen": true}, {"message": "a\x00b"}, {"message": "a\u202eb"}, {"message": "\x1b[31m"},
+		{},
+		{"message": " \n "},
+		{"message": "x", "resolve": true, "reopen": true},
+		{"reopen": true},
+		{"message": "a\x00b"},
+		{"message": "a\u202eb"},
+		{"message": "\x1b[31m"},
 		{"message": strings.Repeat("é", 5001)},
 	} {
 		wrong["reference"] = made.Reference
