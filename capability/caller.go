@@ -52,6 +52,7 @@ type Call struct {
 	secret  account.Key
 	house   *house
 	started time.Time
+	crowd   string        // whom a key-free use is counted by: "key:" and its id, or the network
 	kept    time.Duration // how long the answer of a metered capability is kept
 }
 
@@ -73,14 +74,15 @@ func (c *Call) author(reason string) store.Author {
 // ManagementLimit is how often a key or a user may use capabilities that cost no units (DECISIONS, section 9).
 var ManagementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
-// AdviceLimit is how often one network may use what needs no key and costs nothing (Meta.PerNetwork), all of it together.
+// AdviceLimit is how often one network, or a key that comes along, may use what needs no key and costs nothing (Meta.PerNetwork), all of it together.
 var AdviceLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
 // identify finds out who calls and whether they may.
 func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	switch {
 	case m.Access == Everybody && m.PerNetwork:
-		return h.limit(ctx, "advice:"+c.Network.String(), AdviceLimit)
+		c.crowd = h.crowdOf(ctx, c.Caller)
+		return h.limit(ctx, "advice:"+c.crowd, AdviceLimit)
 	case m.Access == Everybody:
 		return nil
 	case c.Bearer != "" && m.Access != Users && m.Access != Owners:
@@ -91,6 +93,17 @@ func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 		return fault.New(fault.KeyInvalid, "This needs somebody who signed in. Sign in at %s/sign-in and try again.", h.PublicURL)
 	}
 	return fault.New(fault.KeyInvalid, "")
+}
+
+// crowdOf is by whom a key-free use is counted: by the key that comes along, so that callers who share an address do not use up each other's limit, else by the
+// network. Keys that are none, or cannot be looked up, change nothing: nothing here needs one.
+func (h *house) crowdOf(ctx context.Context, c *Caller) string {
+	if c.Bearer != "" {
+		if subject, refusal := h.Fences.Identify(ctx, c.Bearer, c.Network); refusal == nil {
+			return "key:" + subject.Key.String()
+		}
+	}
+	return c.Network.String()
 }
 
 func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error {

@@ -64,7 +64,8 @@ type Meta struct {
 	MaxBody int64
 	// Computes says that it waits for nothing while it runs, so that it needs no deadline.
 	Computes bool
-	// PerNetwork bounds how often one network may use it and all others of which this is said, together: nobody is known who could be bounded.
+	// PerNetwork bounds how often one network may use it and all others of which this is said, together: nobody is known who could be bounded. With a valid key
+	// the key is bounded instead.
 	PerNetwork bool
 	// Pends says that its answer may have to wait for something outside: an output that says when to ComeAgain is HTTP 202.
 	Pends bool

@@ -91,6 +91,7 @@ type house struct {
 	registry   huma.Registry
 	named      map[string]bool
 	all        []Capability
+	readers    chan struct{} // holds one for each text that is being read
 }
 
 // Catalogue is everything that the service can do, besides relaying.
@@ -220,7 +221,7 @@ func New(o Options) *Catalogue {
 		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
 		failures:  telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 		strangers: telemetry.NewLogLimit[string](1, time.Hour, o.Now),
-		registry:  newRegistry(), named: map[string]bool{}, statements: &statement.Book{Store: o.Store, Now: o.Now},
+		registry:  newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, mostReaders()), statements: &statement.Book{Store: o.Store, Now: o.Now},
 	}
 	c := &Catalogue{
 		GetKey:            h.getKey(),

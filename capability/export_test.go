@@ -47,3 +47,15 @@ func (c *Call) Keep(seconds int) { c.keep(time.Duration(seconds) * time.Second) 
 
 // Followed is how many uses waited for the run of another.
 func (c *Catalogue) Followed() uint64 { return c.house.flights.Followed() }
+
+// Occupy takes every place of those that read texts, until it is told to give them back.
+func (c *Catalogue) Occupy() (free func()) {
+	for range cap(c.house.readers) {
+		c.house.readers <- struct{}{}
+	}
+	return func() {
+		for range cap(c.house.readers) {
+			<-c.house.readers
+		}
+	}
+}

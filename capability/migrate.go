@@ -3,11 +3,15 @@ package capability
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/provider"
 )
 
@@ -18,10 +22,11 @@ type MigrateInput struct {
 
 // Migration is how to come here from other providers. Nothing of the configuration stands in it but masked addresses and names of methods.
 type Migration struct {
-	Ready     bool            `json:"ready" doc:"whether every endpoint and every method that was found is served here as it is"`
+	Ready     bool            `json:"ready" doc:"whether every endpoint and every method that was found is understood, and served here as it is"`
 	Summary   string          `json:"summary"`
 	Endpoints []MovedEndpoint `json:"endpoints" doc:"up to 50, each address once"`
-	Methods   []MovedMethod   `json:"methods" doc:"JSON-RPC methods that are named, up to 200"`
+	Methods   []MovedMethod   `json:"methods" doc:"JSON-RPC methods that are named, up to 200; of some that are refused the family alone, such as personal_*"`
+	Others    int             `json:"other_methods" doc:"names that look like methods and that nobody here knows; they are counted and not repeated, since any word may stand there"`
 	Changes   []MigrationEdit `json:"changes" doc:"what to change, in order"`
 	NextSteps []string        `json:"next_steps"`
 	Clients   []string        `json:"clients" doc:"libraries and tools that the text uses"`
@@ -32,7 +37,7 @@ type Migration struct {
 
 // MovedEndpoint is an endpoint of another provider.
 type MovedEndpoint struct {
-	Source      string    `json:"source" doc:"its address, with *** for whatever may be secret"`
+	Source      string    `json:"source" doc:"its address, or the client's constructor that names its provider, with *** for whatever may be secret"`
 	Provider    string    `json:"provider" doc:"who serves it; unknown, or local for a machine of your own"`
 	Lines       []int     `json:"lines" doc:"where it stands, the first ten"`
 	Chain       *chain.ID `json:"chain" nullable:"true" doc:"chain of the gateway; null when it is another network or the address does not tell"`
@@ -40,7 +45,7 @@ type MovedEndpoint struct {
 	WebSocket   bool      `json:"websocket"`
 	Served      bool      `json:"served" doc:"whether the gateway serves it as it is"`
 	Replacement *string   `json:"replacement" nullable:"true" doc:"the gateway's address for it; of a websocket the HTTP address to poll; null when there is none"`
-	KeyInURL    bool      `json:"key_in_url" doc:"whether the address carries a credential; here the key goes into a header"`
+	KeyInURL    bool      `json:"key_in_url" doc:"whether the address or the constructor carries a credential; here the key goes into a header"`
 	Note        string    `json:"note"`
 }
 
@@ -71,17 +76,38 @@ func (h *house) migrate() *Op[MigrateInput, Migration] {
 	return define(h, Meta{
 		Name: "migrate", Title: "Plan a move from other providers", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
 		Description: "Reads a pasted configuration: maps every RPC endpoint to the gateway's, weighs every JSON-RPC method, and says what to change. Whatever looks like a secret is " +
-			"masked; nothing is run, kept or logged. It costs nothing and changes nothing.",
-	}, func(_ context.Context, _ *Call, in MigrateInput) (Migration, error) {
-		return h.runMigrate(in.Config), nil
+			"masked; nothing is run, kept or logged. It costs nothing and changes nothing; a network, or a key, may send 10 texts a minute.",
+	}, func(ctx context.Context, c *Call, in MigrateInput) (Migration, error) {
+		if refusal := h.limit(ctx, "migrate:"+c.crowd, MigrateLimit); refusal != nil {
+			return Migration{}, refusal
+		}
+		select {
+		case h.readers <- struct{}{}:
+			defer func() { <-h.readers }()
+			return h.runMigrate(in.Config), nil
+		case <-ctx.Done():
+			return Migration{}, allReading().Wrap(ctx.Err())
+		}
 	})
+}
+
+// MigrateLimit is how often one network, or one key, may have a text read: each takes milliseconds of a processor, and needs nobody known.
+var MigrateLimit = account.RateWindow{Limit: 10, Per: time.Minute}
+
+// mostReaders is how many texts a process reads at once: others have the rest of its processors.
+func mostReaders() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+func allReading() *fault.Error {
+	f := fault.New(fault.RateWindow, "Too many texts are being read at this moment. Wait a second and try again.")
+	f.RetryAfter = time.Second
+	return f
 }
 
 func (h *house) runMigrate(config string) Migration {
 	found := provider.Read(config)
 	m := Migration{
 		Endpoints: []MovedEndpoint{}, Methods: []MovedMethod{}, Changes: []MigrationEdit{}, Clients: found.Clients, Formats: found.Formats, Truncated: found.Truncated,
-		Secrets: SecretsFound(found.Secrets),
+		Others: found.OtherMethods, Secrets: SecretsFound(found.Secrets),
 	}
 	var chains []chain.ID // of the endpoints, in their order
 	for i := range found.Endpoints {
@@ -111,8 +137,12 @@ func (h *house) moved(e *provider.Endpoint) MovedEndpoint {
 		address := h.PublicURL + "/rpc/" + string(e.Chain)
 		to.Replacement = &address
 	}
-	to.Served = here && !e.WebSocket
+	to.Served = here && !e.WebSocket && !e.Guessed
 	switch {
+	case e.Guessed && here:
+		to.Note = "It names this network, but nothing says that it is a node's. Where it is one, replace it; where it is not, leave it."
+	case e.Guessed && e.Network == "":
+		to.Note = "Nothing says whether this is a node's address, or of which chain. Where it is one, choose among " + strings.Join(names(h.Pool.Chains()), ", ") + ", or keep it."
 	case here && e.WebSocket:
 		to.Note = "There are no websockets. Send the same calls to the HTTP address; instead of subscriptions poll eth_blockNumber and eth_getLogs, or getSlot and getSignatureStatuses."
 	case here:
@@ -186,14 +216,17 @@ func (m *Migration) conclude() {
 		}
 	}
 	foreign := len(m.Endpoints) - own
-	m.Ready = served > 0 && served == foreign && refused == 0 && !m.Truncated
+	m.Ready = served > 0 && served == foreign && refused == 0 && m.Others == 0 && !m.Truncated
 	switch {
-	case foreign == 0 && methods == 0:
+	case foreign == 0 && methods == 0 && m.Others == 0:
 		m.Summary = "No RPC endpoint and no JSON-RPC method was recognised in this text."
 	case foreign == 0:
 		m.Summary = fmt.Sprintf("No RPC endpoint was recognised; of %d methods %d are offered.", methods, methods-refused)
 	default:
 		m.Summary = fmt.Sprintf("%d of %d endpoints can move as they are, and %d of %d methods are offered.", served, foreign, methods-refused, methods)
+	}
+	if m.Others > 0 {
+		m.Summary += fmt.Sprintf(" %d more names look like methods and are not known here.", m.Others)
 	}
 	if m.Secrets.PrivateKeys+m.Secrets.Mnemonics > 0 {
 		m.Summary += fmt.Sprintf(" Warning: the text holds what looks like %d private keys and %d mnemonics. Take them for known to others, and move what they hold to a new wallet.",
@@ -215,7 +248,7 @@ func (m *Migration) edit(publicURL string) {
 		}
 		m.Changes = append(m.Changes, MigrationEdit{What: "Address of " + e.Provider + ", line " + lines(e.Lines), Before: e.Source, After: *e.Replacement})
 	}
-	if !moves {
+	if !moves && len(m.Clients) == 0 { // what a client does is told without an address, too
 		return
 	}
 	known := false

@@ -1,6 +1,7 @@
 package capability_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -75,5 +76,89 @@ func TestAnyTextIsReadAndNoneThatIsTooLong(t *testing.T) {
 	}
 	for i, config := range []any{"", strings.Repeat("x", 20_001), strings.Repeat("é", 20_001), nil, 7.0, []any{"x"}} {
 		o.refuses(t, o.Migrate, neighbour(20+i), map[string]any{"config": config}, fault.FieldRefused)
+	}
+}
+
+// What was not understood forbids ready; what is unknown is counted and not repeated.
+func TestAMoveIsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
+	t.Parallel()
+	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public}}}))
+	const rpc = "RPC=https://eth.llamarpc.com\n"
+	for i, c := range []struct {
+		config string
+		ready  bool
+		has    string
+	}{
+		{rpc, true, "1 of 1 endpoints"},
+		{`{"rpc": "https:\/\/eth-mainnet.g.alchemy.com\/v2\/abc"}`, true, "/rpc/eth_mainnet"},
+		{rpc + `x.send("eth_mySuperSecretPassPhrase")`, false, `"other_methods":1`},
+		{rpc + "url: 'https://a.acme.example'", false, "Nothing says whether this is a node's address"},
+		{rpc + "x = 'https://eth.acme.example'", false, "nothing says that it is a node's"},
+		{rpc + "x = 'https://mainnet.era.zksync.io'", false, "***.zksync.***"},
+		{"import { ethers } from 'ethers'\nconst p = new ethers.AlchemyProvider('mainnet', 'mySuperSecretPassPhrase')", true, "FetchRequest"},
+		{"import { createPublicClient } from 'viem'", false, "fetchOptions"},
+		{"new AlchemyProvider('sepolia', KEY)", false, "This network is not served"},
+	} {
+		m := must[capability.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(i), capability.MigrateInput{Config: c.config}))
+		text, err := json.Marshal(m)
+		if err != nil || m.Ready != c.ready || !strings.Contains(string(text), c.has) || strings.Contains(string(text), "SuperSecret") {
+			t.Errorf("%s: %s, %v", c.config, text, err)
+		}
+	}
+}
+
+func TestTextsAreReadOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	o := advisers(t, measured(t, time.Now(), nil))
+	free := o.Occupy()
+	ctx, cancel := context.WithTimeout(o.ctx, time.Second)
+	defer cancel()
+	if _, refusal := o.Migrate.Invoke(ctx, neighbour(0), capability.MigrateInput{Config: "x"}); refusal == nil || refusal.Reason != fault.RateWindow || refusal.RetryAfter <= 0 {
+		t.Errorf("while all are reading: %v", refusal)
+	}
+	free()
+	for i := range 10 {
+		if _, refusal := o.Migrate.Invoke(o.ctx, neighbour(1), capability.MigrateInput{Config: "x"}); refusal != nil {
+			t.Fatalf("text %d of a network: %v", i, refusal)
+		}
+	}
+	began := time.Now()
+	var refusal *fault.Error
+	for sent := 0; refusal == nil && sent < 2+int(time.Since(began)/(6*time.Second)); sent++ { // one comes back every 6 s
+		_, refusal = o.Migrate.Invoke(o.ctx, neighbour(1), capability.MigrateInput{Config: "x"})
+	}
+	if refusal == nil || refusal.Reason != fault.RateWindow || refusal.Window.Limit != 10 {
+		t.Errorf("the eleventh text of a network: %v", refusal)
+	}
+}
+
+// Callers with keys behind one address do not use up each other's limit; what is no key counts as the network.
+func TestAdviceIsCountedByTheKeyThatComesAlong(t *testing.T) {
+	t.Parallel()
+	o := advisers(t, measured(t, time.Now(), nil))
+	with := func(bearer string) *fault.Error {
+		c := neighbour(3)
+		c.Bearer = bearer
+		_, refusal := o.Migrate.Invoke(o.ctx, c, capability.MigrateInput{Config: "x"})
+		return refusal
+	}
+	began := time.Now()
+	var refusal *fault.Error
+	for sent := 0; refusal == nil && sent < 12+int(time.Since(began)/(6*time.Second)); sent++ {
+		refusal = with([]string{"", "no key at all"}[sent%2])
+	}
+	if refusal == nil || refusal.Reason != fault.RateWindow {
+		t.Errorf("without keys: %v", refusal)
+	}
+	key := o.wideKey(t)
+	if refusal := with(key); refusal != nil {
+		t.Errorf("with a key: %v", refusal)
+	}
+	refusal = nil
+	for sent := 0; refusal == nil && sent < 11+int(time.Since(began)/(6*time.Second)); sent++ {
+		refusal = with(key)
+	}
+	if refusal == nil || refusal.Reason != fault.RateWindow {
+		t.Errorf("beyond the key's limit: %v", refusal)
 	}
 }

@@ -83,16 +83,29 @@ func (r refusalRule) matches(name string) bool {
 
 // adviceFor takes the first rule that matches.
 func adviceFor(family Family, name string) (string, bool) {
-	rules := evmRefusals
-	if family == Solana {
-		rules = solanaRefusals
-	}
-	for _, rule := range rules {
+	for _, rule := range refusalsOf(family) {
 		if rule.matches(name) {
 			return rule.advice, true
 		}
 	}
 	return "", false
+}
+
+// Refused finds the rule by which a known method is not served: its name, or a pattern such as personal_* or *Subscribe, of which there is advice as of a name.
+func Refused(family Family, name string) (rule string, ok bool) {
+	for _, r := range refusalsOf(family) {
+		if r.matches(name) {
+			return r.match, true
+		}
+	}
+	return "", false
+}
+
+func refusalsOf(family Family) []refusalRule {
+	if family == Solana {
+		return solanaRefusals
+	}
+	return evmRefusals
 }
 
 const (

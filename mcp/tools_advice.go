@@ -13,7 +13,7 @@ type recommendInput struct {
 }
 
 // adviceFails are the codes of what needs no key and costs nothing.
-const adviceFails = "-32005 more than 60 a minute from this network: wait retry_after seconds. " + fieldFails
+const adviceFails = "-32005 more than 60 a minute from this network, or with your key: wait retry_after seconds. " + fieldFails
 
 // adviceTools tell how to use the service, to whoever asks.
 func adviceTools(c *capability.Catalogue) []*tool {
@@ -77,7 +77,7 @@ func migrateTool(c *capability.Catalogue) *tool {
 				"YAML or TOML.",
 			Instead: "get_quote for a single method; list_plans for what a volume needs.",
 			Cost:    keyFreeCost,
-			Limits: "20,000 characters, 50 endpoints, 200 methods. Text is read, never run, kept or logged, and all that looks like a key is masked; still, leave private keys out of what " +
+			Limits: "10 texts a minute, 20,000 characters, 50 endpoints, 200 methods. Text is read, never run, kept or logged, and all that looks like a key is masked; still, leave private keys out of what " +
 				"you paste. Websockets are not served: the answer says what to poll.",
 			Fails: adviceFails + " Text in which nothing is recognised is an answer with ready false.",
 			Again: "Safe; the same answer for the same text.",

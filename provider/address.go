@@ -1,34 +1,9 @@
 package provider
 
-import (
-	"regexp"
-	"strings"
-
-	"github.com/chainaccess/gateway/chain"
-)
+import "strings"
 
 // span is a piece of a text, in bytes.
 type span struct{ from, to int }
-
-// placeholder is what stands for a value that comes from elsewhere: ${process.env.KEY}, {{key}}, {key}, <YOUR_KEY>, $KEY.
-const placeholder = `\$?\{\{?[^{}\n"` + "`" + `]{0,200}\}?\}|<[A-Za-z0-9_ -]{1,60}>`
-
-var (
-	address    = regexp.MustCompile(`(?i)(?:https?|wss?)://(?:` + placeholder + `|[^\s"'` + "`" + `<>(){}\[\],;|\\])+`)
-	stands     = regexp.MustCompile(`^(?:` + placeholder + `|\$[A-Za-z_][A-Za-z0-9_]*)$`)
-	holds      = regexp.MustCompile(placeholder + `|\$[A-Za-z_]`)
-	spelledOut = regexp.MustCompile(`(?i)^(?:your|my|the|replace|insert|enter|paste|add|put)?[-_ ]?(?:[a-z0-9]+[-_ ])*(?:api|project|access|auth)?[-_ ]?(?:key|token|id|secret|here|demo|public|docs-demo)(?:[-_ ]here)?$`)
-)
-
-// findURLs finds addresses from left to right.
-func findURLs(text string) []span {
-	var spans []span
-	for _, found := range address.FindAllStringIndex(text, -1) {
-		to := found[0] + len(strings.TrimRight(text[found[0]:found[1]], ".:!?*&="))
-		spans = append(spans, span{found[0], to})
-	}
-	return spans
-}
 
 // parts are those of an address. None of them is checked: placeholders may stand anywhere.
 type parts struct {
@@ -41,7 +16,11 @@ type parts struct {
 func split(raw string) parts {
 	var p parts
 	scheme, rest, _ := strings.Cut(raw, "://")
-	p.scheme = strings.ToLower(scheme)
+	switch p.scheme = strings.ToLower(scheme); p.scheme {
+	case "https", "http", "wss", "ws":
+	default:
+		p.scheme, rest = "", raw
+	}
 	rest, _, _ = strings.Cut(rest, "#")
 	rest, query, _ := strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
@@ -121,7 +100,9 @@ var networkWords = func() map[string]bool {
 // show writes an address with everything masked that is no word of a form.
 func (p *parts) show(f *form) string {
 	var b strings.Builder
-	b.WriteString(p.scheme + "://")
+	if p.scheme != "" {
+		b.WriteString(p.scheme + "://")
+	}
 	if p.user != "" {
 		b.WriteString(masked + "@")
 	}
@@ -150,7 +131,7 @@ func (p *parts) showHost(f *form) string {
 	switch {
 	case f != nil:
 		shown = strings.Count(f.suffix, ".") + 1
-	case p.host == "localhost" || private(p.host) && strings.Trim(p.host, "0123456789.") == "":
+	case p.host == "localhost" || private(p.host) && isIP(p.host): // a host of digits alone may be anything
 		return p.host
 	}
 	for i := range labels[:len(labels)-shown] {
@@ -167,68 +148,18 @@ func (p *parts) showHost(f *form) string {
 	return strings.Join(labels, ".")
 }
 
-// rpcWord tells addresses of nodes from others.
-var rpcWord = regexp.MustCompile(`(?i)rpc`)
-
-// readEndpoint reads an address; false when it is none of a node.
-func readEndpoint(raw string) (e Endpoint, ok bool) {
-	p := split(raw)
-	if p.host == "" {
-		return e, false
-	}
-	f, label := formOf(p.host)
-	query := map[string]string{}
-	for _, pair := range p.query {
-		query[strings.ToLower(pair[0])] = pair[1]
-	}
-	e = Endpoint{Source: p.show(f), Provider: unknown, WebSocket: strings.HasPrefix(p.scheme, "ws")}
-	e.KeyInURL, e.Keyless = p.credential(f)
-	switch {
-	case f != nil:
-		e.Provider = f.Provider
-		e.Chain, e.Network = f.network(label, p.path, query)
-		ok = e.Chain != "" || e.Network != "" || e.KeyInURL || holds.MatchString(p.host)
-	case private(p.host):
-		e.Provider, ok = local, true
-	default:
-		e.Chain, e.Network = guess(&p)
-		ok = e.Chain != "" && e.WebSocket || rpcWord.MatchString(p.host+"/"+strings.Join(p.path, "/"))
-	}
-	if e.Network != "" {
-		e.Network = may(e.Network)
-	}
-	return e, ok
-}
-
-// guess looks for the name of a network in an address of an unknown form.
-func guess(p *parts) (id chain.ID, name string) {
-	for label := range strings.SplitSeq(p.host, ".") {
-		for _, name := range append([]string{label}, strings.Split(label, "-")...) {
-			if id, known := named(name); known && !digits(name) {
-				return id, name
-			}
-		}
-	}
-	for _, name := range joined(p.path) {
-		if id, known := named(name); known && !digits(name) {
-			return id, name
-		}
-	}
-	return "", ""
-}
-
 // credential tells whether an address carries one, and whether it is a placeholder's.
 func (p *parts) credential(f *form) (carried, keyless bool) {
 	keyless = true
 	note := func(value string) {
 		carried = true
-		keyless = keyless && (stands.MatchString(value) || spelledOut.MatchString(value))
+		keyless = keyless && isPlaceholder(value)
 	}
 	if p.user != "" {
 		note(p.user)
 	}
 	for _, segment := range p.path {
-		if may(segment) == masked && (f != nil && !f.public || keyLike(segment) || holds.MatchString(segment)) {
+		if may(segment) == masked && (f != nil && !f.public || keyLike(segment) || hasPlaceholder(segment)) {
 			note(segment)
 		}
 	}

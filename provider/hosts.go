@@ -1,7 +1,7 @@
 package provider
 
 import (
-	"net"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -55,6 +55,8 @@ var forms = []form{
 	{Provider{"onerpc", "1RPC"}, "1rpc.io", []place{inPath}, "", nil, true, false},
 	{Provider{"publicnode", "PublicNode"}, "publicnode.com", []place{inHost}, "", []string{"-rpc"}, true, false},
 	{Provider{"llamarpc", "LlamaRPC"}, "llamarpc.com", []place{inHost}, "", nil, true, false},
+	{Provider{"merkle", "Merkle"}, "merkle.io", []place{inHost}, "", nil, true, false},
+	{Provider{"nodies", "Nodies"}, "nodies.app", []place{inHost}, "", []string{"-pokt"}, false, false},
 	{Provider{"meowrpc", "MeowRPC"}, "meowrpc.com", []place{inHost}, "", nil, true, false},
 	{Provider{"cloudflare", "Cloudflare"}, "cloudflare-eth.com", []place{nowhere}, chain.EthMainnet, nil, true, false},
 	{Provider{"base", "Base"}, "base.org", []place{inHost}, "", []string{"developer-access-", "-preconf", "-flashblocks"}, true, false},
@@ -146,9 +148,17 @@ func joined(path []string) []string {
 
 // private is whether a host is a machine of the caller's own: no provider to come from.
 func private(host string) bool {
+	if hasPlaceholder(host) {
+		return false
+	}
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.Contains(host, ".") {
 		return true
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsUnspecified() || ip.IsLinkLocalUnicast())
+	ip, err := netip.ParseAddr(host)
+	return err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsUnspecified() || ip.IsLinkLocalUnicast())
+}
+
+func isIP(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/chainaccess/gateway/chain"
 )
 
-const secret = "s3cr3tK3yTh4tNobodyMaySee99"
+const (
+	secret  = "s3cr3tK3yTh4tNobodyMaySee99"
+	letters = "mySuperSecretPassPhraseOfLettersAlone"
+)
 
 func TestEachProvidersAddressesAreRead(t *testing.T) {
 	t.Parallel()
@@ -178,8 +181,8 @@ func TestARepeatedAddressIsListedOnceWithItsLines(t *testing.T) {
 func TestNamesThatAreNoMethodsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	r := Read("from eth_account import Account\nchain = \"eth_mainnet\"\nENV eth_rpc_url net_version \"eth_accounts\" eth_" + secret + " 'eth_madeUp' \"eth_simulateV1\" eth_call, eth_call")
-	if got := fmt.Sprint(r.Methods); got != "[net_version eth_accounts eth_madeUp eth_simulateV1 eth_call]" {
-		t.Errorf("the methods are %s", got)
+	if got := fmt.Sprint(r.Methods); got != "[net_version eth_accounts eth_simulateV1 eth_call]" || r.OtherMethods != 1 {
+		t.Errorf("the methods are %s, and %d others", got, r.OtherMethods)
 	}
 }
 
@@ -197,21 +200,24 @@ func FuzzRead(f *testing.F) {
 		f.Add("https://eth-mainnet."+form.suffix+"/v2/", uint16(60))
 		f.Add("wss://u:@"+form.suffix+"/eth/?network=&api-key=", uint16(6))
 	}
-	for _, text := range []string{"\"eth_\"", "https://.g.alchemy.com", "https://x.quiknode.pro/?network=eth-", "https://[::1]:8545", "\xff\xfe", "PRIVATE_KEY=", "${", "https://{", "'getAccountInfo' solana"} {
+	for _, text := range []string{"\"eth_\"", "https://.g.alchemy.com", "https://x.quiknode.pro/?network=eth-", "https://[::1]:8545", "\xff\xfe", "PRIVATE_KEY=", "${", "https://{", "'getAccountInfo' solana", "new AlchemyProvider('mainnet', '')", "getDefaultProvider('')",
+		"new Alchemy({apiKey:'', network: Network.ETH_MAINNET})", "'eth_'", "method: ''", "http://:8545", `https:\/\/eth-mainnet.g.alchemy.com\/v2\/`, "rpc: eth.host.example/"} {
 		f.Add(text, uint16(len(text)))
 		f.Add(text, uint16(8))
 	}
 	f.Fuzz(func(t *testing.T, text string, at uint16) {
-		if len(text) > 4*MaxText || strings.Contains(text, secret) {
-			return
-		}
 		i := min(int(at), len(text))
-		r := Read(text[:i] + secret + text[i:])
-		if shown := strings.ToLower(fmt.Sprintf("%+v", r)); strings.Contains(shown, strings.ToLower(secret)) {
-			t.Errorf("the secret is in %s", shown)
-		}
-		if len(r.Endpoints) > mostEndpoints || len(r.Methods) > mostMethods {
-			t.Errorf("%d endpoints, %d methods", len(r.Endpoints), len(r.Methods))
+		for _, hidden := range []string{secret, letters} {
+			if len(text) > 4*MaxText || strings.Contains(strings.ToLower(text), strings.ToLower(hidden)) {
+				return
+			}
+			r := Read(text[:i] + hidden + text[i:])
+			if shown := strings.ToLower(fmt.Sprintf("%+v", r)); strings.Contains(shown, strings.ToLower(hidden)) {
+				t.Errorf("the secret is in %s", shown)
+			}
+			if len(r.Endpoints) > mostEndpoints || len(r.Methods) > mostMethods {
+				t.Errorf("%d endpoints, %d methods", len(r.Endpoints), len(r.Methods))
+			}
 		}
 	})
 }
@@ -220,6 +226,7 @@ func FuzzRead(f *testing.F) {
 func BenchmarkRead(b *testing.B) {
 	for name, piece := range map[string]string{
 		"words": "abandon ", "hex": "a", "digits": "[1,2,", "addresses": "https://{${", "assignments": "token: ", "names": "eth_a", "lines": "A=b\n", "braces": "https://${aaaaaaaaaaaaaaaaaaaaaaaa",
+		"dots": "eth.a/", "constructors": "AlchemyProvider('a'", "methods": "method:'a", "mixed": "rpc=https://eth.llamarpc.com/x AlchemyProvider(1,'k') 'eth_x' solana token: abcd\n",
 	} {
 		text := strings.Repeat(piece, MaxText/len(piece))
 		b.Run(name, func(b *testing.B) {

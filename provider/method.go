@@ -1,0 +1,137 @@
+package provider
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/chainaccess/gateway/chain"
+)
+
+// namespaces are what methods of EVM nodes begin with, before the underscore.
+var namespaces = words(`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots parity flashbots mev`)
+
+// libraries are names of programs' parts that look like methods.
+var libraries = words(`eth_account eth_abi eth_utils eth_keys eth_typing eth_tester eth_hash eth_rlp`)
+
+const mostName = 64
+
+// methods finds the names of methods, each once. Told are those of the catalog and of the refusals; any other may be a secret, and is counted.
+func (r *Reading) methods(text, lower string) {
+	seen := map[string]bool{}
+	r.ofEVM(text, seen)
+	if strings.Contains(lower, "solana") || strings.Contains(lower, "helius") {
+		r.ofSolana(text, seen)
+	}
+	r.called(text, seen)
+}
+
+// add enters a method under the name that may be told: its own, or that of the rule which refuses it.
+func (r *Reading) addMethod(seen map[string]bool, family chain.Family, name string) (known bool) {
+	shown := name
+	if !Serves(family, name) {
+		if shown, known = chain.Refused(family, name); !known {
+			return false
+		}
+	}
+	switch {
+	case seen[name]:
+	case slices.Contains(r.Methods, shown):
+	case len(r.Methods) == mostMethods:
+		r.Truncated = true
+	default:
+		r.Methods = append(r.Methods, shown)
+	}
+	seen[name] = true
+	return true
+}
+
+func (r *Reading) unknown(seen map[string]bool, name string) {
+	if !seen[name] {
+		seen[name] = true
+		r.OtherMethods++
+	}
+}
+
+// ofEVM finds names with a namespace.
+func (r *Reading) ofEVM(text string, seen map[string]bool) {
+	for at := 0; ; {
+		i := strings.IndexByte(text[at:], '_')
+		if i < 0 {
+			return
+		}
+		i += at
+		from := i
+		for from > 0 && i-from <= len("flashbots") && isWord(text[from-1]) && text[from-1] != '_' {
+			from--
+		}
+		to := i + 1 + wordLen(text[i+1:min(len(text), i+1+mostName)])
+		at = i + 1
+		if !namespaces[text[from:i]] || from > 0 && isWord(text[from-1]) || to-i < 3 || text[i+1]|0x20 != text[i+1] || to < len(text) && isWord(text[to]) {
+			continue
+		}
+		name := text[from:to]
+		inQuotes := from > 0 && to < len(text) && strings.IndexByte(`"'`, text[from-1]) >= 0 && text[to] == text[from-1]
+		switch {
+		case Serves(chain.EVM, name):
+			r.addMethod(seen, chain.EVM, name)
+		case !inQuotes || isNetwork(name) || strings.Contains(text[i+1:to], "_") || libraries[name]:
+		case !r.addMethod(seen, chain.EVM, name):
+			r.unknown(seen, name)
+		}
+	}
+}
+
+// ofSolana finds names in quotes, which have no namespace.
+func (r *Reading) ofSolana(text string, seen map[string]bool) {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' && text[i] != '\'' {
+			continue
+		}
+		n := wordLen(text[i+1 : min(len(text), i+1+mostName)])
+		if n > 3 && i+1+n < len(text) && text[i+1+n] == text[i] {
+			r.addMethod(seen, chain.Solana, text[i+1:i+1+n])
+			i += n + 1
+		}
+	}
+}
+
+// called finds what is sent as a method, whatever it is named.
+func (r *Reading) called(text string, seen map[string]bool) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "method")
+		if i < 0 {
+			return
+		}
+		at += i + len("method")
+		rest := strings.TrimLeft(text[at:min(len(text), at+8)], "\"' \t:=")
+		from := min(len(text), at+8) - len(rest)
+		between := text[at:from]
+		if !strings.ContainsAny(between, ":=") || between[len(between)-1] != '"' && between[len(between)-1] != '\'' {
+			continue
+		}
+		name := text[from : from+wordLen(text[from:min(len(text), from+mostName)])]
+		if len(name) < 3 || strings.ToUpper(name) == name { // a method of HTTP
+			continue
+		}
+		if !seen[name] && !r.addMethod(seen, chain.EVM, name) && !r.addMethod(seen, chain.Solana, name) {
+			r.unknown(seen, name)
+		}
+	}
+}
+
+// servedBy are the names of all catalogs by family.
+var servedBy = func() map[chain.Family]map[string]bool {
+	names := map[chain.Family]map[string]bool{}
+	for _, c := range chain.All() {
+		if names[c.Family] == nil {
+			names[c.Family] = map[string]bool{}
+		}
+		for _, m := range c.Methods() {
+			names[c.Family][m.Name] = true
+		}
+	}
+	return names
+}()
+
+// Serves is whether any chain of a family has the method in its catalog.
+func Serves(family chain.Family, name string) bool { return servedBy[family][name] }
