@@ -143,6 +143,18 @@ func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error 
 // are in the hands of a program that the owner did not write.
 func manages(k *store.Key) bool { return k.Door == account.DoorAccount && k.Agent.IsZero() }
 
+// scope is what of the account's tickets and feedback the caller finds. Users and keys that manage it find all; any other key is in the hands of a
+// program that the owner did not write, and finds its agent's or its own.
+func (c *Call) scope() store.Scope {
+	switch {
+	case !c.Key.Agent.IsZero():
+		return store.Scope{UUID: c.Key.Agent.UUID}
+	case !c.Key.ID.IsZero() && !manages(&c.Key):
+		return store.Scope{UUID: c.Key.ID.UUID}
+	}
+	return store.Scope{}
+}
+
 // limit lets a call through a limit by name.
 func (h *house) limit(ctx context.Context, name string, w account.RateWindow) *fault.Error {
 	taken, err := h.Meter.Limit(ctx, name, w)

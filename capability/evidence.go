@@ -19,7 +19,7 @@ import (
 const refusalsOf = 24 * time.Hour
 
 // evidence gathers what is known of a ticket's matter (DECISIONS, section 10): the call when one is named, the refusals of the last day, the fences
-// that hold and how the chain stands. An agent's key brings what is its agent's alone.
+// that hold and how the chain stands. A key that sees its agent's or its own alone brings no more than that.
 func (h *house) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticket.Evidence, error) {
 	now := h.Now()
 	e := ticket.Evidence{GatheredAt: now.UTC()}
@@ -32,7 +32,14 @@ func (h *house) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticke
 		e.Call, key = call, caller
 		e.Chain = h.chainCondition(call.Chain)
 	}
-	refusals, err := h.Store.SumRefusals(ctx, c.Account.ID, c.Key.Agent, now.Add(-refusalsOf))
+	window, _, err := h.usageWindow(ctx, c, now.Add(-refusalsOf))
+	if err != nil {
+		return e, err
+	}
+	if window.Keys == nil && c.scope() != (store.Scope{}) {
+		window.Keys = []account.KeyID{c.Key.ID}
+	}
+	refusals, err := h.Store.SumRefusals(ctx, &window)
 	if err != nil {
 		return e, told(err, "usage")
 	}
@@ -45,7 +52,7 @@ func (h *house) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticke
 }
 
 // reportedCall finds a call of the caller by the id of its request, with the key that made it, which is zero when it is the account's no more. Of a
-// batch it is the first call that was refused. A call of another account is not found, nor for an agent's key one of another agent.
+// batch it is the first call that was refused. A call of another account is not found, nor for a key that sees its agent's or its own alone one of others.
 func (h *house) reportedCall(ctx context.Context, c *Call, request uuid.UUID) (*ticket.ReportedCall, store.Key, error) {
 	calls, err := h.Store.FindCalls(ctx, request)
 	if err != nil {
@@ -65,7 +72,7 @@ func (h *house) reportedCall(ctx context.Context, c *Call, request uuid.UUID) (*
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, key, told(err, "key")
 	}
-	if !c.Key.Agent.IsZero() && key.Agent != c.Key.Agent {
+	if scope := c.scope(); scope != (store.Scope{}) && scope.UUID != key.Agent.UUID && scope.UUID != found.Key.UUID {
 		return nil, key, noCall()
 	}
 	return &ticket.ReportedCall{

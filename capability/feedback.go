@@ -77,7 +77,8 @@ func (h *house) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbac
 func (h *house) listFeedback() *Op[ListFeedbackInput, FeedbackList] {
 	return define(h, Meta{
 		Name: "list_feedback", Title: "List feedback", Access: Holders, Reads: true, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Lists the account's feedback with its status and what the service replied, newest first, by pages. An agent's key sees its agent's. It costs nothing.",
+		Description: "Lists the account's feedback with its status and what the service replied, newest first, by pages. An agent's key sees its agent's, one that was " +
+			"adopted or has no owner its own. It costs nothing.",
 	}, h.runListFeedback)
 }
 
@@ -85,7 +86,7 @@ func (h *house) runListFeedback(ctx context.Context, c *Call, in ListFeedbackInp
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
-	filter := store.FeedbackFilter{Account: c.Account.ID, Agent: c.Key.Agent, Status: in.Status, Limit: in.Limit + 1}
+	filter := store.FeedbackFilter{Account: c.Account.ID, Scope: c.scope(), Status: in.Status, Limit: in.Limit + 1}
 	if in.Cursor != "" {
 		id, err := uuid.Parse(in.Cursor)
 		if err != nil {

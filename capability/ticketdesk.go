@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/ticket"
 )
@@ -30,8 +31,8 @@ const defaultTickets = 20
 func (h *house) listTickets() *Op[ListTicketsInput, TicketList] {
 	return define(h, Meta{
 		Name: "list_tickets", Title: "List tickets", Access: Holders, Reads: true, OfUser: true, Fails: ticketFails,
-		Description: "Lists the account's tickets, newest first, by pages; those that are not resolved unless a status is named. An agent's key sees its agent's. It " +
-			"costs nothing.",
+		Description: "Lists the account's tickets, newest first, by pages; those that are not resolved unless a status is named. An agent's key sees its agent's, one that was adopted or has " +
+			"no owner its own. It costs nothing.",
 	}, h.runListTickets)
 }
 
@@ -39,7 +40,7 @@ func (h *house) runListTickets(ctx context.Context, c *Call, in ListTicketsInput
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
-	filter := store.TicketFilter{Account: c.Account.ID, Agent: c.Key.Agent, Limit: in.Limit + 1}
+	filter := store.TicketFilter{Account: c.Account.ID, Scope: c.scope(), Limit: in.Limit + 1}
 	switch in.Status {
 	case "", "unresolved":
 		filter.Statuses = ticket.Unresolved()
@@ -102,13 +103,16 @@ func (h *house) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Tick
 	if !ok {
 		return TicketDetail{}, noTicket()
 	}
-	t, messages, err := h.Store.LoadTicket(ctx, c.Account.ID, c.Key.Agent, number)
+	t, messages, err := h.Store.LoadTicket(ctx, c.Account.ID, c.scope(), number)
 	if err != nil {
 		return TicketDetail{}, toldOfTickets(err)
 	}
 	d := TicketDetail{
 		TicketView: h.ticketView(&t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence, SuggestedPaths: t.Evidence.Paths(),
 		ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
+	}
+	if !c.Key.Agent.IsZero() { // the account's own caps are its owner's business, as budgets are
+		d.Evidence.Fences.Account.Caps = map[string]plan.Units{}
 	}
 	if t.Status == ticket.Resolved {
 		closes := t.LastActivityAt.Add(ticket.CloseAfter)
@@ -150,7 +154,7 @@ func (h *house) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInput
 		}
 	}
 	t, verdict, err := h.Store.ReplyTicket(ctx, store.TicketReply{
-		Number: number, Account: c.Account.ID, Agent: c.Key.Agent, By: ticket.Customer, Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, At: h.Now(),
+		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, At: h.Now(),
 	})
 	if err != nil {
 		return TicketView{}, toldOfTickets(err)

@@ -41,7 +41,7 @@ type TicketView struct {
 type CreatedTicket struct {
 	TicketView
 
-	Joined         bool          `json:"joined" doc:"true when the same symptom had an open ticket within the last hour, to which the message was added"`
+	Joined         bool          `json:"joined" doc:"true when the same symptom had an open ticket within the last hour, to which the message was added, under its subject when that differs; the category of that ticket stays"`
 	SuggestedPaths []ticket.Path `json:"suggested_paths" doc:"what to try meanwhile"`
 }
 
@@ -53,7 +53,8 @@ func (h *house) createTicket() *Op[CreateTicketInput, CreatedTicket] {
 		Name: "create_ticket", Title: "File a ticket", Access: Holders, OfUser: true, Fails: ticketFails,
 		Description: "Files a ticket with what is known of its matter: the call, the refusals of the last 24 hours, the fences of the key and the state of the chain; " +
 			"never parameters or keys. The same symptom (code, chain and method of the call) within an hour of the last activity joins the open ticket; without a " +
-			"request_id each repeat files another. At most 100 tickets are unresolved at a time. It costs nothing.",
+			"request_id each repeat files another. At most 100 tickets are unresolved at a time, and 50 are filed in 24 hours, 10 by an account without an owner. It " +
+			"costs nothing.",
 	}, h.runCreateTicket)
 }
 
@@ -91,7 +92,7 @@ func (h *house) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInp
 
 // writer is who writes to support.
 func (c *Call) writer() store.Writer {
-	return store.Writer{Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Channel: c.Door}
+	return store.Writer{Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Scope: c.scope(), Channel: c.Door}
 }
 
 // pays says whether somebody pays for the account's plan.
@@ -132,6 +133,12 @@ func (h *house) tellTicket(ctx context.Context, t *store.Ticket) {
 
 // toldOfTickets turns an error of the record into a refusal.
 func toldOfTickets(err error) error {
+	if daily, ok := errors.AsType[*store.TooManyToday](err); ok {
+		f := fault.New(fault.RateWindow, "The account filed %d tickets within 24 hours, as many as it may. Add to one of them, or file the next in %d s.",
+			daily.Limit, int64((daily.Wait+time.Second-1)/time.Second))
+		f.RetryAfter = daily.Wait
+		return f
+	}
 	switch {
 	case errors.Is(err, store.ErrTooManyTickets):
 		return fault.New(fault.FieldRefused, "The account has %d unresolved tickets, as many as it may have. Resolve some, or add to one of them.", ticket.MaxOpen)

@@ -114,6 +114,10 @@ func TestATicketCarriesWhatIsKnownOfItsMatter(t *testing.T) {
 	if !again.Joined || again.Reference != made.Reference || again.Subject != "Calls fail" {
 		t.Errorf("again is %+v", again)
 	}
+	detail = must[capability.TicketDetail](t)(o.GetTicket.Invoke(o.ctx, ann, capability.TicketInput{Reference: made.Reference}))
+	if got := detail.Messages[1].Message; got != "Subject: Again\n\nOnce more." {
+		t.Errorf("what joined says %q", got)
+	}
 	other := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "An invoice", Message: "Which one?", Category: "billing"}))
 	if other.Joined || other.Category != ticket.Billing || other.Channel != capability.DoorConsole || len(other.SuggestedPaths) == 0 {
 		t.Errorf("the other is %+v", other)
@@ -132,6 +136,11 @@ func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
 	of, _ := account.ParseID(o.whoIs(t, ann.Session).AccountID)
 	agentKey, _ := o.agentKey(t, of)
 	agents := holder(agentKey)
+	adoptedKey := o.adoptedKey(t, of)
+	adopted := holder(adoptedKey)
+	if _, refusal := serve(o, o.ConfigureServices, ann, map[string]any{"caps": map[string]any{"rpc": 30.0}}); refusal != nil {
+		t.Fatal(refusal)
+	}
 	file := func(who *capability.Caller, in capability.CreateTicketInput) string {
 		t.Helper()
 		in.Subject, in.Message = "s", "m"
@@ -140,12 +149,13 @@ func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
 	request := o.call(t, own.PlaintextToken, store.Call{Outcome: "rate_window"})
 	anns, byKey := file(ann, capability.CreateTicketInput{RequestID: request}), file(holder(own.PlaintextToken), capability.CreateTicketInput{})
 	byAgent, atDoor := file(agents, capability.CreateTicketInput{}), file(holder(door.Key), capability.CreateTicketInput{})
+	byAdopted := file(adopted, capability.CreateTicketInput{RequestID: o.call(t, adoptedKey, store.Call{Outcome: "rate_window"})})
 	for who, c := range map[string]struct {
 		caller *capability.Caller
 		finds  []string
 	}{
-		"ann": {ann, []string{byAgent, byKey, anns}}, "her key": {holder(own.PlaintextToken), []string{byAgent, byKey, anns}},
-		"her agent": {agents, []string{byAgent}}, "eve": {eve, nil}, "a door key": {holder(door.Key), []string{atDoor}},
+		"ann": {ann, []string{byAdopted, byAgent, byKey, anns}}, "her key": {holder(own.PlaintextToken), []string{byAdopted, byAgent, byKey, anns}},
+		"her agent": {agents, []string{byAgent}}, "eve": {eve, nil}, "a door key": {holder(door.Key), []string{atDoor}}, "an adopted key": {adopted, []string{byAdopted}},
 	} {
 		list := must[capability.TicketList](t)(o.ListTickets.Invoke(o.ctx, c.caller, capability.ListTicketsInput{}))
 		var found []string
@@ -155,7 +165,7 @@ func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
 		if fmt.Sprint(found) != fmt.Sprint(c.finds) {
 			t.Errorf("%s finds %v, want %v", who, found, c.finds)
 		}
-		for _, one := range []string{anns, byKey, byAgent, atDoor} {
+		for _, one := range []string{anns, byKey, byAgent, atDoor, byAdopted} {
 			if strings.Contains(strings.Join(c.finds, " ")+" ", one+" ") {
 				continue
 			}
@@ -167,7 +177,19 @@ func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
 			o.refuses(t, o.ReplyTicket, c.caller, map[string]any{"reference": one, "message": "x", "resolve": true}, fault.NotYours)
 		}
 	}
-	// A call of the account that its agent did not make is not the agent's to name.
+	// A cap of the account is shown to whoever manages it.
+	for who, c := range map[*capability.Caller]int{ann: 1, agents: 0} {
+		detail := must[capability.TicketDetail](t)(o.GetTicket.Invoke(o.ctx, who, capability.TicketInput{Reference: byAgent}))
+		if got := detail.Evidence.Fences.Account.Caps; got == nil || len(got) != c {
+			t.Errorf("the caps of the account are shown as %v", got)
+		}
+	}
+	must[capability.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, ann, capability.SubmitFeedbackInput{Kind: "other", Title: "x"}))
+	if list := must[capability.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, adopted, capability.ListFeedbackInput{})); len(list.Feedback) != 0 {
+		t.Errorf("an adopted key sees the feedback %+v", list)
+	}
+	// A call of the account that its agent, or its adopted key, did not make is not theirs to name.
+	o.refuses(t, o.CreateTicket, adopted, map[string]any{"subject": "x", "message": "x", "request_id": request}, fault.NotYours)
 	o.refuses(t, o.CreateTicket, agents, map[string]any{"subject": "x", "message": "x", "request_id": request}, fault.NotYours)
 	o.refuses(t, o.CreateTicket, browser(""), map[string]any{"subject": "x", "message": "x"}, fault.KeyInvalid)
 }
@@ -293,5 +315,19 @@ func TestASuspendedAccountReachesSupport(t *testing.T) {
 			t.Errorf("the feedback is %+v", list)
 		}
 		o.refuses(t, o.CreateKey, who, map[string]any{"name": "x"}, fault.AccountSuspended)
+	}
+}
+
+func TestTicketsOfADayAreRefusedUntilTheFirstIsADayOld(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
+	for range ticket.MaxDailyAtDoors {
+		made := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(door.Key), capability.CreateTicketInput{Subject: "s", Message: "m"}))
+		must[capability.TicketView](t)(o.ReplyTicket.Invoke(o.ctx, holder(door.Key), capability.ReplyTicketInput{Reference: made.Reference, Resolve: true}))
+	}
+	got := o.refuses(t, o.CreateTicket, holder(door.Key), map[string]any{"subject": "s", "message": "m"}, fault.RateWindow)
+	if got.RetryAfter <= 23*time.Hour || got.RetryAfter > 24*time.Hour {
+		t.Errorf("it may be tried again in %s", got.RetryAfter)
 	}
 }

@@ -8,6 +8,7 @@ CREATE TABLE tickets (
     key_id           uuid,
     user_id          uuid,
     agent_id         uuid,
+    scope_id         uuid,
     subject          text NOT NULL,
     category         text COLLATE "C" NOT NULL,
     priority         text COLLATE "C" NOT NULL,
@@ -24,7 +25,7 @@ CREATE TABLE tickets (
     last_activity_at timestamptz NOT NULL,
     resolved_at      timestamptz,
     closed_at        timestamptz,
-    version          bigint NOT NULL DEFAULT 1,
+    version          bigint NOT NULL DEFAULT 0,
     told_version     bigint NOT NULL DEFAULT 0,
     CONSTRAINT tickets_account_exists FOREIGN KEY (account_id) REFERENCES accounts (id),
     CONSTRAINT tickets_number_positive CHECK (number > 0),
@@ -42,14 +43,16 @@ CREATE TABLE tickets (
     CONSTRAINT tickets_told_not_ahead CHECK (told_version BETWEEN 0 AND version)
 );
 COMMENT ON COLUMN tickets.number IS 'CAG-<number> is the reference';
-COMMENT ON COLUMN tickets.agent_id IS 'the agent whose key made it; an agent sees its own tickets only';
+COMMENT ON COLUMN tickets.agent_id IS 'the agent whose key made it';
+COMMENT ON COLUMN tickets.scope_id IS 'the agent, or else the key that does not manage the account, which sees its own tickets only; null for whoever sees them all';
 COMMENT ON COLUMN tickets.gathers IS 'whether the same symptom joins it: of a symptom there is one such ticket';
 COMMENT ON COLUMN tickets.evidence IS 'what was known when it was made; holds no parameters, results, keys or addresses';
 COMMENT ON COLUMN tickets.messages IS 'how many ticket_messages it has';
-COMMENT ON COLUMN tickets.version IS 'grows with every change that the flow of the ticket must hear of; told_version is the newest that it has';
+COMMENT ON COLUMN tickets.version IS 'grows with every change that the flow of the ticket must hear of, from when it is first resolved; told_version is the newest that it has';
 CREATE UNIQUE INDEX tickets_one_per_symptom
-    ON tickets (account_id, coalesce(agent_id, '00000000-0000-0000-0000-000000000000'), symptom_code, symptom_chain, symptom_method) WHERE gathers;
+    ON tickets (account_id, coalesce(scope_id, '00000000-0000-0000-0000-000000000000'), symptom_code, symptom_chain, symptom_method) WHERE gathers;
 CREATE INDEX tickets_by_account ON tickets (account_id, number);
+CREATE INDEX tickets_by_age ON tickets (account_id, created_at);
 CREATE INDEX tickets_unresolved ON tickets (account_id, number) WHERE status NOT IN ('resolved', 'closed');
 CREATE INDEX tickets_untold ON tickets (number) WHERE told_version < version;
 CREATE INDEX tickets_resolved ON tickets (last_activity_at) WHERE status = 'resolved';

@@ -6,6 +6,7 @@ CREATE TABLE feedback (
     key_id     uuid,
     user_id    uuid,
     agent_id   uuid,
+    scope_id   uuid,
     kind       text COLLATE "C" NOT NULL,
     title      text NOT NULL,
     body       text NOT NULL,
@@ -22,7 +23,8 @@ CREATE TABLE feedback (
     CONSTRAINT feedback_reply_bounded CHECK (char_length(reply) <= 5000)
 );
 COMMENT ON COLUMN feedback.chain IS 'the chain that it is about; empty for none';
-COMMENT ON COLUMN feedback.agent_id IS 'the agent whose key gave it; an agent sees its own feedback only';
+COMMENT ON COLUMN feedback.agent_id IS 'the agent whose key gave it';
+COMMENT ON COLUMN feedback.scope_id IS 'the agent, or else the key that does not manage the account, which sees its own feedback only; null for whoever sees it all';
 CREATE INDEX feedback_by_account ON feedback (account_id, id);
 
 -- Requests for an enterprise agreement. Whoever asks is not known; the address is theirs to give.

@@ -53,7 +53,7 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback) (Feed
 		}
 		row, err := q.InsertFeedback(ctx, db.InsertFeedbackParams{
 			ID: f.ID.UUID, Account: by.Account.UUID, Key: optional(by.Key.UUID), UserID: optional(by.User.UUID), Agent: optional(by.Agent.UUID),
-			Kind: f.Kind, Title: f.Title, Body: f.Body, Chain: string(f.Chain), Channel: by.Channel, At: f.CreatedAt,
+			Scope: optional(by.Scope.UUID), Kind: f.Kind, Title: f.Title, Body: f.Body, Chain: string(f.Chain), Channel: by.Channel, At: f.CreatedAt,
 		})
 		f = feedbackOf(row)
 		return err
@@ -76,16 +76,16 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, status, reply
 // FeedbackFilter chooses feedback of an account.
 type FeedbackFilter struct {
 	Account account.ID
-	Agent   account.AgentID // that of one agent; zero for all
-	Status  string          // empty for all
-	Before  FeedbackID      // only older one; zero for the newest
+	Scope   Scope      // zero for all
+	Status  string     // empty for all
+	Before  FeedbackID // only older one; zero for the newest
 	Limit   int
 }
 
 // ListFeedback lists feedback, newest first.
 func (s *Store) ListFeedback(ctx context.Context, f FeedbackFilter) ([]Feedback, error) { //nolint:gocritic // a copy does no harm
 	p := db.ListFeedbackParams{
-		Account: f.Account.UUID, Before: f.Before.UUID, Agent: optional(f.Agent.UUID), Most: int32(min(f.Limit, MaxFeedback)), //nolint:gosec // bounded
+		Account: f.Account.UUID, Before: f.Before.UUID, Scope: optional(f.Scope.UUID), Most: int32(min(f.Limit, MaxFeedback)), //nolint:gosec // bounded
 	}
 	if p.Before == uuid.Nil {
 		p.Before = uuid.Max

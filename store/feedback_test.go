@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -24,12 +25,12 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 	for _, a := range []store.NewAccount{of, other} {
 		must[store.Account](t)(s.CreateAccount(ctx, a))
 	}
-	agent := account.NewAgentID()
+	scope := store.Scope{UUID: uuid.New()}
 	var given []store.Feedback
 	for i := range 5 {
 		by := store.Writer{Account: of.ID, Channel: "api"}
 		if i == 4 {
-			by.Agent = agent
+			by.Scope = scope
 		}
 		f := store.Feedback{ID: store.NewFeedbackID(), Kind: "feature", Title: `<b>"more"</b>`, Chain: "eth_mainnet", CreatedAt: noon}
 		given = append(given, must[store.Feedback](t)(s.SubmitFeedback(ctx, by, f)))
@@ -49,7 +50,7 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 	if got := list(store.FeedbackFilter{Account: of.ID, Status: "planned", Limit: 3}); len(got) != 1 || got[0].Reply != "In spring." {
 		t.Errorf("planned are %+v", got)
 	}
-	if got := list(store.FeedbackFilter{Account: of.ID, Agent: agent, Limit: 3}); len(got) != 1 || got[0].ID != given[4].ID {
+	if got := list(store.FeedbackFilter{Account: of.ID, Scope: scope, Limit: 3}); len(got) != 1 || got[0].ID != given[4].ID {
 		t.Errorf("the agent's are %+v", got)
 	}
 	if got := list(store.FeedbackFilter{Account: other.ID, Limit: 3}); len(got) != 0 {

@@ -45,17 +45,12 @@ func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time,
 // maxRefusals bounds the evidence of a ticket.
 const maxRefusals = 20
 
-// SumRefusals counts the recorded calls of an account, or of one agent of it, that were refused or failed since the hour that holds an instant:
-// the most frequent ones first, 20 lines at most.
-func (s *Store) SumRefusals(ctx context.Context, of account.ID, agent account.AgentID, since time.Time) ([]ticket.RefusalCount, error) {
-	p := db.SumRefusalsParams{Account: of.UUID, Since: since.UTC().Truncate(time.Hour), Most: maxRefusals}
-	if !agent.IsZero() {
-		name := agent.String()
-		p.Agent = &name
-	}
-	rows, err := s.queries().SumRefusals(ctx, p)
+// SumRefusals counts the recorded calls of a window that were refused or failed: the most frequent ones first, 20 lines at most. The window's chain
+// is not looked at.
+func (s *Store) SumRefusals(ctx context.Context, w *UsageWindow) ([]ticket.RefusalCount, error) {
+	rows, err := s.queries().SumRefusals(ctx, db.SumRefusalsParams{Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), Most: maxRefusals})
 	if err != nil {
-		return nil, fmt.Errorf("sum the refusals of account %s: %w", of, err)
+		return nil, w.failed("refusals", err)
 	}
 	counts := make([]ticket.RefusalCount, len(rows))
 	for i, row := range rows {

@@ -42,7 +42,7 @@ func moveTicket(ctx context.Context, q *db.Queries, row *db.Ticket, status ticke
 type TicketReply struct {
 	Number  ticket.Number
 	Account account.ID
-	Agent   account.AgentID // of an agent's key, which finds its own tickets only
+	Scope   Scope
 	By      ticket.Author
 	Text    string // empty for none
 	Resolve bool
@@ -51,7 +51,7 @@ type TicketReply struct {
 }
 
 // ReplyTicket adds a message to a ticket, resolves or reopens it. The verdict says why nothing was done when it is not ticket.Moves. ErrNotFound
-// when there is no such ticket of the account and agent; ErrTooManyMessages; ErrTooManyTickets when one is to be reopened beside a hundred others.
+// when there is no such ticket of the account and scope; ErrTooManyMessages; ErrTooManyTickets when one is to be reopened beside a hundred others.
 func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdict ticket.Verdict, err error) { //nolint:gocritic // a copy does no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := lockTicket(ctx, q, &r)
@@ -91,7 +91,7 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 
 // lockTicket reads a ticket under the lock of its account, the same for all who change one.
 func lockTicket(ctx context.Context, q *db.Queries, r *TicketReply) (db.Ticket, error) {
-	p := db.GetTicketParams{Number: int64(r.Number), Account: optional(r.Account.UUID), Agent: optional(r.Agent.UUID)}
+	p := db.GetTicketParams{Number: int64(r.Number), Account: optional(r.Account.UUID), Scope: optional(r.Scope.UUID)}
 	row, err := q.GetTicket(ctx, p)
 	if err != nil {
 		return row, found(err)

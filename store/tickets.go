@@ -23,13 +23,28 @@ var (
 	ErrTooManyMessages = errors.New("store: too many messages")
 )
 
-// Writer is who of an account writes to support: a key or a user. Agent is that of an agent's key, which sees nothing but its own.
+// TooManyToday is the error of an account that made as many tickets in 24 hours as it may.
+type TooManyToday struct {
+	Limit int
+	Wait  time.Duration // until it may make the next
+}
+
+func (e *TooManyToday) Error() string {
+	return fmt.Sprintf("store: %d tickets within 24 hours; the next in %s", e.Limit, e.Wait)
+}
+
+// Scope is what of an account's tickets and feedback somebody finds and joins: the id of an agent or of a key that sees nothing but its own. The
+// zero one is who manages the account and sees all of it.
+type Scope struct{ uuid.UUID }
+
+// Writer is who of an account writes to support: a key or a user.
 type Writer struct {
 	Account account.ID
 	Key     account.KeyID   // zero for a user
 	User    account.UserID  // zero for a key
-	Agent   account.AgentID // zero for every other
-	Channel string          // the door
+	Agent   account.AgentID // of an agent's key, zero for every other
+	Scope   Scope
+	Channel string // the door
 }
 
 // Ticket is a ticket as recorded. Version grows with every change that its flow must hear of.
@@ -73,7 +88,9 @@ type NewTicket struct {
 }
 
 // CreateTicket records a ticket, or adds the message to the one that it joins: of the same symptom, unresolved, with its last activity within an
-// hour. Two at once make one. ErrTooManyTickets when the account has a hundred unresolved ones; ErrNotFound when there is no such account.
+// hour. Two at once make one. Category, priority and subject of the first one stay then; a subject that differs stands in front of the message.
+// ErrTooManyTickets when the account has a hundred unresolved ones, *TooManyToday when it made as many in 24 hours as it may; ErrNotFound when there
+// is no such account.
 func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
 	evidence, err := json.Marshal(n.Evidence)
 	if err != nil {
@@ -81,7 +98,8 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 	}
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		// The lock lets nobody else open, join or move a ticket of the account meanwhile.
-		if _, err := q.LockAccount(ctx, n.Account.UUID); err != nil {
+		of, err := q.LockAccount(ctx, n.Account.UUID)
+		if err != nil {
 			return found(err)
 		}
 		row, joins, err := findToJoin(ctx, q, &n)
@@ -89,13 +107,14 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 			return err
 		}
 		joined = joins
-		status := ticket.Open
+		status, text := ticket.Open, n.Message
 		if joined {
+			text = ticket.UnderSubject(row.Subject, n.Subject, n.Message)
 			status, _ = ticket.Status(row.Status).After(ticket.Move{By: ticket.Customer, Message: true})
-		} else if row, err = openTicket(ctx, q, &n, evidence); err != nil {
+		} else if row, err = openTicket(ctx, q, AccountKind(of.Kind), &n, evidence); err != nil {
 			return err
 		}
-		message := TicketMessage{Author: ticket.Customer, Body: n.Message, RequestID: n.RequestID, At: n.At}
+		message := TicketMessage{Author: ticket.Customer, Body: text, RequestID: n.RequestID, At: n.At}
 		row, err = moveTicket(ctx, q, &row, status, &message)
 		if err == nil {
 			t, err = ticketOf(row)
@@ -115,7 +134,7 @@ func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket
 		return row, false, nil
 	}
 	row, err = q.FindGatheringTicket(ctx, db.FindGatheringTicketParams{
-		Account: n.Account.UUID, Agent: optional(n.Agent.UUID), Code: int32(symptom.Code), Chain: string(symptom.Chain), Method: symptom.Method, //nolint:gosec // five digits
+		Account: n.Account.UUID, Scope: optional(n.Scope.UUID), Code: int32(symptom.Code), Chain: string(symptom.Chain), Method: symptom.Method, //nolint:gosec // five digits
 	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -129,7 +148,7 @@ func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket
 }
 
 // openTicket writes a ticket, without its message.
-func openTicket(ctx context.Context, q *db.Queries, n *NewTicket, evidence []byte) (db.Ticket, error) {
+func openTicket(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket, evidence []byte) (db.Ticket, error) {
 	open, err := q.CountUnresolvedTickets(ctx, n.Account.UUID)
 	if err != nil {
 		return db.Ticket{}, err
@@ -137,9 +156,12 @@ func openTicket(ctx context.Context, q *db.Queries, n *NewTicket, evidence []byt
 	if open >= ticket.MaxOpen {
 		return db.Ticket{}, ErrTooManyTickets
 	}
+	if err := boundDay(ctx, q, kind, n); err != nil {
+		return db.Ticket{}, err
+	}
 	p := db.InsertTicketParams{
-		Account: n.Account.UUID, Key: optional(n.Key.UUID), UserID: optional(n.User.UUID), Agent: optional(n.Agent.UUID), Subject: n.Subject,
-		Category: string(n.Category), Priority: string(n.Priority), Channel: n.Channel, RequestID: optional(n.RequestID), Evidence: evidence, At: n.At,
+		Account: n.Account.UUID, Key: optional(n.Key.UUID), UserID: optional(n.User.UUID), Agent: optional(n.Agent.UUID), Scope: optional(n.Scope.UUID),
+		Subject: n.Subject, Category: string(n.Category), Priority: string(n.Priority), Channel: n.Channel, RequestID: optional(n.RequestID), Evidence: evidence, At: n.At,
 	}
 	if symptom := n.Evidence.Symptom(); symptom != nil {
 		code, chainID := int32(symptom.Code), string(symptom.Chain) //nolint:gosec // five digits
@@ -148,14 +170,35 @@ func openTicket(ctx context.Context, q *db.Queries, n *NewTicket, evidence []byt
 	return q.InsertTicket(ctx, p)
 }
 
-// LoadTicket reads a ticket of an account with its messages, oldest first; of one agent alone unless that is zero. ErrNotFound when it has none.
-func (s *Store) LoadTicket(ctx context.Context, of account.ID, agent account.AgentID, n ticket.Number) (Ticket, []TicketMessage, error) {
+// ticketDay is what the tickets of an account are counted over.
+const ticketDay = 24 * time.Hour
+
+// boundDay refuses the account as many tickets in 24 hours as it may make: resolving them makes no room. Accounts that cost nothing to get have less.
+func boundDay(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket) error {
+	limit := ticket.MaxDaily
+	if kind == KindDoor || kind == KindWallet {
+		limit = ticket.MaxDailyAtDoors
+	}
+	leaves, err := q.GetTicketCreation(ctx, db.GetTicketCreationParams{
+		Account: n.Account.UUID, Since: n.At.Add(-ticketDay), Newer: int32(limit - 1), //nolint:gosec // small
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &TooManyToday{limit, leaves.Add(ticketDay).Sub(n.At)}
+}
+
+// LoadTicket reads a ticket of an account with its messages, oldest first; of one scope alone unless that is zero. ErrNotFound when it has none.
+func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope, n ticket.Number) (Ticket, []TicketMessage, error) {
 	var (
 		t        Ticket
 		messages []TicketMessage
 	)
 	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := q.GetTicket(ctx, db.GetTicketParams{Number: int64(n), Account: optional(of.UUID), Agent: optional(agent.UUID)})
+		row, err := q.GetTicket(ctx, db.GetTicketParams{Number: int64(n), Account: optional(of.UUID), Scope: optional(scope.UUID)})
 		if err != nil {
 			return found(err)
 		}
@@ -178,7 +221,7 @@ func (s *Store) LoadTicket(ctx context.Context, of account.ID, agent account.Age
 // TicketFilter chooses tickets of an account.
 type TicketFilter struct {
 	Account  account.ID
-	Agent    account.AgentID // those of one agent; zero for all
+	Scope    Scope // zero for all
 	Statuses []ticket.Status
 	Before   ticket.Number // only older ones; zero for the newest
 	Limit    int
@@ -187,7 +230,7 @@ type TicketFilter struct {
 // ListTickets lists tickets, newest first.
 func (s *Store) ListTickets(ctx context.Context, f TicketFilter) ([]Ticket, error) { //nolint:gocritic // a copy does no harm
 	p := db.ListTicketsParams{
-		Account: f.Account.UUID, Before: int64(f.Before), Agent: optional(f.Agent.UUID), Most: int32(min(f.Limit, maxTicketPage)), //nolint:gosec // bounded
+		Account: f.Account.UUID, Before: int64(f.Before), Scope: optional(f.Scope.UUID), Most: int32(min(f.Limit, maxTicketPage)), //nolint:gosec // bounded
 	}
 	if f.Before == 0 {
 		p.Before = math.MaxInt64

@@ -62,7 +62,7 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 		})
 	}
 	all.Wait()
-	first, messages, err := s.LoadTicket(ctx, of.ID, account.AgentID{}, numbers[0])
+	first, messages, err := s.LoadTicket(ctx, of.ID, store.Scope{}, numbers[0])
 	if err != nil || len(messages) != 10 || first.Messages != 10 {
 		t.Fatalf("%d messages of %+v, %v", len(messages), first, err)
 	}
@@ -85,7 +85,7 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 		t.Error("it joins another account's")
 	}
 	ofAgent := newTicket(of.ID, -32022, noon.Add(time.Hour))
-	ofAgent.Agent = account.NewAgentID()
+	ofAgent.Scope = store.Scope{UUID: uuid.New()}
 	agents, joined := create(ofAgent)
 	if joined {
 		t.Error("an agent's joins its owner's")
@@ -111,15 +111,15 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	// Agents find theirs alone, accounts their own.
 	for what, look := range map[string]func() error{
 		"another agent": func() error {
-			_, _, err := s.LoadTicket(ctx, of.ID, account.NewAgentID(), agents.Number)
+			_, _, err := s.LoadTicket(ctx, of.ID, store.Scope{UUID: uuid.New()}, agents.Number)
 			return err
 		},
 		"an agent the owner's": func() error {
-			_, _, err := s.LoadTicket(ctx, of.ID, ofAgent.Agent, first.Number)
+			_, _, err := s.LoadTicket(ctx, of.ID, ofAgent.Scope, first.Number)
 			return err
 		},
 		"another account": func() error {
-			_, _, err := s.LoadTicket(ctx, other.ID, account.AgentID{}, first.Number)
+			_, _, err := s.LoadTicket(ctx, other.ID, store.Scope{}, first.Number)
 			return err
 		},
 		"another account's reply": func() error {
@@ -131,10 +131,10 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, _, err := s.LoadTicket(ctx, of.ID, ofAgent.Agent, agents.Number); err != nil {
+	if _, _, err := s.LoadTicket(ctx, of.ID, ofAgent.Scope, agents.Number); err != nil {
 		t.Errorf("its own: %v", err)
 	}
-	list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Agent: ofAgent.Agent, Statuses: ticket.Unresolved(), Limit: 10})
+	list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Scope: ofAgent.Scope, Statuses: ticket.Unresolved(), Limit: 10})
 	if err != nil || len(list) != 1 || list[0].Number != agents.Number {
 		t.Errorf("the agent's list is %+v, %v", list, err)
 	}
@@ -167,19 +167,19 @@ func TestAResolvedTicketClosesAfterSevenDaysWithoutAnAnswer(t *testing.T) {
 		t.Helper()
 		return must[store.Ticket](t)(s.CloseTicket(ctx, made.Number, at.Add(after)))
 	}
-	if got := closes(ticket.CloseAfter); got.Status != ticket.Open || got.Version != 1 {
+	if got := closes(ticket.CloseAfter); got.Status != ticket.Open || got.Version != 0 {
 		t.Errorf("an open one became %+v", got)
 	}
-	if got, _ := reply(store.TicketReply{By: ticket.Operator, Text: "Which chain?"}); got.Status != ticket.WaitingCustomer || got.Version != 1 {
+	if got, _ := reply(store.TicketReply{By: ticket.Operator, Text: "Which chain?"}); got.Status != ticket.WaitingCustomer || got.Version != 0 {
 		t.Errorf("answered it is %+v", got)
 	}
 	if got, _ := reply(store.TicketReply{Text: "Ethereum."}); got.Status != ticket.WaitingUs {
 		t.Errorf("answered back it is %+v", got)
 	}
-	if got, _ := reply(store.TicketReply{By: ticket.Operator, Text: "Mended.", Resolve: true}); got.Status != ticket.Resolved || !got.ResolvedAt.Equal(at) || got.Version != 2 {
+	if got, _ := reply(store.TicketReply{By: ticket.Operator, Text: "Mended.", Resolve: true}); got.Status != ticket.Resolved || !got.ResolvedAt.Equal(at) || got.Version != 1 {
 		t.Errorf("resolved it is %+v", got)
 	}
-	if got, _ := reply(store.TicketReply{Text: "Not yet."}); got.Status != ticket.WaitingUs || got.Version != 3 {
+	if got, _ := reply(store.TicketReply{Text: "Not yet."}); got.Status != ticket.WaitingUs || got.Version != 2 {
 		t.Errorf("a reply makes it %+v", got)
 	}
 	reply(store.TicketReply{Resolve: true})
@@ -199,7 +199,7 @@ func TestAResolvedTicketClosesAfterSevenDaysWithoutAnAnswer(t *testing.T) {
 	if got, _ := reply(store.TicketReply{Text: "It is back.", Reopen: true}); got.Status != ticket.WaitingUs || !got.ClosedAt.IsZero() {
 		t.Errorf("reopened it is %+v", got)
 	}
-	_, messages, err := s.LoadTicket(ctx, of.ID, account.AgentID{}, made.Number)
+	_, messages, err := s.LoadTicket(ctx, of.ID, store.Scope{}, made.Number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,20 +219,21 @@ func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
 	must[store.Account](t)(s.CreateAccount(ctx, of))
 	var last store.Ticket
 	for i := range ticket.MaxOpen {
-		made, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(time.Duration(i)*time.Minute)))
+		made, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(time.Duration(i)*3*time.Hour)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		last = made
 	}
-	if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon)); !errors.Is(err, store.ErrTooManyTickets) {
+	late := noon.Add(ticket.MaxOpen * 3 * time.Hour)
+	if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, late)); !errors.Is(err, store.ErrTooManyTickets) {
 		t.Errorf("the 101st: %v", err)
 	}
-	reply := store.TicketReply{Number: last.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: noon}
+	reply := store.TicketReply{Number: last.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: late}
 	if _, _, err := s.ReplyTicket(ctx, reply); err != nil {
 		t.Fatal(err)
 	}
-	full, _, err := s.CreateTicket(ctx, newTicket(of.ID, -32022, noon))
+	full, _, err := s.CreateTicket(ctx, newTicket(of.ID, -32022, late))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
 	if _, _, err := s.ReplyTicket(ctx, reply); !errors.Is(err, store.ErrTooManyTickets) {
 		t.Errorf("reopened beside a hundred: %v", err)
 	}
-	say := store.TicketReply{Number: full.Number, Account: of.ID, By: ticket.Customer, Text: "And again.", At: noon}
+	say := store.TicketReply{Number: full.Number, Account: of.ID, By: ticket.Customer, Text: "And again.", At: late}
 	for range ticket.MaxMessages - 1 {
 		if _, _, err := s.ReplyTicket(ctx, say); err != nil {
 			t.Fatal(err)
@@ -250,15 +251,43 @@ func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
 		t.Errorf("the 201st: %v", err)
 	}
 	// One that is full is not joined: there would be no room.
-	if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, -32022, noon)); !errors.Is(err, store.ErrTooManyTickets) {
+	if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, -32022, late)); !errors.Is(err, store.ErrTooManyTickets) {
 		t.Errorf("joined a full one: %v", err)
 	}
 	say.Text, say.Resolve = "", true
 	if _, _, err := s.ReplyTicket(ctx, say); err != nil {
 		t.Fatal(err)
 	}
-	if closed, err := s.CloseTicket(ctx, full.Number, noon.Add(ticket.CloseAfter)); err != nil || closed.Status != ticket.Closed || closed.Messages != ticket.MaxMessages+1 {
+	if closed, err := s.CloseTicket(ctx, full.Number, late.Add(ticket.CloseAfter)); err != nil || closed.Status != ticket.Closed || closed.Messages != ticket.MaxMessages+1 {
 		t.Errorf("a full one closes as %+v, %v", closed, err)
+	}
+}
+
+// Resolving makes no room: what was filed within 24 hours counts, whatever became of it.
+func TestTicketsOfADayAreBounded(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	door, _ := newDoorKey(1)
+	owner := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: "free"}
+	for of, limit := range map[store.NewAccount]int{door: 10, owner: 50} {
+		must[store.Account](t)(s.CreateAccount(ctx, of))
+		for i := range limit {
+			at := noon.Add(time.Duration(i) * time.Minute)
+			made, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, at))
+			if err == nil {
+				_, _, err = s.ReplyTicket(ctx, store.TicketReply{Number: made.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: at})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(time.Hour)))
+		if refused, ok := errors.AsType[*store.TooManyToday](err); !ok || refused.Limit != limit || refused.Wait != 23*time.Hour {
+			t.Errorf("beyond %d: %v", limit, err)
+		}
+		if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(24*time.Hour))); err != nil {
+			t.Errorf("once the first left the window: %v", err)
+		}
 	}
 }
 
@@ -309,8 +338,15 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, _, err = s.ReplyTicket(ctx, store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: at}); err != nil {
+			t.Fatal(err)
+		}
 		return made
 	}
+	must[store.Ticket](t)(func() (store.Ticket, error) { // nothing to time
+		made, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(-time.Hour)))
+		return made, err
+	}())
 	late, fresh := create(-32022, noon.Add(-time.Hour)), create(-32023, noon)
 	list := func(overdue time.Time) []store.TicketNews {
 		return must[[]store.TicketNews](t)(s.ListUntoldTickets(ctx, noon.Add(-time.Minute), overdue, 0, 10))
@@ -328,7 +364,7 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 	if got := list(time.Time{}); len(got) != 0 {
 		t.Errorf("told, late are %+v", got)
 	}
-	resolve := store.TicketReply{Number: late.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: noon.Add(-2 * time.Minute)}
+	resolve := store.TicketReply{Number: late.Number, Account: of.ID, By: ticket.Operator, Text: "Mended.", Resolve: true, At: noon.Add(-2 * time.Minute)}
 	if _, _, err := s.ReplyTicket(ctx, resolve); err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +386,7 @@ func TestRefusalsOfADayAreCounted(t *testing.T) {
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
 	must[store.Account](t)(s.CreateAccount(ctx, of))
-	agent := account.NewAgentID()
+	key := account.NewKeyID()
 	at := func(ago time.Duration, lines ...account.UsageLine) {
 		slot := noon.Add(-ago).Truncate(10 * time.Second)
 		for i := range lines {
@@ -362,16 +398,16 @@ func TestRefusalsOfADayAreCounted(t *testing.T) {
 		}
 	}
 	at(time.Minute, account.UsageLine{Outcome: "ok", Source: "plan", Requests: 50}, account.UsageLine{Outcome: "rate_window", Requests: 2},
-		account.UsageLine{Outcome: "upstream_failed", Requests: 3, Agent: agent.String()}, account.UsageLine{Outcome: "refund", Requests: -3})
+		account.UsageLine{Outcome: "upstream_failed", Requests: 3, Key: key}, account.UsageLine{Outcome: "refund", Requests: -3})
 	at(23*time.Hour, account.UsageLine{Outcome: "rate_window", Requests: 5}, account.UsageLine{Outcome: "hit", Requests: 9})
 	at(26*time.Hour, account.UsageLine{Outcome: "plan_quota", Requests: 100})
-	got := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, of.ID, account.AgentID{}, noon.Add(-24*time.Hour)))
+	got := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &store.UsageWindow{Account: of.ID, Since: noon.Add(-24 * time.Hour)}))
 	if len(got) != 2 || got[0].Reason != "rate_window" || got[0].Count != 7 || got[0].Code != -32005 || !got[0].Last.Equal(noon.Add(-time.Minute).Truncate(time.Hour)) || got[1].Count != 3 {
 		t.Errorf("the refusals are %+v", got)
 	}
-	own := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, of.ID, agent, noon.Add(-24*time.Hour)))
+	own := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &store.UsageWindow{Account: of.ID, Since: noon.Add(-24 * time.Hour), Keys: []account.KeyID{key}}))
 	if len(own) != 1 || own[0].Reason != "upstream_failed" {
-		t.Errorf("the agent's are %+v", own)
+		t.Errorf("the key's are %+v", own)
 	}
 }
 
@@ -387,7 +423,7 @@ func TestTextsOfTicketsAreKeptAsTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, messages, err := s.LoadTicket(ctx, of.ID, account.AgentID{}, made.Number)
+	got, messages, err := s.LoadTicket(ctx, of.ID, store.Scope{}, made.Number)
 	if err != nil || got.Subject != n.Subject || messages[0].Body != n.Message {
 		t.Errorf("kept are %q, %q, %v", got.Subject, messages[0].Body, err)
 	}

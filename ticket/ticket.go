@@ -17,6 +17,9 @@ const (
 	MaxMessage  = 5000
 	MaxMessages = 200 // of a ticket, by people
 	MaxOpen     = 100 // unresolved tickets of an account
+	MaxDaily    = 50  // tickets that an account makes in 24 hours
+	// MaxDailyAtDoors is MaxDaily of an account that nobody signed up for.
+	MaxDailyAtDoors = 10
 )
 
 // Times of tickets (DECISIONS, section 10).
@@ -167,4 +170,13 @@ func (s Status) afterOperator(m Move) Status {
 func (p Priority) raised(steps int) Priority {
 	at := slices.Index(priorities, p)
 	return priorities[min(at+steps, len(priorities)-1)]
+}
+
+// UnderSubject is the message with which a ticket of a subject is joined: under its own subject where that differs, cut to the bound of messages.
+func UnderSubject(first, subject, message string) string {
+	if subject == first {
+		return message
+	}
+	text := []rune("Subject: " + subject + "\n\n" + message)
+	return string(text[:min(len(text), MaxMessage)])
 }

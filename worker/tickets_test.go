@@ -45,8 +45,10 @@ func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fresh := create(now)
-	open, unheard, lost := create(now.Add(-time.Hour)), create(now.Add(-30*24*time.Hour)), create(now.Add(-30*24*time.Hour))
+	fresh, open := create(now), create(now.Add(-time.Hour))
+	resolved, unheard, lost := create(now.Add(-time.Hour)), create(now.Add(-30*24*time.Hour)), create(now.Add(-30*24*time.Hour))
+	resolve(fresh, now, false)
+	resolve(resolved, now.Add(-time.Hour), false)
 	resolve(unheard, now.Add(-8*24*time.Hour), false)
 	resolve(lost, now.Add(-8*24*time.Hour), true)
 
@@ -58,20 +60,20 @@ func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
 	start(t, w)
 	ready(t, w)
 	at := func(made store.Ticket) store.Ticket {
-		now, _, err := record.LoadTicket(ctx, of.ID, account.AgentID{}, made.Number)
+		now, _, err := record.LoadTicket(ctx, of.ID, store.Scope{}, made.Number)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return now
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
-		return at(unheard).Status == ticket.Closed && at(lost).Status == ticket.Closed && at(open).Told == 1
-	}, "they are closed, and the open one has a flow")
-	if now := at(open); now.Status != ticket.Open {
-		t.Errorf("the open one is %s", now.Status)
+		return at(unheard).Status == ticket.Closed && at(lost).Status == ticket.Closed && at(resolved).Told == 1
+	}, "they are closed, and the resolved one has a flow")
+	if now := at(open); now.Status != ticket.Open || now.Told != 0 {
+		t.Errorf("the open one, of which there is nothing to time, is %+v", now)
 	}
-	if _, err := c.DescribeWorkflowExecution(ctx, workflows.TicketID(open.Number), ""); err != nil {
-		t.Errorf("the open one's flow: %v", err)
+	if _, err := c.DescribeWorkflowExecution(ctx, workflows.TicketID(resolved.Number), ""); err != nil {
+		t.Errorf("the resolved one's flow: %v", err)
 	}
 	if now := at(fresh); now.Told != 0 {
 		t.Error("a fresh one was told, which its maker does")

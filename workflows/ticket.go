@@ -17,7 +17,7 @@ import (
 //
 // ID       ticket/<reference>
 // Queue    gateway
-// Started  with the signal "look": by the API once a ticket is made, resolved, answered after that, or reopened; by a worker's sweep for tickets
+// Started  with the signal "look": by the API once a ticket is resolved, answered after that, or reopened; by a worker's sweep for tickets
 //
 //	whose flow has not heard of their newest change, or that should have closed
 //

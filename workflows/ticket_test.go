@@ -197,7 +197,7 @@ func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
 	}
 	reply.Resolve, reply.Reopen = true, false
 	end()
-	now, messages, err := c.store.LoadTicket(c.ctx, of, account.AgentID{}, made.Number)
+	now, messages, err := c.store.LoadTicket(c.ctx, of, store.Scope{}, made.Number)
 	if err != nil || now.Status != ticket.Closed || len(messages) != 3 {
 		t.Errorf("it is %+v with %d messages, %v", now, len(messages), err)
 	}

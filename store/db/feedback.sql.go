@@ -16,7 +16,7 @@ const answerFeedback = `-- name: AnswerFeedback :one
 UPDATE feedback
 SET status = $1, reply = $2
 WHERE id = $3
-RETURNING id, account_id, key_id, user_id, agent_id, kind, title, body, chain, status, reply, channel, created_at
+RETURNING id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at
 `
 
 type AnswerFeedbackParams struct {
@@ -34,6 +34,7 @@ func (q *Queries) AnswerFeedback(ctx context.Context, arg AnswerFeedbackParams) 
 		&i.KeyID,
 		&i.UserID,
 		&i.AgentID,
+		&i.ScopeID,
 		&i.Kind,
 		&i.Title,
 		&i.Body,
@@ -60,12 +61,12 @@ func (q *Queries) CountFeedback(ctx context.Context, account uuid.UUID) (int64, 
 }
 
 const insertFeedback = `-- name: InsertFeedback :one
-INSERT INTO feedback (id, account_id, key_id, user_id, agent_id, kind, title, body, chain, channel, created_at)
+INSERT INTO feedback (id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, channel, created_at)
 VALUES (
-    $1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+    $11, $12
 )
-RETURNING id, account_id, key_id, user_id, agent_id, kind, title, body, chain, status, reply, channel, created_at
+RETURNING id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at
 `
 
 type InsertFeedbackParams struct {
@@ -74,6 +75,7 @@ type InsertFeedbackParams struct {
 	Key     *uuid.UUID
 	UserID  *uuid.UUID
 	Agent   *uuid.UUID
+	Scope   *uuid.UUID
 	Kind    string
 	Title   string
 	Body    string
@@ -89,6 +91,7 @@ func (q *Queries) InsertFeedback(ctx context.Context, arg InsertFeedbackParams) 
 		arg.Key,
 		arg.UserID,
 		arg.Agent,
+		arg.Scope,
 		arg.Kind,
 		arg.Title,
 		arg.Body,
@@ -103,6 +106,7 @@ func (q *Queries) InsertFeedback(ctx context.Context, arg InsertFeedbackParams) 
 		&i.KeyID,
 		&i.UserID,
 		&i.AgentID,
+		&i.ScopeID,
 		&i.Kind,
 		&i.Title,
 		&i.Body,
@@ -172,10 +176,10 @@ func (q *Queries) JoinWaitlist(ctx context.Context, arg JoinWaitlistParams) (int
 }
 
 const listFeedback = `-- name: ListFeedback :many
-SELECT id, account_id, key_id, user_id, agent_id, kind, title, body, chain, status, reply, channel, created_at
+SELECT id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at
 FROM feedback
 WHERE account_id = $1 AND id < $2 AND status = coalesce($3, status)
-    AND ($4::uuid IS NULL OR agent_id = $4)
+    AND ($4::uuid IS NULL OR scope_id = $4)
 ORDER BY id DESC
 LIMIT $5
 `
@@ -184,7 +188,7 @@ type ListFeedbackParams struct {
 	Account uuid.UUID
 	Before  uuid.UUID
 	Status  *string
-	Agent   *uuid.UUID
+	Scope   *uuid.UUID
 	Most    int32
 }
 
@@ -194,7 +198,7 @@ func (q *Queries) ListFeedback(ctx context.Context, arg ListFeedbackParams) ([]F
 		arg.Account,
 		arg.Before,
 		arg.Status,
-		arg.Agent,
+		arg.Scope,
 		arg.Most,
 	)
 	if err != nil {
@@ -210,6 +214,7 @@ func (q *Queries) ListFeedback(ctx context.Context, arg ListFeedbackParams) ([]F
 			&i.KeyID,
 			&i.UserID,
 			&i.AgentID,
+			&i.ScopeID,
 			&i.Kind,
 			&i.Title,
 			&i.Body,

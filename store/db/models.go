@@ -149,8 +149,10 @@ type Feedback struct {
 	AccountID uuid.UUID
 	KeyID     *uuid.UUID
 	UserID    *uuid.UUID
-	// the agent whose key gave it; an agent sees its own feedback only
+	// the agent whose key gave it
 	AgentID *uuid.UUID
+	// the agent, or else the key that does not manage the account, which sees its own feedback only; null for whoever sees it all
+	ScopeID *uuid.UUID
 	Kind    string
 	Title   string
 	Body    string
@@ -372,8 +374,10 @@ type Ticket struct {
 	AccountID uuid.UUID
 	KeyID     *uuid.UUID
 	UserID    *uuid.UUID
-	// the agent whose key made it; an agent sees its own tickets only
-	AgentID       *uuid.UUID
+	// the agent whose key made it
+	AgentID *uuid.UUID
+	// the agent, or else the key that does not manage the account, which sees its own tickets only; null for whoever sees them all
+	ScopeID       *uuid.UUID
 	Subject       string
 	Category      string
 	Priority      string
@@ -393,7 +397,7 @@ type Ticket struct {
 	LastActivityAt time.Time
 	ResolvedAt     *time.Time
 	ClosedAt       *time.Time
-	// grows with every change that the flow of the ticket must hear of; told_version is the newest that it has
+	// grows with every change that the flow of the ticket must hear of, from when it is first resolved; told_version is the newest that it has
 	Version     int64
 	ToldVersion int64
 }

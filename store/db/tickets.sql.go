@@ -52,15 +52,15 @@ func (q *Queries) CountUnresolvedTickets(ctx context.Context, account uuid.UUID)
 }
 
 const findGatheringTicket = `-- name: FindGatheringTicket :one
-SELECT number, account_id, key_id, user_id, agent_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
+SELECT number, account_id, key_id, user_id, agent_id, scope_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
 FROM tickets
-WHERE account_id = $1 AND coalesce(agent_id, '00000000-0000-0000-0000-000000000000') = coalesce($2::uuid, '00000000-0000-0000-0000-000000000000')
+WHERE account_id = $1 AND coalesce(scope_id, '00000000-0000-0000-0000-000000000000') = coalesce($2::uuid, '00000000-0000-0000-0000-000000000000')
     AND symptom_code = $3::integer AND symptom_chain = $4::text AND symptom_method = $5::text AND gathers
 `
 
 type FindGatheringTicketParams struct {
 	Account uuid.UUID
-	Agent   *uuid.UUID
+	Scope   *uuid.UUID
 	Code    int32
 	Chain   string
 	Method  string
@@ -70,7 +70,7 @@ type FindGatheringTicketParams struct {
 func (q *Queries) FindGatheringTicket(ctx context.Context, arg FindGatheringTicketParams) (Ticket, error) {
 	row := q.db.QueryRow(ctx, findGatheringTicket,
 		arg.Account,
-		arg.Agent,
+		arg.Scope,
 		arg.Code,
 		arg.Chain,
 		arg.Method,
@@ -82,6 +82,7 @@ func (q *Queries) FindGatheringTicket(ctx context.Context, arg FindGatheringTick
 		&i.KeyID,
 		&i.UserID,
 		&i.AgentID,
+		&i.ScopeID,
 		&i.Subject,
 		&i.Category,
 		&i.Priority,
@@ -105,21 +106,21 @@ func (q *Queries) FindGatheringTicket(ctx context.Context, arg FindGatheringTick
 }
 
 const getTicket = `-- name: GetTicket :one
-SELECT number, account_id, key_id, user_id, agent_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
+SELECT number, account_id, key_id, user_id, agent_id, scope_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
 FROM tickets
 WHERE number = $1 AND account_id = coalesce($2, account_id)
-    AND ($3::uuid IS NULL OR agent_id = $3)
+    AND ($3::uuid IS NULL OR scope_id = $3)
 `
 
 type GetTicketParams struct {
 	Number  int64
 	Account *uuid.UUID
-	Agent   *uuid.UUID
+	Scope   *uuid.UUID
 }
 
-// Of one account and of one agent, where they are given.
+// Of one account and of one scope, where they are given.
 func (q *Queries) GetTicket(ctx context.Context, arg GetTicketParams) (Ticket, error) {
-	row := q.db.QueryRow(ctx, getTicket, arg.Number, arg.Account, arg.Agent)
+	row := q.db.QueryRow(ctx, getTicket, arg.Number, arg.Account, arg.Scope)
 	var i Ticket
 	err := row.Scan(
 		&i.Number,
@@ -127,6 +128,7 @@ func (q *Queries) GetTicket(ctx context.Context, arg GetTicketParams) (Ticket, e
 		&i.KeyID,
 		&i.UserID,
 		&i.AgentID,
+		&i.ScopeID,
 		&i.Subject,
 		&i.Category,
 		&i.Priority,
@@ -149,16 +151,39 @@ func (q *Queries) GetTicket(ctx context.Context, arg GetTicketParams) (Ticket, e
 	return i, err
 }
 
+const getTicketCreation = `-- name: GetTicketCreation :one
+SELECT created_at
+FROM tickets
+WHERE account_id = $1 AND created_at > $2
+ORDER BY created_at DESC
+OFFSET $3::integer
+LIMIT 1
+`
+
+type GetTicketCreationParams struct {
+	Account uuid.UUID
+	Since   time.Time
+	Newer   int32
+}
+
+// When the account made its newest ticket but so many, since an instant; no row when it made fewer.
+func (q *Queries) GetTicketCreation(ctx context.Context, arg GetTicketCreationParams) (time.Time, error) {
+	row := q.db.QueryRow(ctx, getTicketCreation, arg.Account, arg.Since, arg.Newer)
+	var created_at time.Time
+	err := row.Scan(&created_at)
+	return created_at, err
+}
+
 const insertTicket = `-- name: InsertTicket :one
 INSERT INTO tickets (
-    account_id, key_id, user_id, agent_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers,
+    account_id, key_id, user_id, agent_id, scope_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers,
     request_id, evidence, messages, created_at, last_activity_at
 )
 VALUES (
-    $1, $2, $3, $4, $5, $6, $7, $8,
-    'open', $9, $10, $11, $12, $13, $14, 0, $15, $15
+    $1, $2, $3, $4, $5, $6, $7, $8, $9,
+    'open', $10, $11, $12, $13, $14, $15, 0, $16, $16
 )
-RETURNING number, account_id, key_id, user_id, agent_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
+RETURNING number, account_id, key_id, user_id, agent_id, scope_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
 `
 
 type InsertTicketParams struct {
@@ -166,6 +191,7 @@ type InsertTicketParams struct {
 	Key       *uuid.UUID
 	UserID    *uuid.UUID
 	Agent     *uuid.UUID
+	Scope     *uuid.UUID
 	Subject   string
 	Category  string
 	Priority  string
@@ -185,6 +211,7 @@ func (q *Queries) InsertTicket(ctx context.Context, arg InsertTicketParams) (Tic
 		arg.Key,
 		arg.UserID,
 		arg.Agent,
+		arg.Scope,
 		arg.Subject,
 		arg.Category,
 		arg.Priority,
@@ -204,6 +231,7 @@ func (q *Queries) InsertTicket(ctx context.Context, arg InsertTicketParams) (Tic
 		&i.KeyID,
 		&i.UserID,
 		&i.AgentID,
+		&i.ScopeID,
 		&i.Subject,
 		&i.Category,
 		&i.Priority,
@@ -261,10 +289,10 @@ func (q *Queries) ListTicketMessages(ctx context.Context, ticket int64) ([]Ticke
 }
 
 const listTickets = `-- name: ListTickets :many
-SELECT number, account_id, key_id, user_id, agent_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
+SELECT number, account_id, key_id, user_id, agent_id, scope_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
 FROM tickets
 WHERE account_id = $1 AND number < $2 AND status = ANY($3::text[])
-    AND ($4::uuid IS NULL OR agent_id = $4)
+    AND ($4::uuid IS NULL OR scope_id = $4)
 ORDER BY number DESC
 LIMIT $5
 `
@@ -273,7 +301,7 @@ type ListTicketsParams struct {
 	Account  uuid.UUID
 	Before   int64
 	Statuses []string
-	Agent    *uuid.UUID
+	Scope    *uuid.UUID
 	Most     int32
 }
 
@@ -283,7 +311,7 @@ func (q *Queries) ListTickets(ctx context.Context, arg ListTicketsParams) ([]Tic
 		arg.Account,
 		arg.Before,
 		arg.Statuses,
-		arg.Agent,
+		arg.Scope,
 		arg.Most,
 	)
 	if err != nil {
@@ -299,6 +327,7 @@ func (q *Queries) ListTickets(ctx context.Context, arg ListTicketsParams) ([]Tic
 			&i.KeyID,
 			&i.UserID,
 			&i.AgentID,
+			&i.ScopeID,
 			&i.Subject,
 			&i.Category,
 			&i.Priority,
@@ -408,9 +437,14 @@ func (q *Queries) ReleaseSymptom(ctx context.Context, number int64) error {
 
 const sumRefusals = `-- name: SumRefusals :many
 SELECT outcome, chain, method, sum(requests)::bigint AS requests, max(hour)::timestamptz AS last_hour
-FROM usage_hours
-WHERE account_id = $1 AND period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32 AND hour >= $2
-    AND outcome NOT IN ('ok', 'hit', 'refund') AND agent = coalesce($3::text, agent)
+FROM usage_hours AS h
+WHERE h.account_id = $1 AND h.hour >= $2::timestamptz
+    AND h.period = ANY(ARRAY(
+        SELECT p.period
+        FROM usage_periods AS p
+        WHERE p.account_id = $1 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+    ))
+    AND h.outcome NOT IN ('ok', 'hit', 'refund') AND ($3::uuid[] IS NULL OR h.key_id = ANY($3::uuid[]))
 GROUP BY outcome, chain, method
 HAVING sum(requests) > 0
 ORDER BY requests DESC, last_hour DESC, outcome, chain, method
@@ -420,7 +454,7 @@ LIMIT $4
 type SumRefusalsParams struct {
 	Account uuid.UUID
 	Since   time.Time
-	Agent   *string
+	Keys    []uuid.UUID
 	Most    int32
 }
 
@@ -432,12 +466,12 @@ type SumRefusalsRow struct {
 	LastHour time.Time
 }
 
-// Calls of an account, or of one agent of it, that were refused or failed since an hour, by reason, chain and method.
+// Calls of an account, or of some keys of it, that were refused or failed since an hour, by reason, chain and method. Its periods as in reports.sql.
 func (q *Queries) SumRefusals(ctx context.Context, arg SumRefusalsParams) ([]SumRefusalsRow, error) {
 	rows, err := q.db.Query(ctx, sumRefusals,
 		arg.Account,
 		arg.Since,
-		arg.Agent,
+		arg.Keys,
 		arg.Most,
 	)
 	if err != nil {
@@ -470,7 +504,7 @@ SET
     status = $1, gathers = $2, messages = $3, last_activity_at = $4,
     resolved_at = $5, closed_at = $6, version = version + $7::bigint
 WHERE number = $8
-RETURNING number, account_id, key_id, user_id, agent_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
+RETURNING number, account_id, key_id, user_id, agent_id, scope_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers, request_id, evidence, messages, created_at, last_activity_at, resolved_at, closed_at, version, told_version
 `
 
 type UpdateTicketParams struct {
@@ -503,6 +537,7 @@ func (q *Queries) UpdateTicket(ctx context.Context, arg UpdateTicketParams) (Tic
 		&i.KeyID,
 		&i.UserID,
 		&i.AgentID,
+		&i.ScopeID,
 		&i.Subject,
 		&i.Category,
 		&i.Priority,

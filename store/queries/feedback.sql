@@ -4,9 +4,9 @@ FROM feedback
 WHERE account_id = sqlc.arg(account);
 
 -- name: InsertFeedback :one
-INSERT INTO feedback (id, account_id, key_id, user_id, agent_id, kind, title, body, chain, channel, created_at)
+INSERT INTO feedback (id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, channel, created_at)
 VALUES (
-    sqlc.arg(id), sqlc.arg(account), sqlc.narg(key), sqlc.narg(user_id), sqlc.narg(agent), sqlc.arg(kind), sqlc.arg(title), sqlc.arg(body), sqlc.arg(chain),
+    sqlc.arg(id), sqlc.arg(account), sqlc.narg(key), sqlc.narg(user_id), sqlc.narg(agent), sqlc.narg(scope), sqlc.arg(kind), sqlc.arg(title), sqlc.arg(body), sqlc.arg(chain),
     sqlc.arg(channel), sqlc.arg(at)
 )
 RETURNING *;
@@ -16,7 +16,7 @@ RETURNING *;
 SELECT *
 FROM feedback
 WHERE account_id = sqlc.arg(account) AND id < sqlc.arg(before) AND status = coalesce(sqlc.narg(status), status)
-    AND (sqlc.narg(agent)::uuid IS NULL OR agent_id = sqlc.narg(agent))
+    AND (sqlc.narg(scope)::uuid IS NULL OR scope_id = sqlc.narg(scope))
 ORDER BY id DESC
 LIMIT sqlc.arg(most);
 

@@ -2,7 +2,7 @@
 -- The ticket that the same symptom joins.
 SELECT *
 FROM tickets
-WHERE account_id = sqlc.arg(account) AND coalesce(agent_id, '00000000-0000-0000-0000-000000000000') = coalesce(sqlc.narg(agent)::uuid, '00000000-0000-0000-0000-000000000000')
+WHERE account_id = sqlc.arg(account) AND coalesce(scope_id, '00000000-0000-0000-0000-000000000000') = coalesce(sqlc.narg(scope)::uuid, '00000000-0000-0000-0000-000000000000')
     AND symptom_code = sqlc.arg(code)::integer AND symptom_chain = sqlc.arg(chain)::text AND symptom_method = sqlc.arg(method)::text AND gathers;
 
 -- name: ReleaseSymptom :exec
@@ -15,13 +15,22 @@ SELECT count(*)
 FROM tickets
 WHERE account_id = sqlc.arg(account) AND status NOT IN ('resolved', 'closed');
 
+-- name: GetTicketCreation :one
+-- When the account made its newest ticket but so many, since an instant; no row when it made fewer.
+SELECT created_at
+FROM tickets
+WHERE account_id = sqlc.arg(account) AND created_at > sqlc.arg(since)
+ORDER BY created_at DESC
+OFFSET sqlc.arg(newer)::integer
+LIMIT 1;
+
 -- name: InsertTicket :one
 INSERT INTO tickets (
-    account_id, key_id, user_id, agent_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers,
+    account_id, key_id, user_id, agent_id, scope_id, subject, category, priority, channel, status, symptom_code, symptom_chain, symptom_method, gathers,
     request_id, evidence, messages, created_at, last_activity_at
 )
 VALUES (
-    sqlc.arg(account), sqlc.narg(key), sqlc.narg(user_id), sqlc.narg(agent), sqlc.arg(subject), sqlc.arg(category), sqlc.arg(priority), sqlc.arg(channel),
+    sqlc.arg(account), sqlc.narg(key), sqlc.narg(user_id), sqlc.narg(agent), sqlc.narg(scope), sqlc.arg(subject), sqlc.arg(category), sqlc.arg(priority), sqlc.arg(channel),
     'open', sqlc.narg(code), sqlc.narg(chain), sqlc.narg(method), sqlc.arg(gathers), sqlc.narg(request_id), sqlc.arg(evidence), 0, sqlc.arg(at), sqlc.arg(at)
 )
 RETURNING *;
@@ -31,11 +40,11 @@ INSERT INTO ticket_messages (ticket, place, author, body, request_id, at)
 VALUES (sqlc.arg(ticket), sqlc.arg(place), sqlc.arg(author), sqlc.arg(body), sqlc.narg(request_id), sqlc.arg(at));
 
 -- name: GetTicket :one
--- Of one account and of one agent, where they are given.
+-- Of one account and of one scope, where they are given.
 SELECT *
 FROM tickets
 WHERE number = sqlc.arg(number) AND account_id = coalesce(sqlc.narg(account), account_id)
-    AND (sqlc.narg(agent)::uuid IS NULL OR agent_id = sqlc.narg(agent));
+    AND (sqlc.narg(scope)::uuid IS NULL OR scope_id = sqlc.narg(scope));
 
 -- name: ListTicketMessages :many
 SELECT *
@@ -48,7 +57,7 @@ ORDER BY place;
 SELECT *
 FROM tickets
 WHERE account_id = sqlc.arg(account) AND number < sqlc.arg(before) AND status = ANY(sqlc.arg(statuses)::text[])
-    AND (sqlc.narg(agent)::uuid IS NULL OR agent_id = sqlc.narg(agent))
+    AND (sqlc.narg(scope)::uuid IS NULL OR scope_id = sqlc.narg(scope))
 ORDER BY number DESC
 LIMIT sqlc.arg(most);
 
@@ -79,11 +88,16 @@ ORDER BY late.number
 LIMIT sqlc.arg(most);
 
 -- name: SumRefusals :many
--- Calls of an account, or of one agent of it, that were refused or failed since an hour, by reason, chain and method.
+-- Calls of an account, or of some keys of it, that were refused or failed since an hour, by reason, chain and method. Its periods as in reports.sql.
 SELECT outcome, chain, method, sum(requests)::bigint AS requests, max(hour)::timestamptz AS last_hour
-FROM usage_hours
-WHERE account_id = sqlc.arg(account) AND period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32 AND hour >= sqlc.arg(since)
-    AND outcome NOT IN ('ok', 'hit', 'refund') AND agent = coalesce(sqlc.narg(agent)::text, agent)
+FROM usage_hours AS h
+WHERE h.account_id = sqlc.arg(account) AND h.hour >= sqlc.arg(since)::timestamptz
+    AND h.period = ANY(ARRAY(
+        SELECT p.period
+        FROM usage_periods AS p
+        WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+    ))
+    AND h.outcome NOT IN ('ok', 'hit', 'refund') AND (sqlc.narg(keys)::uuid[] IS NULL OR h.key_id = ANY(sqlc.narg(keys)::uuid[]))
 GROUP BY outcome, chain, method
 HAVING sum(requests) > 0
 ORDER BY requests DESC, last_hour DESC, outcome, chain, method
