@@ -78,6 +78,14 @@ func TestAnAgentsWholeLife(t *testing.T) {
 	if _, ok := account.ParseKey(key); !ok || agent.Door != "public" || agent.Fences.Day != 10_000*plan.Unit || agent.Doorways["adopt"].ClaimCode == "" {
 		t.Fatalf("welcomed with %+v", agent)
 	}
+	var can struct {
+		You     map[string]any
+		Budgets []map[string]any
+		Doors   []map[string]any
+	}
+	if b.gives(t, &can, key, "what_can_i_do", nil); len(can.You) == 0 || len(can.Budgets) == 0 || len(can.Doors) == 0 {
+		t.Errorf("it can %+v", can)
+	}
 	b.agentCalls(t, key)
 
 	b.useUpDay(t)
