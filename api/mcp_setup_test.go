@@ -1,9 +1,19 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/mcp"
 )
 
 // tell posts a message to the agents' door. headers as in ask; one that is named there takes the place of the usual one.
@@ -33,8 +43,66 @@ type given struct {
 func (g *gateway) tool(key, name, arguments string, headers ...string) (answer, given) {
 	g.t.Helper()
 	a := g.tell(key, toolCall(name, arguments), headers...)
-	return a, a.given()
+	n := a.given()
+	n.fits(g.t, name)
+	return a, n
 }
+
+// fits holds an answer to the schema that tools/list gives for it, as clients do.
+func (n given) fits(t testing.TB, tool string) {
+	t.Helper()
+	if n.object == nil {
+		return
+	}
+	schema := outputSchemas()[tool]
+	if schema == nil {
+		t.Fatalf("%s has no schema of what it gives", tool)
+	}
+	object, err := jsonschema.UnmarshalJSON(bytes.NewReader(n.object))
+	if err == nil {
+		err = schema.Validate(object)
+	}
+	if err != nil {
+		t.Errorf("%s gave what its schema does not say: %v in %.2000s", tool, err, n.object)
+	}
+}
+
+// outputSchemas are those of the list, by tool.
+var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
+	door := mcp.New(mcp.Options{
+		Capabilities: capability.New(capability.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 10,
+	})
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)) //nolint:noctx // no request is sent
+	r.Header.Set("Content-Type", "application/json")
+	door.Serve(w, r, &capability.Caller{}, func(*fault.Error) {})
+	var list struct {
+		Result struct {
+			Tools []struct {
+				Name         string
+				OutputSchema json.RawMessage
+			}
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
+		panic(err)
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, tool := range list.Result.Tools {
+		compiler := jsonschema.NewCompiler()
+		compiler.AssertFormat()
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(tool.OutputSchema))
+		if err == nil {
+			err = compiler.AddResource(tool.Name, document)
+		}
+		if err == nil {
+			schemas[tool.Name], err = compiler.Compile(tool.Name)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	return schemas
+})
 
 // given reads the result of a tool, and holds it to the form that all have: HTTP 200, and one text, which is the structured content or a refusal.
 func (a answer) given() given {

@@ -54,6 +54,7 @@ func (w *twins) run(rows []pair) {
 		b := w.tools.tell(keys[1], toolCall(p.tool, p.args))
 		w.asked = append(w.asked, [2]answer{a, b})
 		one, other := w.ofHTTP(p, a), b.given()
+		other.fits(w.t, p.tool)
 		got, want := comparable(w.t, other), comparable(w.t, one)
 		if got != want {
 			w.t.Errorf("%s: the tool gives\n%s\nHTTP gives\n%s", p.name, got, want)

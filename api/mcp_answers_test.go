@@ -1,0 +1,144 @@
+package api_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// Some writers of JSON escape every slash, and the protocol's methods have slashes.
+func TestSlashesInMethodsMayBeEscaped(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	if a := g.tell("", `{"jsonrpc":"2.0","id":1,"method":"tools\/list"}`); !strings.Contains(a.body, `"rpc_call"`) {
+		t.Errorf("HTTP %d %.300s", a.status, a.body)
+	}
+	if a := g.tell("", `{"jsonrpc":"2.0","method":"notifications\/initialized"}`); a.status != http.StatusAccepted {
+		t.Errorf("HTTP %d %.300s", a.status, a.body)
+	}
+	key := g.unlimited()
+	a := g.tell(key, `{"jsonrpc":"2.0","id":7,"method":"tools\/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`)
+	if n := a.given(); !strings.Contains(string(n.object), `"0x1"`) {
+		t.Errorf("%s %s", n.object, n.refusal)
+	}
+}
+
+// Arguments are bounded as the body of the same operation is, and read once it is known who sends them.
+func TestArgumentsAreBoundedLikeBodies(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	long := `{"op":"keccak","input":"` + strings.Repeat("a", 66<<10) + `"}`
+	if _, n := g.tool(key, "convert_evm", long); n.code(t) != -32600 || !strings.Contains(string(n.refusal), "65536 bytes") {
+		t.Errorf("with a key: %.300s %.300s", n.object, n.refusal)
+	}
+	if _, n := g.tool("", "convert_evm", long); n.code(t) != -32001 {
+		t.Errorf("without one: %.300s %.300s", n.object, n.refusal)
+	}
+	calldata := `{"chain":"eth_mainnet","address":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","calldata":"0x` + strings.Repeat("ab", 50<<10) + `"}`
+	if _, n := g.tool(key, "decode_calldata", calldata); n.code(t) == -32600 {
+		t.Errorf("calldata of a length that HTTP takes: %.300s", n.refusal)
+	}
+	for arguments, field := range map[string]string{
+		`{"op":"keccak","input":"a","input":"b"}`: "input", `{"op":"keccak","text":"a"}`: "text", `{"op":7,"input":"a"}`: "op", `{"op":null,"input":"a"}`: "op", `{"input":"a"}`: "op",
+	} {
+		if _, n := g.tool(key, "convert_evm", arguments); n.code(t) != -32602 || !strings.Contains(string(n.refusal), `"field":"`+field+`"`) {
+			t.Errorf("%s: %s %s", arguments, n.object, n.refusal)
+		}
+	}
+}
+
+// What fails behind a tool is the operator's to know: the client is told what to do, the log why.
+func TestCausesOfFailuresBehindToolsAreToldToTheOperator(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	g.eth(key, "eth_chainId").result() // it is known from now on
+	g.dropDatabase()
+	a, n := g.tool(key, "list_api_keys", `{}`)
+	if n.code(t) != -32030 {
+		t.Fatalf("%s %s", n.object, n.refusal)
+	}
+	log := g.logs.String()
+	if !strings.Contains(log, `"request failed"`) || !strings.Contains(log, a.header.Get("X-Request-Id")) || !strings.Contains(log, "durable_unavailable") {
+		t.Error("the log does not say why")
+	}
+	if !strings.Contains(g.scrape(), `gateway_refusals_total{code="-32030",reason="durable_unavailable"} 1`) {
+		t.Error("the refusal was not counted")
+	}
+}
+
+// An answer that is too large for a tool is the request's fault and costs nothing; what it held in memory is given back.
+func TestAnAnswerTooLargeForAToolIsRefusedAndCostsNothing(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.batches = 1 << 20 })
+	key := g.doorKey()
+	g.all(testkit.Large(600 << 10))
+	const arguments = `{"chain":"eth_mainnet","method":"eth_getBlockByNumber","params":["latest",true]}`
+	var last answer
+	for range 4 {
+		a, n := g.tool(key, "rpc_call", arguments)
+		if n.code(t) != -32602 || !strings.Contains(string(n.refusal), "larger than the 524288 bytes") {
+			t.Fatalf("%.300s %s", n.object, n.refusal)
+		}
+		last = a
+	}
+	if day, _ := g.counted(key); day != 0 {
+		t.Errorf("the day holds %d", day)
+	}
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 4 }, "the calls are recorded")
+	if calls := g.calls(last); len(calls) != 1 || calls[0].Outcome != "range_too_large" || calls[0].Units != 0 {
+		t.Errorf("recorded %+v", calls)
+	}
+	g.all(testkit.Large(400 << 10))
+	if _, n := g.tool(g.doorKey(), "rpc_call", arguments); len(n.object) < 400<<10 {
+		t.Errorf("afterwards: %.300s %s", n.object, n.refusal)
+	}
+}
+
+func TestAnAnswerThatBreaksOffBehindAToolCostsNothing(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.all(testkit.Stream(func(w io.Writer) error {
+		_, _ = io.WriteString(w, `"`+strings.Repeat("0", 300<<10))
+		panic(http.ErrAbortHandler)
+	}))
+	if _, n := g.tool(key, "rpc_call", `{"chain":"eth_mainnet","method":"eth_call","params":[]}`); n.code(t) != -32022 {
+		t.Errorf("%.300s %s", n.object, n.refusal)
+	}
+	if day, _ := g.counted(key); day != 0 {
+		t.Errorf("the day holds %d", day)
+	}
+}
+
+func TestAClientThatLeavesAToolPaysForWhatItAsked(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.all(testkit.Hang(nil))
+	ctx, leave := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.url+"/mcp",
+		strings.NewReader(toolCall("rpc_call", `{"chain":"eth_mainnet","method":"eth_call","params":[]}`)))
+	g.must(err)
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if resp, err := g.client.Do(req); err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_call") > 0 }, "an upstream was asked")
+	leave()
+	<-gone
+	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
+	if day, _ := g.counted(key); day != 1000 {
+		t.Errorf("the day holds %d: the service did its part", day)
+	}
+}
