@@ -220,8 +220,8 @@ func TestACodeIsExplainedByWhoeverSaysIt(t *testing.T) {
 		nodes, hint   string
 	}{
 		{-32005.0, true, "both", "Rate window reached", 429.0, 1, "evm solana", "request_id"},
-		{" -32602 ", true, "gateway", "Range too large", 400.0, 3, "", "Several reasons"},
-		{-32600.0, true, "gateway", "Not a JSON-RPC request", 400.0, 7, "", "Several reasons"},
+		{" -32602 ", true, "gateway", "Parameters refused", nil, 3, "", "Several reasons"},
+		{-32600.0, true, "gateway", "Request refused", nil, 10, "", "Several reasons"},
 		{-32017.0, true, "both", "Submission outcome unknown", 409.0, 1, "solana", "request_id"},
 		{3.0, true, "chain", "Execution reverted", 200.0, 0, "evm", "costs what it weighs"},
 		{-32002.0, true, "chain", "Resource unavailable", 200.0, 0, "evm solana", "costs what it weighs"},
@@ -301,7 +301,8 @@ func TestPlansAreListedAsTheDocumentHasThem(t *testing.T) {
 	if l.PaymentsLive || l.SignupURL != "https://gateway.example/sign-in" || l.Enterprise.Contact != "help@gateway.example" || l.PerCall.Live || len(l.PerCall.Tiers) != 3 || len(l.Tiers) != 3 {
 		t.Errorf("the list is %+v", l)
 	}
-	// A held seat is one less.
+	// A held seat is one less, once the count is read again.
+	o = advisers(t, nil)
 	o.hold(t, o.whoIs(t, o.signIn(t, "ann@buyer.example")).AccountID)
 	if l = must[capability.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(1), capability.Nothing{})); l.Founding.SeatsLeft != 99 {
 		t.Errorf("%d seats are left beside one that is held", l.Founding.SeatsLeft)

@@ -91,6 +91,7 @@ type house struct {
 	registry   huma.Registry
 	named      map[string]bool
 	all        []Capability
+	seats      seatCount
 	readers    chan struct{} // holds one for each text that is being read
 }
 

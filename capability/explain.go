@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,11 +52,11 @@ func (ErrorCode) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// Explanation is what a code means and what to do. The keys beside code are those of its first reason.
+// Explanation is what a code means and what to do. The keys beside code are those of its reason, or hold of all of several.
 type Explanation struct {
 	Known   bool           `json:"known" doc:"false when the code is neither the gateway's nor one that chains' nodes agree upon"`
 	Code    *int           `json:"code" nullable:"true" doc:"null for a name that is no reason's"`
-	HTTP    *int           `json:"http" nullable:"true" doc:"HTTP status of the gateway's answer; 200 for what a node says; null when unknown"`
+	HTTP    *int           `json:"http" nullable:"true" doc:"HTTP status of the gateway's answer; 200 for what a node says; null when unknown, or when reasons differ in it"`
 	Title   string         `json:"title,omitempty"`
 	Meaning string         `json:"meaning,omitempty"`
 	Steps   []string       `json:"steps" doc:"what to do next, in order"`
@@ -133,7 +134,7 @@ func explain(text string) Explanation {
 	return e
 }
 
-// ours enters the gateway's reasons; the first one's words stand at the top.
+// ours enters the gateway's reasons; the words of an only one stand at the top.
 func (e *Explanation) ours(entries []fault.Entry) {
 	for i := range entries {
 		r := &entries[i]
@@ -143,10 +144,31 @@ func (e *Explanation) ours(entries []fault.Entry) {
 		}
 		e.Reasons = append(e.Reasons, reason)
 	}
-	if len(e.Reasons) > 0 {
+	if len(e.Reasons) > 1 {
+		e.shared()
+	} else if len(e.Reasons) == 1 {
 		first := &e.Reasons[0]
 		e.HTTP, e.Title, e.Meaning, e.Steps, e.Doorway = &first.HTTP, first.Title, first.Meaning, first.Steps, first.Doorway
 	}
+}
+
+// sharedTitles are what codes with several reasons are called, as JSON-RPC has them.
+var sharedTitles = map[int]string{-32600: "Request refused", -32602: "Parameters refused"}
+
+// shared says at the top what holds of every reason: which of them it was, the code does not tell.
+func (e *Explanation) shared() {
+	titles := make([]string, len(e.Reasons))
+	status := e.Reasons[0].HTTP
+	e.HTTP, e.Doorway = &status, nil
+	for i := range e.Reasons {
+		titles[i] = e.Reasons[i].Title
+		if e.Reasons[i].HTTP != status {
+			e.HTTP = nil
+		}
+	}
+	e.Title = cmp.Or(sharedTitles[*e.Code], "Refused for one of several reasons")
+	e.Meaning = fmt.Sprintf("%d reasons share this code: %s.", len(titles), strings.Join(titles, "; "))
+	e.Steps = []string{"Find the reason in reasons by error.message and the HTTP status of the answer.", "Do the steps that stand there with it."}
 }
 
 // theirs enters what nodes mean by the code.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -107,15 +106,11 @@ func (h *house) listPlans() *Op[Nothing, PlanList] {
 	return define(h, Meta{
 		Name: "list_plans", Title: "List plans and prices", Access: Everybody, PerNetwork: true, Reads: true,
 		Description: "Lists plans, packs, paying per call and the founding offer with prices, included units, rate limits and supply. It costs nothing and changes nothing.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
 	}, h.runListPlans)
 }
 
 func (h *house) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanList, error) {
-	taken, err := h.Store.SeatsTaken(ctx)
-	if err != nil {
-		return PlanList{}, told(err, "offer")
-	}
+	taken, seatsKnown := h.seatsTaken(ctx)
 	l := PlanList{
 		PaymentsLive: h.Stripe != nil, SignupURL: h.PublicURL + "/sign-in", Currency: "USD",
 		Enterprise: EnterpriseOffer{
@@ -153,7 +148,11 @@ func (h *house) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanList,
 	o := plan.Founding()
 	l.Founding = FoundingOffer{
 		Key: o.Key, Plan: o.Plan, PriceCents: int64(o.Price), LockedMonths: o.LockedMonths, Seats: o.Seats, SeatsLeft: max(0, o.Seats-taken), EndsAt: o.Ends,
-		Open: o.Open(h.Now(), taken) && l.PaymentsLive,
+		Open: seatsKnown && o.Open(h.Now(), taken) && l.PaymentsLive,
+	}
+	if !seatsKnown {
+		l.Founding.SeatsLeft = 0
+		l.Note += " " + seatsUnknown
 	}
 	return l, nil
 }

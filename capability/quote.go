@@ -9,7 +9,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/upstream"
 )
@@ -77,17 +76,13 @@ func (h *house) getQuote() *Op[QuoteInput, Quote] {
 		Name: "get_quote", Title: "Quote a call", Access: Everybody, PerNetwork: true, Reads: true,
 		Description: "Tells whether a method is offered on a chain, how many weighted units a call takes, what its parameters change about that, and what such calls cost on " +
 			"every rung of the price ladder. It costs nothing and changes nothing.",
-		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runGetQuote)
 }
 
 func (h *house) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quote, error) {
 	tier, _ := plan.ParseTier(string(in.Tier)) // the schema knows the tiers
 	q := Quote{Chain: in.Chain, Method: in.Method, Tier: tier, Multiplier: factor(tier.Multiplier())}
-	taken, err := h.Store.SeatsTaken(ctx)
-	if err != nil {
-		return Quote{}, told(err, "offer")
-	}
+	taken, seatsKnown := h.seatsTaken(ctx)
 	o := h.offerOf(in.Chain, in.Method)
 	q.Offered, q.Note = o.offered, o.note
 	weight := 0
@@ -97,7 +92,10 @@ func (h *house) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quote,
 		q.Suggestion, q.Contact, q.Docs = o.suggestion, h.Links.Contact, h.Links.Docs
 	}
 	for _, r := range plan.Ladder() {
-		q.Lanes = append(q.Lanes, h.laneOf(&r, &q, weight, taken))
+		q.Lanes = append(q.Lanes, h.laneOf(&r, &q, weight, seatsKnown && plan.Founding().Open(h.Now(), taken)))
+	}
+	if !seatsKnown {
+		q.Note += " " + seatsUnknown
 	}
 	return q, nil
 }
@@ -122,10 +120,10 @@ func weightOf(m *chain.Method) int {
 	return m.Weight
 }
 
-func (h *house) laneOf(r *plan.Rung, q *Quote, weight, taken int) QuotedLane {
+func (h *house) laneOf(r *plan.Rung, q *Quote, weight int, founding bool) QuotedLane {
 	lane := QuotedLane{
 		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply,
-		Live: r.Live && (r.Key != plan.Founding().Key || plan.Founding().Open(h.Now(), taken)),
+		Live: r.Live && (r.Key != plan.Founding().Key || founding),
 	}
 	perCall, isPerCall := plan.FindPerCallTier(q.Tier)
 	if isPerCall = isPerCall && r.Kind == plan.PerCall; isPerCall {

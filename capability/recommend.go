@@ -64,6 +64,9 @@ const measureLasts = 5 * time.Minute
 
 const whatIsMeasured = "Latency is measured from the gateway to its upstreams, not from you. Chains hold different state: choose by it only where your work can run on either."
 
+const whatUptimeIs = "Uptime rests on now: first whether two upstreams are usable, then the share of attempts that failed within five minutes to the percent (too few count as " +
+	"none failed), then how many are usable and how fresh the head is. It is no record of past months."
+
 func (h *house) recommendChain() *Op[RecommendChainInput, RecommendedChain] {
 	return define(h, Meta{
 		Name: "recommend_chain", Title: "Recommend a chain", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
@@ -92,6 +95,7 @@ func (h *house) runRecommendChain(in *RecommendChainInput) RecommendedChain {
 	}
 	slices.SortStableFunc(r.Ranked, byLatency)
 	if r.Prefer == "uptime" {
+		r.Note += " " + whatUptimeIs
 		slices.SortStableFunc(r.Ranked, byUptime)
 	}
 	first := &r.Ranked[0]

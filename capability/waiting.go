@@ -2,6 +2,7 @@ package capability
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
@@ -16,11 +17,50 @@ type Mailer interface {
 	Prepare(l outbox.Letter) (store.NewMail, error)
 }
 
-// What one network may enter in a day. Nobody is known here, and mails go to the operator alone, whatever address is given.
+// crowdLimits bound what people enter whom nobody knows: of a network (fences.Network), of the area around it, since whoever holds one IPv6 /64 often holds a
+// /48, and of everybody.
+type crowdLimits struct {
+	name                    string
+	network, area, everyone int64 // a day
+}
+
+// What may be entered in a day. Mails go to the operator alone, whatever address is given.
 var (
-	wishesPerNetwork  = account.RateWindow{Limit: 5, Per: 24 * time.Hour}
-	waitingPerNetwork = account.RateWindow{Limit: 20, Per: 24 * time.Hour}
+	wishLimits    = crowdLimits{"wishlist", 5, 40, 100}
+	waitingLimits = crowdLimits{"waitlist", 20, 100, 5_000}
 )
+
+// The areas, in bits.
+const (
+	areaIPv4 = 24
+	areaIPv6 = 48
+)
+
+// areaOf is the area around a network.
+func areaOf(network netip.Prefix) netip.Prefix {
+	bits := areaIPv4
+	if network.Addr().Is6() {
+		bits = areaIPv6
+	}
+	area, err := network.Addr().Prefix(min(bits, max(network.Bits(), 0)))
+	if err != nil {
+		return network
+	}
+	return area
+}
+
+// limitCrowd counts an entry, from the narrowest bound to the widest, so that one network that is refused uses up nobody else's.
+func (h *house) limitCrowd(ctx context.Context, network netip.Prefix, l crowdLimits) *fault.Error {
+	for _, bound := range []struct {
+		name string
+		most int64
+	}{{"network:" + network.String(), l.network}, {"area:" + areaOf(network).String(), l.area}, {"everyone", l.everyone}} {
+		if refusal := h.limit(ctx, l.name+":"+bound.name, account.RateWindow{Limit: bound.most, Per: 24 * time.Hour}); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
 
 // JoinWishlistInput asks for an enterprise agreement.
 type JoinWishlistInput struct {
@@ -50,7 +90,7 @@ func (h *house) runJoinWishlist(ctx context.Context, c *Call, in JoinWishlistInp
 	if refusal != nil {
 		return JoinedWishlist{}, refusal
 	}
-	if refusal := h.limit(ctx, "wishlist:network:"+c.Network.String(), wishesPerNetwork); refusal != nil {
+	if refusal := h.limitCrowd(ctx, c.Network, wishLimits); refusal != nil {
 		return JoinedWishlist{}, refusal
 	}
 	wish := store.Wish{ID: store.NewWishID(), Items: in.Items, Email: email, Channel: c.Door, At: h.Now()}
@@ -73,7 +113,7 @@ type JoinWaitlistInput struct {
 	EmailAddress   string `json:"email_address" minLength:"1" maxLength:"1016" doc:"one e-mail address" example:"name@domain.example"`
 	Qualifier      string `json:"qualifier" enum:"developer,investor,curious" doc:"who you are: developer, investor or curious"`
 	Source         string `json:"source,omitempty" maxLength:"100" doc:"where you heard of the service, up to 100 characters" example:"a friend"`
-	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true agrees to news of the product; false (default) to word of the opening alone"`
+	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true asks for news of the product; false (default) for word of the opening alone. It stays unconfirmed: nothing is ever sent before the address confirmed it"`
 }
 
 // JoinedWaitlist says whether the address is on the list.
@@ -100,7 +140,7 @@ func (h *house) runJoinWaitlist(ctx context.Context, c *Call, in JoinWaitlistInp
 			return JoinedWaitlist{}, refusal
 		}
 	}
-	if refusal := h.limit(ctx, "waitlist:network:"+c.Network.String(), waitingPerNetwork); refusal != nil {
+	if refusal := h.limitCrowd(ctx, c.Network, waitingLimits); refusal != nil {
 		return JoinedWaitlist{}, refusal
 	}
 	already, err := h.Store.JoinWaitlist(ctx, store.Waiting{

@@ -94,7 +94,7 @@ func plansTool(c *capability.Catalogue) *tool {
 			Instead: "get_quote prices one method on every lane; what_can_i_do compares plans at your own volume; get_billing_status shows what you have; buy_pack begins a purchase.",
 			Cost:    keyFreeCost,
 			Limits:  "Prices are net US cents; VAT is added in the EU. Agreements of your own are not listed: join_enterprise_wishlist asks for one.",
-			Fails:   adviceFails + " -32030 the list could not be made: call again.",
+			Fails:   adviceFails + " While the seats of the founding offer cannot be counted, it is not on sale and note says so.",
 			Again:   "Safe; only the seats of the founding offer change.",
 		},
 	}
