@@ -267,7 +267,7 @@ func TestPlansAreListedAsTheDocumentHasThem(t *testing.T) {
 	o := advisers(t, nil)
 	l := must[capability.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(0), capability.Nothing{}))
 	want := []string{ // key, cents, interval, yearly cents, units, period, requests / seconds, ceiling, supply, data, live
-		"door1 0 none - 10000 day 5/1 - public data=false live=false",
+		"door1 0 none - 10000 day 5/1 - public data=false live=true",
 		"wallet_bound 0 none - 1000000 month 5/1 - public data=false live=true",
 		"free 0 none - 1000000 month 100/900 - public data=false live=true",
 		"builder 1200 month - 20000000 month 30/1 20000000>10/1 public data=true live=true",

@@ -155,6 +155,9 @@ func (c *Call) scope() store.Scope {
 	return store.Scope{}
 }
 
+// manages is whether the caller may manage the account: somebody who signed in, or a key that may.
+func (c *Call) manages() bool { return c.Key.ID.IsZero() || manages(&c.Key) }
+
 // limit lets a call through a limit by name.
 func (h *house) limit(ctx context.Context, name string, w account.RateWindow) *fault.Error {
 	taken, err := h.Meter.Limit(ctx, name, w)

@@ -143,10 +143,10 @@ func (h *house) switchedOff(s *stance) []FenceDoorways {
 // change is a doorway that whoever manages the account goes through by a tool; others ask its owner.
 func (h *house) change(s *stance, past, tool, what, page string) Doorway {
 	do := "With " + tool + ": " + what + "."
-	if !s.manages {
+	if !s.manages() {
 		do = "Ask the account's owner to " + what + "; this key may not."
 	}
-	return Doorway{Past: past, Do: do, At: h.PublicURL + page, Open: s.manages}
+	return Doorway{Past: past, Do: do, At: h.PublicURL + page, Open: s.manages()}
 }
 
 func (h *house) upgrade(s *stance, past string) Doorway {

@@ -31,7 +31,7 @@ type LadderRung struct {
 	PerMillion dollars     `json:"usd_per_million" doc:"a million units of the balanced tier"`
 	Supply     plan.Supply `json:"supply" enum:"public,wholesale,premium"`
 	FastShare  int64       `json:"fast_share_percent" doc:"share of calls that the fast tier is meant to serve"`
-	Live       bool        `json:"live"`
+	Live       bool        `json:"live" doc:"whether it is given or sold now"`
 	OnSale     bool        `json:"on_sale" doc:"whether it can be bought here by card now"`
 	SeatsLeft  *int        `json:"seats_left,omitempty" doc:"of an offer with seats"`
 	Ends       *time.Time  `json:"ends_at,omitempty" doc:"of an offer that ends"`
@@ -97,10 +97,14 @@ func (h *house) volume(ctx context.Context, c *Call) (plan.Units, error) {
 	return max(0, sum), nil
 }
 
-// currentRung is the key of what the account pays for; a plan that is not paid through Stripe goes by its own key.
+// currentRung is the key of what the account pays for; a plan that is not paid through Stripe goes by its own key. To whoever does not manage the
+// account it is the plan in force by the month: what the owner pays is the owner's.
 func (h *house) currentRung(ctx context.Context, c *Call) (string, error) {
 	if c.Account.Custom != nil {
 		return "", nil
+	}
+	if !c.manages() {
+		return listedRung(c.Account.Plan), nil
 	}
 	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -119,11 +123,22 @@ func (h *house) currentRung(ctx context.Context, c *Call) (string, error) {
 	return item.Key, nil
 }
 
+// listedRung is the rung of a plan, paid by the month where it is sold in several ways; the plan's own key where it stands on none.
+func listedRung(key string) string {
+	if _, sold := plan.FindItem(key + "_monthly"); sold {
+		return key + "_monthly"
+	}
+	return key
+}
+
 func (h *house) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
 	cost, covered := r.Cost(volume)
 	rung := LadderRung{
 		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price), Units: r.Units,
 		PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply, FastShare: int64(r.FastShare / perPercent), Live: r.Live, AtVolume: dollars(cost), Covered: covered,
+	}
+	if r.Kind == plan.PerCall {
+		rung.Live = h.sellsPerCall()
 	}
 	item, sold := plan.FindItem(r.Key)
 	rung.Interval, rung.OnSale = string(item.Interval), sold && h.Stripe != nil
@@ -135,6 +150,9 @@ func (h *house) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
 	}
 	return rung
 }
+
+// sellsPerCall is whether money of the main network buys units without an account.
+func (h *house) sellsPerCall() bool { return h.Terms.Open() && h.Terms.OnMainnet() }
 
 // rungTitle is what people call a rung.
 func rungTitle(r *plan.Rung) string {

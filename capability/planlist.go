@@ -117,7 +117,7 @@ func (h *house) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanList,
 			Key: plan.Enterprise, Name: plan.Must(plan.Enterprise).Title, Contact: h.Links.Contact, Tool: "join_enterprise_wishlist",
 			Text: "Custom volume, rate and dedicated capacity, by contract.",
 		},
-		PerCall: PerCallOffer{Menu: h.PublicURL + menuPath, Live: h.Terms.Open() && h.Terms.OnMainnet()},
+		PerCall: PerCallOffer{Menu: h.PublicURL + menuPath, Live: h.sellsPerCall()},
 		Note: fmt.Sprintf("Prices are net: %d%% VAT is added for customers in the EU or without a country. A standard call takes 1 unit and a heavy one 2, times the route "+
 			"tier's multiplier; data takes 10, a tool of the toolbox 1 or 2, a cache hit 0. Weights are the same on every plan. get_quote prices a single method.", plan.VATPercent),
 	}
@@ -160,7 +160,8 @@ func (h *house) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanList,
 func planOffer(p *plan.Plan) PlanOffer {
 	o := PlanOffer{
 		Key: p.Key, Name: p.Title, Kind: p.Kind, PriceCents: int64(p.MonthlyPrice), Interval: "none", Included: p.Included, Period: p.Period, Rate: rateOffer(p.Rate),
-		Supply: p.Supply, Data: p.Data, FastShare: int64(p.FastShare / perPercent), Live: p.Live, HowToGet: howToGet(p),
+		Supply: p.Supply, Data: p.Data, FastShare: int64(p.FastShare / perPercent), HowToGet: howToGet(p),
+		Live: p.Live || p.Key == plan.Door1, // its rung is no offer of the ladder, but everybody is given it
 	}
 	if p.MonthlyPrice > 0 {
 		o.Interval = string(plan.ByMonth)

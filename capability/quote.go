@@ -128,7 +128,7 @@ func (h *house) laneOf(r *plan.Rung, q *Quote, weight int, founding bool) Quoted
 	perCall, isPerCall := plan.FindPerCallTier(q.Tier)
 	if isPerCall = isPerCall && r.Kind == plan.PerCall; isPerCall {
 		lane.PerMillion, lane.Supply = dollars(perCall.CentsPerMillion()), perCall.Supply
-		lane.Live = h.Terms.Open() && h.Terms.OnMainnet()
+		lane.Live = h.sellsPerCall()
 	}
 	if !q.Offered {
 		return lane

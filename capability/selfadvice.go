@@ -197,14 +197,14 @@ func (s *stance) heavyAdvice() []Advice {
 	}}
 }
 
-// priceAdvice is for whoever pays: an offer that is open, and a dearer rung than the volume takes.
+// priceAdvice is for whoever manages the account: an offer that is open, and a dearer rung than the volume takes.
 func (h *house) priceAdvice(s *stance) []Advice {
-	if s.agent {
+	if !s.manages() {
 		return nil
 	}
 	var list []Advice
 	offer := plan.Founding()
-	if seat := s.ladder.find(offer.Key); s.manages && seat.OnSale && plan.Rank(s.terms.Plan.Key) < plan.Rank(offer.Plan) {
+	if seat := s.ladder.find(offer.Key); seat.OnSale && plan.Rank(s.terms.Plan.Key) < plan.Rank(offer.Plan) {
 		list = append(list, Advice{
 			Kind: "founding_offer", Tool: "list_plans", Do: "Have the account's owner take it on the page of billing, if the account will need that plan.",
 			Finding: fmt.Sprintf("The founding offer is open: %s for $%s a month, locked for %d months; %d seats are left, until %s.",

@@ -69,7 +69,7 @@ type AgentFeature struct {
 // Door is a way to get a key, or units without one.
 type Door struct {
 	Name string `json:"name" enum:"public_key,wallet_bound,owner_adopted,account_key,agent_key,pay_per_call"`
-	Open bool   `json:"open" doc:"whether this caller can go through it today"`
+	Open *bool  `json:"open,omitempty" doc:"whether this caller can go through it today; absent for public_key, which counts by network address and says so when it is tried"`
 	Do   string `json:"do"`
 	Tool string `json:"tool,omitempty"`
 	At   string `json:"at" doc:"path or address"`
@@ -102,7 +102,6 @@ type stance struct {
 	answered  []store.AnsweredUsage
 	refused   []store.FailureGroup // of the last days, by reason
 	ladder    PriceLadder
-	manages   bool
 	agent     bool
 }
 
@@ -152,7 +151,7 @@ func (h *house) stand(ctx context.Context, c *Call) (*stance, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stance{Call: c, agent: !c.Key.Agent.IsZero(), manages: c.Key.ID.IsZero() || manages(&c.Key)}
+	s := &stance{Call: c, agent: !c.Key.Agent.IsZero()}
 	if s.standings, err = h.Fences.Standings(ctx, &c.Account, c.keys(), true); err != nil {
 		return nil, meterAway(err)
 	}
@@ -170,7 +169,7 @@ func (h *house) youOf(s *stance, scope statement.Scope) You {
 		rate = s.terms.Plan.SoftRate
 	}
 	you := You{
-		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title, Scope: scope, Manages: s.manages,
+		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title, Scope: scope, Manages: s.manages(),
 		Supply: s.terms.Plan.Supply, Rate: RateOffer{rate.Limit, int64(rate.Per / time.Second)},
 	}
 	if !s.Key.ID.IsZero() {
@@ -190,7 +189,7 @@ func (s *stance) isOff(service account.Service) bool {
 func (h *house) featuresOf(s *stance) Features {
 	f := Features{
 		Premium: s.terms.Plan.Supply == plan.Premium || len(s.packs) > 0, PaymentsLive: h.Stripe != nil,
-		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{MayClaim: s.manages, Tool: "claim_agent_start"},
+		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{MayClaim: s.manages(), Tool: "claim_agent_start"},
 	}
 	for _, service := range account.Services() {
 		f.Services = append(f.Services, ServiceSwitch{service, !s.isOff(service)})
@@ -200,24 +199,25 @@ func (h *house) featuresOf(s *stance) Features {
 
 // doorsFor are the ways to get keys, with whether this caller can go through them.
 func (h *house) doorsFor(s *stance) []Door {
+	open := func(is bool) *bool { return &is }
 	public, wallet := s.Key.Door == account.DoorPublic, s.Key.Door == account.DoorWallet
 	return []Door{
-		{Name: "public_key", Open: true, Tool: "get_key", At: "POST /keys", Do: "Make an anonymous key without sign-up; three a day for a network address."},
-		{Name: "wallet_bound", Open: public, Tool: "bind_key_start", At: "POST /keys/bind/start", Do: "Bind an anonymous key to a wallet by a signature."},
+		{Name: "public_key", Tool: "get_key", At: "POST /keys", Do: "Make an anonymous key without sign-up; three a UTC day for a network address, after which get_key refuses."},
+		{Name: "wallet_bound", Open: open(public), Tool: "bind_key_start", At: "POST /keys/bind/start", Do: "Bind an anonymous key to a wallet by a signature."},
 		{
-			Name: "owner_adopted", Open: (public || wallet) && s.Key.Adoptable, At: h.PublicURL + "/agents",
+			Name: "owner_adopted", Open: open((public || wallet) && s.Key.Adoptable), At: h.PublicURL + "/agents",
 			Do: "Give your owner the claim code; the key then has the account's plan, packs and fences.",
 		},
-		{Name: "account_key", Open: s.manages, Tool: "create_api_key", At: h.PublicURL + "/keys", Do: "Make a further key of the account."},
-		{Name: "agent_key", Open: s.manages, Tool: "claim_agent_start", At: h.PublicURL + "/agents", Do: "Give an agent with a wallet a key of its own, with a cap."},
-		{Name: "pay_per_call", Open: h.Terms.Open(), At: h.PublicURL + menuPath, Do: "Pay for units in USDC, without an account."},
+		{Name: "account_key", Open: open(s.manages()), Tool: "create_api_key", At: h.PublicURL + "/keys", Do: "Make a further key of the account."},
+		{Name: "agent_key", Open: open(s.manages()), Tool: "claim_agent_start", At: h.PublicURL + "/agents", Do: "Give an agent with a wallet a key of its own, with a cap."},
+		{Name: "pay_per_call", Open: open(h.Terms.Open()), At: h.PublicURL + menuPath, Do: "Pay for units in USDC, without an account."},
 	}
 }
 
-// planTax says what is added to the prices of plans and packs.
+// planTax says what is added to the prices of plans and packs; where the account is billed only to whoever manages it.
 func (h *house) planTax(ctx context.Context, c *Call) string {
 	const rule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, none elsewhere."
-	if !c.Key.Agent.IsZero() {
+	if !c.manages() {
 		return rule
 	}
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)

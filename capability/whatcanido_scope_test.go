@@ -1,0 +1,114 @@
+package capability_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/sandbox/stripe"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// Paying by the call is the cheapest premium supply at 5,000,000 units, but only where it is sold.
+func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
+	t.Parallel()
+	seller, err := wallet.ParseAddress(sellerAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what    string
+		terms   x402.Terms
+		live    bool
+		premium string
+		cost    string
+	}{
+		{"open", x402.Terms{Chain: 8453, PayTo: seller}, true, "per_call", "45.0"},
+		{"closed", x402.Terms{Chain: 8453}, false, "pack_s", "50.0"},
+		{"on a test network", x402.Terms{Chain: 84532, PayTo: seller}, false, "pack_s", "50.0"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			b := openBooks(t, atNoon, func(o *capability.Options) { o.Terms = c.terms })
+			b.commit(t, noon, nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 5_000_000, 5_000_000*plan.Unit))
+			can := b.can(t, b.key)
+			at := slices.IndexFunc(can.Ladder, func(r capability.LadderRung) bool { return r.Key == "per_call" })
+			if can.Ladder[at].Live != c.live || can.Recommendation.Premium != c.premium || textOf(t, can.Recommendation.Extra) != c.cost {
+				t.Errorf("its rung is %+v, recommended %+v", can.Ladder[at], can.Recommendation)
+			}
+			ladder := must[capability.PriceLadder](t)(b.PriceLadder.Invoke(b.ctx, b.key, capability.Nothing{}))
+			if ladder.Premium != c.premium || ladder.Rungs[at].Live != c.live {
+				t.Errorf("the ladder says %s, %+v", ladder.Premium, ladder.Rungs[at])
+			}
+			plans := must[capability.PlanList](t)(b.ListPlans.Invoke(b.ctx, browser(""), capability.Nothing{}))
+			if plans.PerCall.Live != c.live {
+				t.Errorf("list_plans says %+v", plans.PerCall)
+			}
+		})
+	}
+}
+
+// What the owner pays, and where it is billed, is told to whoever manages the account only.
+func TestKeysThatDoNotManageLearnTheRuleAndThePlanOnly(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	d.buy(t, "pro_yearly", stripe.Visa)
+	b := &books{office: d.office, id: d.id, ann: browser(d.owner), period: "2026-11-01"}
+	door := d.doorKey(t)
+	d.adopted(t, door, d.owner)
+	secret, agent := d.agentKey(t, d.id)
+	hit := b.written(agent, "eth_mainnet", "eth_getBlockByHash", "standard", "hit", 1_000_000, 0)
+	b.commit(t, opened.Add(-time.Hour), nil, hit)
+
+	owner := d.can(t, b.ann)
+	if !strings.Contains(owner.Pricing.Tax, "billed in DE") || currentOf(&owner) != "pro_yearly" {
+		t.Errorf("the owner is told %q, and to be on %q", owner.Pricing.Tax, currentOf(&owner))
+	}
+	if cache := stats(t, b, b.ann, "cache", "24h").Summary.Cache; cache.Rung != "pro_yearly" || textOf(t, cache.Money) != "5.5" {
+		t.Errorf("to the owner savings are %s", textOf(t, cache))
+	}
+	for what, key := range map[string]*capability.Caller{"an adopted key": holder(door.Key), "an agent's key": holder(secret)} {
+		can := d.can(t, key)
+		if strings.Contains(textOf(t, can), "billed in") || !strings.Contains(can.Pricing.Tax, "20% VAT") || currentOf(&can) != "pro_monthly" || len(adviceOf(&can, "costs_more_than_needed")) != 0 {
+			t.Errorf("%s is told %q, %+v, and to be on %q", what, can.Pricing.Tax, can.Advice, currentOf(&can))
+		}
+		if cache := stats(t, b, key, "cache", "24h").Summary.Cache; cache.Rung != "pro_monthly" || textOf(t, cache.Money) != "6.6" {
+			t.Errorf("to %s savings are %s", what, textOf(t, cache))
+		}
+		if can.You.Plan != plan.Pro || can.You.Manages || can.You.Door == account.DoorAccount && can.You.Agent == "" {
+			t.Errorf("%s is %+v", what, can.You)
+		}
+	}
+}
+
+// adopted gives a door key to who signed in, as the flow of adoption does.
+func (d *till) adopted(t *testing.T, door capability.Welcome, owner string) { //nolint:gocritic // a copy does no harm
+	t.Helper()
+	code, _ := account.ParseClaimCode(door.Doorways["adopt"].ClaimCode)
+	digest := code.Digest(d.hasher)
+	key, _, err := d.store.FindClaim(d.ctx, digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := account.UserID{UUID: uuid.MustParse(d.whoIs(t, owner).UserID)}
+	if _, err := d.fences.AdoptKey(d.ctx, key.ID, d.id, user, store.Author{Actor: user.Actor(), Origin: "console"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func currentOf(can *capability.WhatICanDo) string {
+	for i := range can.Ladder {
+		if can.Ladder[i].Current {
+			return can.Ladder[i].Key
+		}
+	}
+	return ""
+}
