@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/admission"
@@ -82,17 +83,19 @@ type Toolbox struct {
 type house struct {
 	Options
 
-	desk       admission.Desk
-	statements *statement.Book
-	flights    cache.Group[cache.Key, landed] // uses that share a run
-	failures   *telemetry.LogLimit[failureKind]
-	redeems    cache.Group[redeemKey, redeemLanding]
-	strangers  *telemetry.LogLimit[string] // webhooks that are of no account or of another version
-	registry   huma.Registry
-	named      map[string]bool
-	all        []Capability
-	seats      seatCount
-	readers    chan struct{} // holds one for each text that is being read
+	desk         admission.Desk
+	statements   *statement.Book
+	flights      cache.Group[cache.Key, landed] // uses that share a run
+	failures     *telemetry.LogLimit[failureKind]
+	redeems      cache.Group[redeemKey, redeemLanding]
+	usageKept    *lru.Cache[usageAsk, usageMade]
+	usageFlights cache.Group[usageAsk, usageMade]
+	strangers    *telemetry.LogLimit[string] // webhooks that are of no account or of another version
+	registry     huma.Registry
+	named        map[string]bool
+	all          []Capability
+	seats        seatCount
+	readers      chan struct{} // holds one for each text that is being read
 }
 
 // Catalogue is everything that the service can do, besides relaying.
@@ -222,7 +225,8 @@ func New(o Options) *Catalogue {
 		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
 		failures:  telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 		strangers: telemetry.NewLogLimit[string](1, time.Hour, o.Now),
-		registry:  newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, mostReaders()), statements: &statement.Book{Store: o.Store, Now: o.Now},
+		registry:  newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, mostReaders()), usageKept: newUsageKept(),
+		statements: &statement.Book{Store: o.Store, Now: o.Now},
 	}
 	c := &Catalogue{
 		GetKey:            h.getKey(),

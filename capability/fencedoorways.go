@@ -12,7 +12,7 @@ import (
 
 // FenceDoorways is a limit of the caller with the ways past it.
 type FenceDoorways struct {
-	Fence string             `json:"fence" doc:"units_per_day, units_per_month, key_cap, service_cap, key_service_cap, service_off, data_service, requests, supply, keys_per_address_and_day"`
+	Fence string             `json:"fence" enum:"units_per_day,units_per_month,key_cap,service_cap,key_service_cap,service_off,data_service,requests,supply,keys_per_address_and_day" doc:"requests: in a sliding window"`
 	Limit string             `json:"limit" doc:"what it is, in words"`
 	Code  int                `json:"code,omitempty" doc:"with which calls are refused there"`
 	Ways  map[string]Doorway `json:"doorways" doc:"by name, like wait, bind, adopt, upgrade"`
@@ -51,6 +51,9 @@ func (h *house) fenceDoorways(s *stance) []FenceDoorways {
 		}
 		list = append(list, FenceDoorways{Fence: "supply", Limit: string(s.terms.Plan.Supply) + " upstreams", Ways: ways})
 	}
+	for i := range list {
+		list[i].Ways["ticket"] = h.ticketDoorway(list[i].Fence)
+	}
 	return list
 }
 
@@ -67,21 +70,21 @@ func (h *house) doorKeyFences(s *stance) []FenceDoorways {
 	}
 	list := []FenceDoorways{
 		units,
-		{Fence: "requests_per_second", Limit: fmt.Sprintf("%d requests a second", w.Fences.RequestsPerSecond), Code: fault.RateWindow.Entry().Code},
+		{Fence: "requests", Limit: fmt.Sprintf("%d requests a second", w.Fences.RequestsPerSecond), Code: fault.RateWindow.Entry().Code},
 		{Fence: "supply", Limit: string(w.Fences.Supply) + " upstreams"},
 		{Fence: "data_service", Limit: "balances and history do not come with this key", Code: fault.PlanLacksService.Entry().Code},
 		{Fence: "keys_per_address_and_day", Limit: fmt.Sprintf("%d new keys a UTC day from a network address", w.Fences.KeysPerAddressDay), Code: fault.NewKeyQuota.Entry().Code},
 	}
 	for i := range list {
 		f := &list[i]
-		f.Ways = map[string]Doorway{"ticket": w.Doorways["ticket"]}
+		f.Ways = map[string]Doorway{"ticket": h.ticketDoorway(f.Fence)}
 		for name, way := range w.Doorways {
 			if strings.Contains(way.Past, f.Fence) || f.Fence == "data_service" && name == "adopt" {
 				f.Ways[name] = way
 			}
 		}
 	}
-	list[1].Ways["wait"] = Doorway{Past: "requests_per_second", Open: true, Do: "Wait for the seconds that Retry-After says."}
+	list[1].Ways["wait"] = Doorway{Past: "requests", Open: true, Do: "Wait for the seconds that Retry-After says."}
 	return list
 }
 
@@ -111,7 +114,6 @@ func (h *house) budgetFence(s *stance, b *Budget) (FenceDoorways, bool) {
 		f.Ways["raise"] = h.change(s, f.Fence, "configure_services", "raise the cap of "+string(b.Service), "/settings")
 	case BudgetKeyDay: // of a key that came with it and was adopted since
 		f.Fence, f.Limit = "units_per_day", b.Limit.Grouped()+" units a UTC day"
-		f.Ways["ticket"] = Doorway{Past: f.Fence, Do: "File a ticket with the request id of the call.", At: h.PublicURL + "/support/new"}
 	case BudgetPack:
 		return f, false
 	}

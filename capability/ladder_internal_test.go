@@ -5,11 +5,15 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
 )
 
 func TestWithoutUsageNothingHasToBeBoughtToBeCheapest(t *testing.T) {
 	t.Parallel()
-	h := &house{Options: Options{Now: func() time.Time { return plan.Founding().Ends }}}
+	h := &house{Options: Options{
+		Now: func() time.Time { return plan.Founding().Ends }, Terms: x402.Terms{Chain: 8453, PayTo: wallet.Address{1}},
+	}}
 	for _, c := range []struct {
 		volume            plan.Units
 		cheapest, premium string

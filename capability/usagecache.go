@@ -14,10 +14,10 @@ import (
 // CacheSummary is what the cache answered, and what it saved.
 type CacheSummary struct {
 	Hits    int64          `json:"hits" doc:"calls answered from the cache or by the service itself"`
-	Misses  int64          `json:"misses" doc:"calls that an upstream answered"`
+	Misses  int64          `json:"misses" doc:"calls that were charged and could have been a hit; utilities, which compute their answer, are not among them"`
 	Rate    MaybeFigure    `json:"hit_rate" doc:"share from 0 to 1 of the answered calls; null without any"`
-	Avoided int64          `json:"upstream_calls_avoided"`
-	Saved   plan.Units     `json:"units_saved" doc:"what the hits would have cost, by their weights and tiers"`
+	Avoided int64          `json:"upstream_calls_avoided" doc:"the hits without those of methods that the service answers by itself, like eth_chainId"`
+	Saved   plan.Units     `json:"units_saved" doc:"what upstream_calls_avoided would have cost, by their weights and tiers"`
 	Rung    string         `json:"priced_at" doc:"key of the rung of the price ladder that the account is on, or, for keys that do not manage it, of its plan by the month; empty for a contract"`
 	Price   *dollars       `json:"usd_per_million" nullable:"true" doc:"what a million units cost there; null for a contract"`
 	Money   *dollars       `json:"usd_saved" nullable:"true" doc:"units_saved at that price, rounded down to the cent: 0 on rungs that cost nothing; null for a contract"`
@@ -44,14 +44,20 @@ func (h *house) cacheReport(ctx context.Context, l *look) error {
 		return err
 	}
 	l.series("hits", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Hits) })
-	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Billable) })
-	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure { return share(s.Hits, s.Hits+s.Billable) })
+	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Billable - s.Computed) })
+	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure { return share(s.Hits, s.Hits+s.Billable-s.Computed) })
 	summary := CacheSummary{Methods: []CachedMethod{}}
 	places := map[[2]string]int{}
 	for i := range answered {
 		a := &answered[i]
+		if account.Service(a.Service) == account.Utils { // nothing of them is kept, and no cache could answer them
+			continue
+		}
 		summary.Hits, summary.Misses = summary.Hits+a.Hits, summary.Misses+a.Billable
-		summary.Saved += plan.Units(a.Hits) * h.weightOf(a)
+		if !answersItself(a) {
+			summary.Avoided += a.Hits
+			summary.Saved += plan.Units(a.Hits) * h.weightOf(a)
+		}
 		at, known := places[[2]string{a.Method, a.Class}]
 		if !known { // its tiers follow one by one
 			at = len(summary.Methods)
@@ -62,7 +68,7 @@ func (h *house) cacheReport(ctx context.Context, l *look) error {
 		m.Hits, m.Misses = m.Hits+a.Hits, m.Misses+a.Billable
 		m.Rate = share(m.Hits, m.Hits+m.Misses)
 	}
-	summary.Avoided, summary.Rate = summary.Hits, share(summary.Hits, summary.Hits+summary.Misses)
+	summary.Rate = share(summary.Hits, summary.Hits+summary.Misses)
 	summary.Methods, summary.More = mostHit(summary.Methods)
 	if err := h.price(ctx, l.Call, &summary); err != nil {
 		return err
@@ -78,6 +84,11 @@ func mostHit(methods []CachedMethod) (kept []CachedMethod, more int64) {
 	})
 	kept = methods[:min(len(methods), mostEntries)]
 	return kept, int64(len(methods) - len(kept))
+}
+
+// answersItself is whether the service knows the answer by itself: it costs nothing, hit or not, and no upstream is asked.
+func answersItself(a *store.AnsweredUsage) bool {
+	return account.Service(a.Service) == account.RPC && chain.IsLocal(a.Method)
 }
 
 // weightOf is what one such call costs when the cache does not answer it.

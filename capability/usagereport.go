@@ -58,8 +58,8 @@ func (h *house) usageReport() *Op[UsageReportInput, UsageReport] {
 	return define(h, Meta{
 		Name: "get_usage_report", Title: "Usage of the last hours", Access: Holders, Reads: true,
 		Description: "Adds up what was used in the last hours, 24 unless said otherwise: requests, units, cache hits, success rate, p50 and p95, and the same by class, " +
-			"key, method and chain. An agent's key sees its agent's usage only. It comes from the record, which is some seconds late; as_of says how far it is. It " +
-			"costs nothing.",
+			"key, method and chain. An agent's key sees its agent's usage only. It comes from the record, which is some seconds late; as_of says how far it is. A " +
+			"repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runUsageReport)
 }
@@ -70,6 +70,10 @@ func (h *house) runUsageReport(ctx context.Context, c *Call, in UsageReportInput
 	if in.Hours == 0 {
 		in.Hours = defaultHours
 	}
+	return keptUsage(ctx, h, c.asks("report", in), func(ctx context.Context) (UsageReport, error) { return h.makeUsageReport(ctx, c, in) })
+}
+
+func (h *house) makeUsageReport(ctx context.Context, c *Call, in UsageReportInput) (UsageReport, error) {
 	now := h.Now()
 	w, scope, err := h.usageWindow(ctx, c, now.Add(-time.Duration(in.Hours)*time.Hour).UTC().Truncate(time.Hour))
 	if err != nil {

@@ -16,7 +16,7 @@ type SpendSummary struct {
 	Pace        plan.Units  `json:"pace_per_day" doc:"weighted units of a day, as used in the window, or since the account began where that is later"`
 	PeriodStart time.Time   `json:"period_start" doc:"of the allowance: the billing period, or the UTC day of a key that counts by the day"`
 	PeriodEnd   time.Time   `json:"period_end"`
-	Used        plan.Units  `json:"used" doc:"of the allowance, as the meter counts it now"`
+	Used        plan.Units  `json:"used" doc:"of the allowance, as the meter counted it at most 10 seconds ago"`
 	Limit       *plan.Units `json:"limit" nullable:"true" doc:"the allowance: quota, soft ceiling, the day's units or, for an agent, the cap of its key; null for none"`
 	Packs       plan.Units  `json:"pack_units" doc:"left in packs that can still be drawn after the allowance; 0 for an agent, which is not shown them"`
 	Projected   plan.Units  `json:"projected_at_period_end" doc:"used, and what the pace adds until the period ends"`

@@ -51,7 +51,7 @@ func (h *house) usageStats() *Op[UsageStatsInput, UsageStats] {
 		Name: "get_usage_stats", Title: "Latency, errors, spend or cache", Access: Holders, Reads: true,
 		Description: "Gives one of four reports over a day, a week or 30 days: latency by chain, errors with the newest request ids, spend with a projection of the period, " +
 			"or the cache and what it saved. An agent's key sees its agent's usage only. It comes from the record, which is some seconds late; what spend says of " +
-			"allowances comes from the meter and is not. It costs nothing.",
+			"allowances comes from the meter and is not. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runUsageStats)
 }
@@ -67,6 +67,11 @@ type look struct {
 }
 
 func (h *house) runUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
+	ask := c.asks("stats", in).ofKey(c.Key.ID) // spend goes by the key's own allowance
+	return keptUsage(ctx, h, ask, func(ctx context.Context) (UsageStats, error) { return h.makeUsageStats(ctx, c, in) })
+}
+
+func (h *house) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
 	now := h.Now()
 	name, s := spanOf(in.Window)
 	w, scope, err := h.usageWindow(ctx, c, s.since(now))

@@ -99,7 +99,7 @@ func TestAReportAddsUpTheLastHours(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	// Nothing was used, and nothing is known to be recorded.
-	empty := must[capability.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.key, capability.UsageReportInput{}))
+	empty := must[capability.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.eve, capability.UsageReportInput{}))
 	if got, want := textOf(t, empty), `{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":null,"total_requests":0,"weighted_units":0,"cache_hits":0,`+
 		`"refusals":0,"success_rate":null,"p50_duration_ms":null,"p95_duration_ms":null,"by_class":[],"by_key":[],"by_method":[],"by_chain":[]}`; got != want {
 		t.Errorf("of nothing it is\n%s, want\n%s", got, want)
@@ -275,20 +275,24 @@ func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 	cheap.Tier = "cheap"
 	gas := b.written(key, "eth_mainnet", "get_tx_status", "toolbox", "hit", 100_000, 0)
 	gas.Service, gas.Tier = "tx_status", ""
+	util := b.written(key, "", "checksum_address", "toolbox", "ok", 7_000_000, 7_000_000*plan.Unit)
+	util.Service, util.Tier = "utils", ""
 	b.commit(t, opened.Add(-time.Hour), nil,
 		b.written(key, "eth_mainnet", "eth_getBlockByHash", "standard", "hit", 2_000_000, 0), cheap, gas,
 		b.written(key, "eth_mainnet", "eth_getBlockByHash", "standard", "ok", 1_000_000, 1_000_000*plan.Unit),
 		b.written(key, "eth_mainnet", "eth_getLogs", "heavy", "ok", 5, 10*plan.Unit),
-		b.written(key, "eth_mainnet", "eth_call", "standard", "rate_window", 50, 0))
+		b.written(key, "eth_mainnet", "eth_call", "standard", "rate_window", 50, 0),
+		b.written(key, "eth_mainnet", "eth_chainId", "standard", "hit", 1_000, 0), b.written(key, "polygon_pos", "net_version", "standard", "hit", 24_000, 0), util)
 	s := stats(t, b, b.ann, "cache", "24h")
-	// 2,000,000 · 1 + 1,000,000 · 0.5 + 100,000 · 2 units, at $6.60 a million: $17.82.
-	want := `{"cache":{"hits":3100000,"misses":1000005,"hit_rate":0.756,"upstream_calls_avoided":3100000,"units_saved":2700000,"priced_at":"pro_monthly","usd_per_million":6.6,` +
+	// What the gateway answers by itself saves nothing, and utilities miss nothing. 2,000,000 · 1 + 1,000,000 · 0.5 + 100,000 · 2 units, at $6.60 a million: $17.82.
+	want := `{"cache":{"hits":3125000,"misses":1000005,"hit_rate":0.757,"upstream_calls_avoided":3100000,"units_saved":2700000,"priced_at":"pro_monthly","usd_per_million":6.6,` +
 		`"usd_saved":17.82,"by_method":[{"method":"eth_getBlockByHash","class":"standard","hits":3000000,"misses":1000000,"hit_rate":0.75},` +
-		`{"method":"get_tx_status","class":"toolbox","hits":100000,"misses":0,"hit_rate":1},{"method":"eth_getLogs","class":"heavy","hits":0,"misses":5,"hit_rate":0}],"more_methods":0}}`
+		`{"method":"get_tx_status","class":"toolbox","hits":100000,"misses":0,"hit_rate":1},{"method":"net_version","class":"standard","hits":24000,"misses":0,"hit_rate":1},` +
+		`{"method":"eth_chainId","class":"standard","hits":1000,"misses":0,"hit_rate":1},{"method":"eth_getLogs","class":"heavy","hits":0,"misses":5,"hit_rate":0}],"more_methods":0}}`
 	if got := textOf(t, s.Summary); got != want {
 		t.Errorf("the summary is\n%s, want\n%s", got, want)
 	}
-	if len(s.Series) != 3 || textOf(t, s.Series[0].Values[22]) != "3100000" || textOf(t, s.Series[1].Values[22]) != "1000005" || textOf(t, s.Series[2].Values[22]) != "0.756" || textOf(t, s.Series[2].Values[0]) != "null" {
+	if len(s.Series) != 3 || textOf(t, s.Series[0].Values[22]) != "3125000" || textOf(t, s.Series[1].Values[22]) != "1000005" || textOf(t, s.Series[2].Values[22]) != "0.757" || textOf(t, s.Series[2].Values[0]) != "null" {
 		t.Errorf("the series are %s", textOf(t, s.Series))
 	}
 }
@@ -364,7 +368,7 @@ func TestAnAllowanceThatHasEndedIsAHighRisk(t *testing.T) {
 	if _, _, err := b.fences.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
-	if spend = stats(t, b, b.key, "spend", "24h").Summary.Spend; spend.Risk == capability.HighRisk || spend.ExhaustsAt != nil || spend.Packs != 1_000_000_000*plan.Unit {
+	if spend = stats(t, b, b.ann, "spend", "24h").Summary.Spend; spend.Risk == capability.HighRisk || spend.ExhaustsAt != nil || spend.Packs != 1_000_000_000*plan.Unit {
 		t.Errorf("with a pack it is %+v", spend)
 	}
 }

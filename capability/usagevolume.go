@@ -41,12 +41,16 @@ func (h *house) usageVolume() *Op[UsageVolumeInput, UsageVolume] {
 	return define(h, Meta{
 		Name: "get_usage_volume", Title: "Usage over time", Access: Holders, Reads: true,
 		Description: "Gives requests and units by hour, six hours or day, for a chart: every bucket of the window is there, and the last one is under way. An agent's key " +
-			"sees its agent's usage only. It comes from the record, which is some seconds late. It costs nothing.",
+			"sees its agent's usage only. It comes from the record, which is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runUsageVolume)
 }
 
 func (h *house) runUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
+	return keptUsage(ctx, h, c.asks("volume", in), func(ctx context.Context) (UsageVolume, error) { return h.makeUsageVolume(ctx, c, in) })
+}
+
+func (h *house) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
 	now := h.Now()
 	name, s := spanOf(in.Window)
 	w, scope, err := h.usageWindow(ctx, c, s.since(now))

@@ -84,7 +84,7 @@ func (h *house) doorways(door account.Door, code account.ClaimCode) map[string]D
 		},
 		"pay_per_call": {Past: past + ", supply", Open: h.Terms.Open(), Do: "Pay for units in USDC, with no account.", At: h.PublicURL + menuPath},
 		"buy_pack":     {Past: past + ", supply", Open: h.Stripe != nil, Do: "Buy a prepaid pack, once an owner has adopted this key.", At: h.PublicURL + "/billing"},
-		"ticket":       {Past: "anything else", Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.", At: h.PublicURL + mcpPath},
+		"ticket":       h.ticketDoorway("anything else"),
 	}
 	if door == account.DoorPublic {
 		ways["bind"] = Doorway{
@@ -94,6 +94,11 @@ func (h *house) doorways(door account.Door, code account.ClaimCode) map[string]D
 		}
 	}
 	return ways
+}
+
+// ticketDoorway is the way that is always there: people who are asked.
+func (h *house) ticketDoorway(past string) Doorway {
+	return Doorway{Past: past, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.", At: h.PublicURL + mcpPath}
 }
 
 // anotherKey is the doorway of an address that may make further keys.

@@ -113,36 +113,55 @@ func (h *house) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatICan
 	if err != nil {
 		return WhatICanDo{}, err
 	}
-	w, scope, err := h.usageWindow(ctx, c, span{24 * time.Hour, ladderDays}.since(h.Now()))
+	recent, err := keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
 	if err != nil {
 		return WhatICanDo{}, err
 	}
-	can := WhatICanDo{Budgets: s.budgets}
-	if can.AsOf, err = h.asOf(ctx, c); err != nil {
-		return WhatICanDo{}, err
-	}
-	if s.answered, err = h.Store.AnsweredUsage(ctx, &w); err != nil {
-		return WhatICanDo{}, told(err, "usage")
-	}
-	for i := range s.answered {
-		can.Volume += s.answered[i].Units // what was refused cost nothing
-	}
-	can.Volume = max(0, can.Volume)
-	w.Since = h.Now().Add(-recentDays)
-	failures, err := h.Store.Failures(ctx, &w, mostEntries)
-	if err != nil {
-		return WhatICanDo{}, told(err, "usage")
-	}
-	s.refused = failures.ByReason
+	s.answered, s.refused = recent.answered, recent.refused
+	can := WhatICanDo{Budgets: s.budgets, AsOf: recent.asOf, Volume: recent.volume}
 	if s.ladder, err = h.ladderAt(ctx, c, can.Volume); err != nil {
 		return WhatICanDo{}, err
 	}
-	can.You = h.youOf(s, scope)
+	can.You = h.youOf(s, recent.scope)
 	can.Ladder, can.Doorways, can.Features, can.Doors = s.ladder.Rungs, h.fenceDoorways(s), h.featuresOf(s), h.doorsFor(s)
 	can.Recommendation, can.BreakEven = h.recommendLane(s), breakEven(&s.ladder)
 	can.Advice = h.adviseOn(s)
 	can.Pricing = Pricing{URL: h.PublicURL + "/pricing", Tool: "list_plans", Tax: h.planTax(ctx, c)}
 	return can, nil
+}
+
+// recentUsage is what is recorded of a caller's last days. It is shared: nobody changes it.
+type recentUsage struct {
+	scope    statement.Scope
+	asOf     *time.Time
+	volume   plan.Units
+	answered []store.AnsweredUsage
+	refused  []store.FailureGroup
+}
+
+func (h *house) readRecent(ctx context.Context, c *Call) (r recentUsage, err error) {
+	w, scope, err := h.usageWindow(ctx, c, span{24 * time.Hour, ladderDays}.since(h.Now()))
+	if err != nil {
+		return r, err
+	}
+	r.scope = scope
+	if r.asOf, err = h.asOf(ctx, c); err != nil {
+		return r, err
+	}
+	if r.answered, err = h.Store.AnsweredUsage(ctx, &w); err != nil {
+		return r, told(err, "usage")
+	}
+	for i := range r.answered {
+		r.volume += r.answered[i].Units // what was refused cost nothing
+	}
+	r.volume = max(0, r.volume)
+	w.Since = h.Now().Add(-recentDays)
+	failures, err := h.Store.Failures(ctx, &w, mostEntries)
+	if err != nil {
+		return r, told(err, "usage")
+	}
+	r.refused = failures.ByReason
+	return r, nil
 }
 
 // stand asks the meter for the caller's counters.

@@ -28,6 +28,11 @@ func fenceNamed(t *testing.T, can *capability.WhatICanDo, name string) capabilit
 	return can.Doorways[at]
 }
 
+// ticketPast is the doorway of a ticket, which stands open past each limit.
+func (*office) ticketPast(fence string) capability.Doorway {
+	return capability.Doorway{Past: fence, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.", At: "https://gateway.example/mcp"}
+}
+
 func adviceOf(can *capability.WhatICanDo, kind string) []capability.Advice {
 	return slices.DeleteFunc(slices.Clone(can.Advice), func(a capability.Advice) bool { return a.Kind != kind })
 }
@@ -57,8 +62,8 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	if day.Code != -32016 || !day.Ways["bind"].Open || !day.Ways["adopt"].Open || day.Ways["adopt"].ClaimCode != key.Doorways["adopt"].ClaimCode || !day.Ways["wait"].Open || day.Ways["buy_pack"].Open {
 		t.Errorf("past its day lead %+v", day)
 	}
-	for _, name := range []string{"requests_per_second", "supply", "data_service", "keys_per_address_and_day"} {
-		if f := fenceNamed(t, &can, name); len(f.Ways) < 2 || f.Limit == "" {
+	for _, name := range []string{"requests", "supply", "data_service", "keys_per_address_and_day"} {
+		if f := fenceNamed(t, &can, name); len(f.Ways) < 2 || f.Limit == "" || f.Ways["ticket"] != o.ticketPast(name) {
 			t.Errorf("%s is %+v", name, f)
 		}
 	}
@@ -132,7 +137,7 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 	for fence, way := range map[string]string{
 		"units_per_month": "buy_pack", "key_cap": "raise", "key_service_cap": "raise", "service_cap": "raise", "service_off": "switch_on", "data_service": "upgrade", "requests": "upgrade", "supply": "buy_pack",
 	} {
-		if f := fenceNamed(t, &can, fence); f.Ways[way].Do == "" || strings.HasPrefix(way, "raise") && (!f.Ways[way].Open || !strings.Contains(f.Ways[way].Do, "configure_")) {
+		if f := fenceNamed(t, &can, fence); f.Ways["ticket"] != b.ticketPast(fence) || f.Ways[way].Do == "" || strings.HasPrefix(way, "raise") && (!f.Ways[way].Open || !strings.Contains(f.Ways[way].Do, "configure_")) {
 			t.Errorf("past %s lead %+v", fence, f)
 		}
 	}

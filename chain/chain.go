@@ -116,6 +116,16 @@ func (c *Chain) Method(name []byte) (*Method, bool) {
 // Methods lists the served methods of the chain, sorted by name.
 func (c *Chain) Methods() []*Method { return slices.Clone(c.catalog.sorted) }
 
+// IsLocal says whether the service itself answers a method, on whichever chain has it.
+func IsLocal(method string) bool {
+	for _, c := range chains {
+		if m, ok := c.catalog.byName[method]; ok && m.Cache == Local {
+			return true
+		}
+	}
+	return false
+}
+
 // LocalResult is the JSON result of a method with cache rule Local, nil for any other. The bytes are shared: do not change
 // them.
 func (c *Chain) LocalResult(m *Method) []byte {

@@ -27,7 +27,7 @@ func usageTools(c *capability.Catalogue) []*tool {
 				Limits: "Up to 30 days; lists have at most 20 entries, the most used first, and the newest failures are 20. It is some seconds late, as as_of says. The key of an " +
 					"agent sees its own usage only.",
 				Fails: holderFails + "-32602 a parameter is wrong, or is none of this view's: data.fields names it.",
-				Again: "Safe; figures grow as calls are recorded.",
+				Again: "Safe; within 10 seconds it gives the same answer again, then figures grow as calls are recorded.",
 			},
 		},
 		{
@@ -39,7 +39,7 @@ func usageTools(c *capability.Catalogue) []*tool {
 				Cost:    costsNothing,
 				Limits:  "Budgets are the meter's figures of now; the 30 days are some seconds late, as as_of says. The key of an agent sees its own budgets and volume only.",
 				Fails:   holderFails + "-32021 the meter did not answer: call again in some seconds. -32602 it takes no parameters.",
-				Again:   "Safe.",
+				Again:   "Safe; budgets are read anew each time, what is recorded of the 30 days at most every 10 seconds.",
 			},
 		},
 	}

@@ -102,6 +102,7 @@ type UsageStep struct {
 	Start time.Time
 	UsageSums
 	PackUnits plan.Units // of the units: drawn from packs
+	Computed  int64      // of the billable: by utilities, for which there is no cache
 }
 
 // UsageSteps adds up a window by steps of whole hours from its first hour on. Steps without usage are not given.
@@ -117,7 +118,7 @@ func (s *Store) UsageSteps(ctx context.Context, w *UsageWindow, step time.Durati
 	}
 	steps := make([]UsageStep, len(rows))
 	for i, r := range rows {
-		steps[i] = UsageStep{r.Start.UTC(), UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}, plan.Units(r.PackUnits)}
+		steps[i] = UsageStep{r.Start.UTC(), UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}, plan.Units(r.PackUnits), r.Computed}
 	}
 	return steps, nil
 }
@@ -208,9 +209,19 @@ func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Dura
 // FailedCalls reads the newest calls between two instants that were refused or failed, at most so many. What costs no units is not among them. Only
 // the fields that say which call it was and how it went are set.
 func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time, most int) ([]Call, error) {
-	rows, err := s.queries().ListFailedCalls(ctx, db.ListFailedCallsParams{
-		Account: w.Account.UUID, Since: w.since(), Until: until, Keys: w.keys(), Most: int32(most), //nolint:gosec // some dozens
-	})
+	var rows []db.ListFailedCallsRow
+	var err error
+	if bound := int32(most); w.Keys == nil { //nolint:gosec // some dozens
+		rows, err = s.queries().ListFailedCalls(ctx, db.ListFailedCallsParams{Account: w.Account.UUID, Since: w.since(), Until: until, Most: bound})
+	} else {
+		var of []db.ListFailedCallsOfKeysRow
+		of, err = s.queries().ListFailedCallsOfKeys(ctx, db.ListFailedCallsOfKeysParams{
+			Account: w.Account.UUID, Since: w.since(), Until: until, Keys: w.keys(), Most: bound,
+		})
+		for _, r := range of {
+			rows = append(rows, db.ListFailedCallsRow(r))
+		}
+	}
 	if err != nil {
 		return nil, w.failed("failed calls", err)
 	}

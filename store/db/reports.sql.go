@@ -441,6 +441,7 @@ SELECT
     date_bin(make_interval(secs => $1::bigint), hour, $2::timestamptz)::timestamptz AS start,
     coalesce(sum(requests), 0)::bigint AS requests,
     coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund') AND service = 'utils'), 0)::bigint AS computed,
     coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
     coalesce(sum(units), 0)::bigint AS units,
     coalesce(sum(units) FILTER (WHERE source LIKE 'pack:%'), 0)::bigint AS pack_units
@@ -469,6 +470,7 @@ type SumUsageStepsRow struct {
 	Start     time.Time
 	Requests  int64
 	Billable  int64
+	Computed  int64
 	Hits      int64
 	Units     int64
 	PackUnits int64
@@ -494,6 +496,7 @@ func (q *Queries) SumUsageSteps(ctx context.Context, arg SumUsageStepsParams) ([
 			&i.Start,
 			&i.Requests,
 			&i.Billable,
+			&i.Computed,
 			&i.Hits,
 			&i.Units,
 			&i.PackUnits,

@@ -68,6 +68,7 @@ SELECT
     date_bin(make_interval(secs => sqlc.arg(step_seconds)::bigint), hour, sqlc.arg(since)::timestamptz)::timestamptz AS start,
     coalesce(sum(requests), 0)::bigint AS requests,
     coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund') AND service = 'utils'), 0)::bigint AS computed,
     coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
     coalesce(sum(units), 0)::bigint AS units,
     coalesce(sum(units) FILTER (WHERE source LIKE 'pack:%'), 0)::bigint AS pack_units

@@ -1,0 +1,89 @@
+package capability
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store"
+)
+
+func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
+	h := &house{Options: Options{Now: func() time.Time { return now }}, usageKept: newUsageKept()}
+	c := &Call{Account: store.Account{ID: account.NewID()}, Key: store.Key{ID: account.NewKeyID()}}
+	reads := 0
+	ask := func(of usageAsk) int {
+		n, err := keptUsage(t.Context(), h, of, func(context.Context) (int, error) { reads++; return reads, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	first := c.asks("report", UsageReportInput{Hours: 7})
+	if a, b := ask(first), ask(first); a != 1 || b != 1 {
+		t.Errorf("asked twice it is read as %d and %d", a, b)
+	}
+	agent, stranger := *c, *c
+	agent.Key.Agent, stranger.Account.ID = account.NewAgentID(), account.NewID()
+	for n, other := range []usageAsk{
+		agent.asks("report", UsageReportInput{Hours: 7}), stranger.asks("report", UsageReportInput{Hours: 7}), c.asks("report", UsageReportInput{Hours: 8}),
+		c.asks("volume", UsageReportInput{Hours: 7}), first.ofKey(c.Key.ID), first.ofKey(account.NewKeyID()),
+	} {
+		if got := ask(other); got != n+2 {
+			t.Errorf("%+v shares the answer of another", other)
+		}
+	}
+	now = now.Add(usageKeptFor - 1)
+	if got := ask(first); got != 1 {
+		t.Errorf("just before ten seconds it is read again: %d", got)
+	}
+	now = now.Add(1)
+	if got := ask(first); got != 8 {
+		t.Errorf("after ten seconds it is still %d", got)
+	}
+	for range 2 * usageKeptMost {
+		ask(first.ofKey(account.NewKeyID()))
+	}
+	if n := h.usageKept.Len(); n != usageKeptMost {
+		t.Errorf("%d answers are kept", n)
+	}
+}
+
+func TestWhoAsksTheSameUsageMeanwhileWaitsForIt(t *testing.T) {
+	t.Parallel()
+	h := &house{Options: Options{Now: time.Now}, usageKept: newUsageKept()}
+	const askers = 8
+	failure := errors.New("away")
+	reads, begun := 0, make(chan struct{})
+	read := func(context.Context) (int, error) {
+		reads++ // the race detector sees a second one
+		close(begun)
+		for h.usageFlights.Followed() < askers-1 {
+			time.Sleep(time.Millisecond)
+		}
+		return 0, failure
+	}
+	var all sync.WaitGroup
+	ask := func() {
+		if _, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, read); !errors.Is(err, failure) {
+			t.Errorf("it fails with %v", err)
+		}
+	}
+	all.Go(ask)
+	<-begun
+	for range askers - 1 {
+		all.Go(ask)
+	}
+	all.Wait()
+	if reads != 1 {
+		t.Errorf("%d reads", reads)
+	}
+	if n, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, func(context.Context) (int, error) { return 3, nil }); n != 3 || err != nil {
+		t.Errorf("a failure is kept: %d, %v", n, err)
+	}
+}
