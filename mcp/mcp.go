@@ -154,18 +154,20 @@ func (d *Door) admitHost(r *http.Request) *fault.Error {
 	if !ok {
 		return nil
 	}
-	at, err := netip.ParseAddrPort(local.String())
-	if err != nil || !at.Addr().Unmap().IsLoopback() {
-		return nil
-	}
 	host := hostname(r.Host)
-	if address, err := netip.ParseAddr(host); host == "localhost" || (err == nil && address.IsLoopback()) {
+	if !loopback(local.String()) || host == "localhost" || loopback(net.JoinHostPort(host, "0")) {
 		return nil
 	}
 	if slices.Contains(d.hosts, host) || slices.Contains(d.hosts, "*") {
 		return nil
 	}
 	return fault.New(fault.HostRefused, "")
+}
+
+// loopback is whether an address with a port is one of this machine's own.
+func loopback(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
 // hostname is an authority's host without port and brackets, in small letters.
