@@ -40,9 +40,9 @@ type given struct {
 }
 
 // tool calls a tool.
-func (g *gateway) tool(key, name, arguments string, headers ...string) (answer, given) {
+func (g *gateway) tool(key, name, arguments string) (answer, given) {
 	g.t.Helper()
-	a := g.tell(key, toolCall(name, arguments), headers...)
+	a := g.tell(key, toolCall(name, arguments))
 	n := a.given()
 	n.fits(g.t, name)
 	return a, n

@@ -35,8 +35,10 @@ func TestTheAgentsDoorGivesJSONWhateverIsAccepted(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	for _, accept := range []string{"", "application/json", "text/event-stream", "*/*", "application/xml", "text/html;q=0.9, image/webp", "application/json;q=0", ";;,"} {
-		for _, message := range []string{opening("2025-11-25"), pingMessage, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`,
-			toolCall("convert_evm", `{"op":"keccak","input":"x"}`), toolCall("nothing", `{}`)} {
+		for _, message := range []string{
+			opening("2025-11-25"), pingMessage, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`,
+			toolCall("convert_evm", `{"op":"keccak","input":"x"}`), toolCall("nothing", `{}`),
+		} {
 			a := g.tell(key, message, "Accept", accept, "Origin", "https://page.example")
 			if e := a.shared(accept); a.status != http.StatusOK || string(e.ID) != "7" {
 				t.Errorf("%q: HTTP %d %.200s", accept, a.status, a.body)
@@ -155,8 +157,10 @@ func TestIdsAreEchoedByteForByte(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for _, id := range []string{`0`, `-1`, `12345678901234567890123`, `9007199254740993`, `1.50`, `1e400`, `""`, `"a\u0062\""`, `"é"`, `"` + strings.Repeat("i", 4094) + `"`} {
-		for _, message := range []string{opening("2025-11-25"), pingMessage, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, toolCall("rpc_call", `{}`), toolCall("none", `{}`),
-			`{"jsonrpc":"2.0","id":7,"method":"nothing"}`} {
+		for _, message := range []string{
+			opening("2025-11-25"), pingMessage, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, toolCall("rpc_call", `{}`), toolCall("none", `{}`),
+			`{"jsonrpc":"2.0","id":7,"method":"nothing"}`,
+		} {
 			a := g.tell("", strings.Replace(message, `"id":7`, `"id":`+id, 1))
 			if a.status != http.StatusOK || !strings.HasPrefix(a.body, `{"jsonrpc":"2.0","id":`+id+`,"`) {
 				t.Errorf("%s of %.80s: HTTP %d %.200s", id, message, a.status, a.body)
@@ -342,7 +346,8 @@ func TestForeignHostsAreRefusedOnThisMachinesOwnAddress(t *testing.T) {
 		rejected []string
 	}{
 		"as it is": {
-			nil, []string{"127.0.0.1:80", "localhost", "LOCALHOST:9", "[::1]:80", "gateway.example", "GATEWAY.example:443"},
+			nil,
+			[]string{"127.0.0.1:80", "localhost", "LOCALHOST:9", "[::1]:80", "gateway.example", "GATEWAY.example:443"},
 			[]string{"rebind.example", "localhost.rebind.example", "127.0.0.1.rebind.example", "gateway.example.rebind.example", "127.0.0.1@rebind.example", "10.0.0.1"},
 		},
 		"with names": {[]string{"inner.example"}, []string{"inner.example:8080", "127.0.0.1"}, []string{"rebind.example"}},

@@ -55,7 +55,7 @@ func (w *twins) run(rows []pair) {
 		w.asked = append(w.asked, [2]answer{a, b})
 		one, other := w.ofHTTP(p, a), b.given()
 		other.fits(w.t, p.tool)
-		got, want := comparable(w.t, other), comparable(w.t, one)
+		got, want := reduced(w.t, other), reduced(w.t, one)
 		if got != want {
 			w.t.Errorf("%s: the tool gives\n%s\nHTTP gives\n%s", p.name, got, want)
 		}
@@ -82,7 +82,7 @@ func (w *twins) keyOf(g *gateway, p *pair) string {
 	return k
 }
 
-func (p *pair) verb() string {
+func (p pair) verb() string {
 	switch {
 	case p.method != "":
 		return p.method
@@ -123,8 +123,8 @@ var changing = []struct {
 	{regexp.MustCompile(`("retry_after": |[Ww]ait )\d+`), "${1}<seconds>"},
 }
 
-// comparable is what was given, in JSON of one form, without what changes.
-func comparable(t *testing.T, n given) string {
+// reduced is what was given, in JSON of one form, without what changes.
+func reduced(t *testing.T, n given) string {
 	t.Helper()
 	text := n.object
 	if n.refusal != nil {

@@ -10,8 +10,11 @@ func TestUptimeGoesByTheShareOfFailures(t *testing.T) {
 	t.Parallel()
 	percent := func(p float64) *float64 { return &p }
 	ranked := []RankedChain{
-		{Title: "single", Usable: 1, ErrorPercent: percent(0)}, {Title: "worst", Usable: 5, ErrorPercent: percent(7.2)}, {Title: "bad", Usable: 2, ErrorPercent: percent(2.6)},
-		{Title: "few", Usable: 2, ErrorPercent: percent(0.4)}, {Title: "unknown", Usable: 3},
+		{Title: "single", Usable: 1, ErrorPercent: percent(0)},
+		{Title: "worst", Usable: 5, ErrorPercent: percent(7.2)},
+		{Title: "bad", Usable: 2, ErrorPercent: percent(2.6)},
+		{Title: "few", Usable: 2, ErrorPercent: percent(0.4)},
+		{Title: "unknown", Usable: 3},
 	}
 	slices.SortStableFunc(ranked, byUptime)
 	var got []string

@@ -59,7 +59,7 @@ func TestTheFlowOfATicketHearsOfItAtOnce(t *testing.T) {
 
 func TestTicketsAreFiledAndAnsweredWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

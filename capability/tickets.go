@@ -133,7 +133,7 @@ func (h *house) tellTicket(ctx context.Context, t *store.Ticket) {
 
 // toldOfTickets turns an error of the record into a refusal.
 func toldOfTickets(err error) error {
-	if daily, ok := errors.AsType[*store.TooManyToday](err); ok {
+	if daily, ok := errors.AsType[*store.TooManyTodayError](err); ok {
 		f := fault.New(fault.RateWindow, "The account filed %d tickets within 24 hours, as many as it may. Add to one of them, or file the next in %d s.",
 			daily.Limit, int64((daily.Wait+time.Second-1)/time.Second))
 		f.RetryAfter = daily.Wait

@@ -30,7 +30,7 @@ func readEndpoint(raw string, key telling) (e Endpoint, ok bool) {
 		e.Chain, e.Network = guess(&p)
 		rpc := key == surely || strings.Contains(strings.ToLower(p.host+"/"+strings.Join(p.path, "/")), "rpc")
 		ok = rpc || !isPage(p.host) && (e.Network != "" || key == some)
-		e.Guessed = !rpc && !(e.WebSocket && e.Chain != "")
+		e.Guessed = !rpc && (!e.WebSocket || e.Chain == "")
 	}
 	if e.KeyInURL && !e.Keyless {
 		e.credentials = 1
@@ -45,7 +45,7 @@ func readEndpoint(raw string, key telling) (e Endpoint, ok bool) {
 // none of Ethereum's. Mainnet alone is anybody's.
 func guess(p *parts) (id chain.ID, name string) {
 	names := []string{}
-	for _, label := range strings.Split(p.host, ".") {
+	for label := range strings.SplitSeq(p.host, ".") {
 		names = append(names, label)
 		if strings.Contains(label, "-") {
 			names = append(names, strings.Split(label, "-")...)

@@ -72,7 +72,7 @@ func TestClientsThatNameAProviderAreEndpoints(t *testing.T) {
 		{"new AlchemyProvider(network, key)", "AlchemyProvider() alchemy   0"},
 		{"getDefaultProvider()", "getDefaultProvider() ethers_default eth_mainnet  0"},
 		{"ethers.getDefaultProvider('optimism', {\n  infura: '" + secret + "',\n  alchemy: '" + letters + "' })", "getDefaultProvider(optimism, ***) ethers_default optimism_mainnet optimism 2"},
-		{"new Alchemy({apiKey: '" + secret + "', network: Network.ETH_MAINNET})", "new Alchemy(eth_mainnet, ***) alchemy eth_mainnet eth_mainnet 1"},
+		{"new Alchemy({apiKey: '" + secret + "', network: Network.ETH_MAINNET})", "new Alchemy(eth_mainnet, ***) alchemy eth_mainnet " + "eth_mainnet 1"},
 		{"const s = { network: Network.ARB_MAINNET }; new Alchemy(s)", "new Alchemy(arb_mainnet) alchemy arbitrum_one arb_mainnet 0"},
 		{"new Connection(clusterApiUrl('mainnet-beta'))", "clusterApiUrl(mainnet-beta) solana solana_mainnet mainnet-beta 0"},
 		{"alchemyProvider({ apiKey: '" + secret + "' })", "AlchemyProvider(, ***) alchemy   1"},

@@ -66,18 +66,28 @@ func (r *Reading) ofEVM(text string, seen map[string]bool) {
 		}
 		to := i + 1 + wordLen(text[i+1:min(len(text), i+1+mostName)])
 		at = i + 1
-		if !namespaces[text[from:i]] || from > 0 && isWord(text[from-1]) || to-i < 3 || text[i+1]|0x20 != text[i+1] || to < len(text) && isWord(text[to]) {
-			continue
+		if namespaces[text[from:i]] && to-i >= 3 && text[i+1]|0x20 == text[i+1] && standsAlone(text, from, to) {
+			r.named(text, from, to, seen)
 		}
-		name := text[from:to]
-		inQuotes := from > 0 && to < len(text) && strings.IndexByte(`"'`, text[from-1]) >= 0 && text[to] == text[from-1]
-		switch {
-		case Serves(chain.EVM, name):
-			r.addMethod(seen, chain.EVM, name)
-		case !inQuotes || isNetwork(name) || strings.Contains(text[i+1:to], "_") || libraries[name]:
-		case !r.addMethod(seen, chain.EVM, name):
-			r.unknown(seen, name)
-		}
+	}
+}
+
+// standsAlone is whether text[from:to] is a word of its own.
+func standsAlone(text string, from, to int) bool {
+	return (from == 0 || !isWord(text[from-1])) && (to == len(text) || !isWord(text[to]))
+}
+
+// named takes a name with a namespace: any of the catalog, and in quotes one that may be meant as a method.
+func (r *Reading) named(text string, from, to int, seen map[string]bool) {
+	name := text[from:to]
+	_, rest, _ := strings.Cut(name, "_")
+	inQuotes := from > 0 && to < len(text) && strings.IndexByte(`"'`, text[from-1]) >= 0 && text[to] == text[from-1]
+	switch {
+	case Serves(chain.EVM, name):
+		r.addMethod(seen, chain.EVM, name)
+	case !inQuotes || isNetwork(name) || strings.Contains(rest, "_") || libraries[name]:
+	case !r.addMethod(seen, chain.EVM, name):
+		r.unknown(seen, name)
 	}
 }
 

@@ -9,36 +9,39 @@ const mostPlaceholder = 200
 
 // placeholderAt is the length of the placeholder at the beginning of s, without $KEY; 0 when there is none.
 func placeholderAt(s string) int {
-	i := 0
-	switch {
-	case strings.HasPrefix(s, "<"):
-		for i = 1; i < len(s) && i <= 60 && (isWord(s[i]) || s[i] == ' ' || s[i] == '-'); i++ {
-		}
-		if i > 1 && i < len(s) && s[i] == '>' {
-			return i + 1
-		}
-		return 0
-	case strings.HasPrefix(s, "$"):
-		i = 1
+	if strings.HasPrefix(s, "<") {
+		return inAngles(s)
 	}
-	if i >= len(s) || s[i] != '{' {
+	rest := strings.TrimPrefix(s, "$")
+	opened := 0
+	for opened < len(rest) && opened < 2 && rest[opened] == '{' {
+		opened++
+	}
+	if opened == 0 {
 		return 0
 	}
-	open := i
-	i++
-	if i < len(s) && s[i] == '{' {
+	length := strings.IndexAny(rest[opened:min(len(rest), opened+mostPlaceholder)], "{}\n\"`")
+	if length < 0 || rest[opened+length] != '}' {
+		return 0
+	}
+	end := opened + length + 1
+	if opened == 2 && strings.HasPrefix(rest[end:], "}") {
+		end++
+	}
+	return len(s) - len(rest) + end
+}
+
+// inAngles is placeholderAt for <YOUR_KEY>, whose words are few and plain.
+func inAngles(s string) int {
+	const most = 60
+	i := 1
+	for i < len(s) && i <= most && (isWord(s[i]) || s[i] == ' ' || s[i] == '-') {
 		i++
 	}
-	for ; i < len(s) && i-open <= mostPlaceholder && strings.IndexByte("{}\n\"`", s[i]) < 0; i++ {
-	}
-	if i >= len(s) || s[i] != '}' {
+	if i == 1 || i == len(s) || s[i] != '>' {
 		return 0
 	}
-	i++
-	if i < len(s) && s[i] == '}' && s[open+1] == '{' {
-		i++
-	}
-	return i
+	return i + 1
 }
 
 // hasPlaceholder is whether one stands anywhere in a piece of an address.

@@ -200,8 +200,10 @@ func FuzzRead(f *testing.F) {
 		f.Add("https://eth-mainnet."+form.suffix+"/v2/", uint16(60))
 		f.Add("wss://u:@"+form.suffix+"/eth/?network=&api-key=", uint16(6))
 	}
-	for _, text := range []string{"\"eth_\"", "https://.g.alchemy.com", "https://x.quiknode.pro/?network=eth-", "https://[::1]:8545", "\xff\xfe", "PRIVATE_KEY=", "${", "https://{", "'getAccountInfo' solana", "new AlchemyProvider('mainnet', '')", "getDefaultProvider('')",
-		"new Alchemy({apiKey:'', network: Network.ETH_MAINNET})", "'eth_'", "method: ''", "http://:8545", `https:\/\/eth-mainnet.g.alchemy.com\/v2\/`, "rpc: eth.host.example/"} {
+	for _, text := range []string{
+		"\"eth_\"", "https://.g.alchemy.com", "https://x.quiknode.pro/?network=eth-", "https://[::1]:8545", "\xff\xfe", "PRIVATE_KEY=", "${", "https://{", "'getAccountInfo' solana", "new AlchemyProvider('mainnet', '')", "getDefaultProvider('')",
+		"new Alchemy({apiKey:'', network: Network.ETH_MAINNET})", "'eth_'", "method: ''", "http://:8545", `https:\/\/eth-mainnet.g.alchemy.com\/v2\/`, "rpc: eth.host.example/",
+	} {
 		f.Add(text, uint16(len(text)))
 		f.Add(text, uint16(8))
 	}

@@ -23,13 +23,13 @@ var (
 	ErrTooManyMessages = errors.New("store: too many messages")
 )
 
-// TooManyToday is the error of an account that made as many tickets in 24 hours as it may.
-type TooManyToday struct {
+// TooManyTodayError is the error of an account that made as many tickets in 24 hours as it may.
+type TooManyTodayError struct {
 	Limit int
 	Wait  time.Duration // until it may make the next
 }
 
-func (e *TooManyToday) Error() string {
+func (e *TooManyTodayError) Error() string {
 	return fmt.Sprintf("store: %d tickets within 24 hours; the next in %s", e.Limit, e.Wait)
 }
 
@@ -89,7 +89,7 @@ type NewTicket struct {
 
 // CreateTicket records a ticket, or adds the message to the one that it joins: of the same symptom, unresolved, with its last activity within an
 // hour. Two at once make one. Category, priority and subject of the first one stay then; a subject that differs stands in front of the message.
-// ErrTooManyTickets when the account has a hundred unresolved ones, *TooManyToday when it made as many in 24 hours as it may; ErrNotFound when there
+// ErrTooManyTickets when the account has a hundred unresolved ones, *TooManyTodayError when it made as many in 24 hours as it may; ErrNotFound when there
 // is no such account.
 func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
 	evidence, err := json.Marshal(n.Evidence)
@@ -188,7 +188,7 @@ func boundDay(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket
 	if err != nil {
 		return err
 	}
-	return &TooManyToday{limit, leaves.Add(ticketDay).Sub(n.At)}
+	return &TooManyTodayError{limit, leaves.Add(ticketDay).Sub(n.At)}
 }
 
 // LoadTicket reads a ticket of an account with its messages, oldest first; of one scope alone unless that is zero. ErrNotFound when it has none.

@@ -282,7 +282,7 @@ func TestTicketsOfADayAreBounded(t *testing.T) {
 			}
 		}
 		_, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(time.Hour)))
-		if refused, ok := errors.AsType[*store.TooManyToday](err); !ok || refused.Limit != limit || refused.Wait != 23*time.Hour {
+		if refused, ok := errors.AsType[*store.TooManyTodayError](err); !ok || refused.Limit != limit || refused.Wait != 23*time.Hour {
 			t.Errorf("beyond %d: %v", limit, err)
 		}
 		if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(24*time.Hour))); err != nil {
@@ -303,7 +303,7 @@ func TestTenThousandTicketsAreListedByPages(t *testing.T) {
 	must[store.Account](t)(s.CreateAccount(ctx, of))
 	const many, page = 10_000, 1000
 	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, closed_at)
-		SELECT $1, 's', 'other', 'low', 'api', 'closed', false, '{}', 0, t, t, t FROM (SELECT now() AS t) AS present, generate_series(1, $2::integer)`, of.ID.UUID, many))
+		SELECT $1, 's', 'other', 'low', 'api', 'closed', false, '{}', 0, at, at FROM (SELECT now() AS at) AS present, generate_series(1, $2::integer)`, of.ID.UUID, many))
 	seen, before := 0, ticket.Number(0)
 	for {
 		list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Statuses: []ticket.Status{ticket.Closed}, Before: before, Limit: page})
