@@ -15,7 +15,7 @@ type HistoryInput struct {
 	Chain   chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos" doc:"one of the EVM chains. Solana has no history here, because no index of transfers by owner is part of its nodes: list an address's transactions with getSignaturesForAddress through /rpc/solana_mainnet and read each with getTransaction" example:"eth_mainnet"`
 	Address string   `json:"address" minLength:"1" maxLength:"64" doc:"0x and 40 hexadecimal digits, in small letters, in capitals or with the capitals of EIP-55" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 	Limit   int      `json:"limit,omitempty" minimum:"1" maximum:"100" doc:"most transfers of a page, 1 to 100; 50 when it is left out"`
-	Cursor  string   `json:"cursor,omitempty" maxLength:"128" doc:"next_cursor of the page before, exactly as it came; none for the newest transfers" example:"MTczMDAwMDAwMA"`
+	Cursor  string   `json:"cursor,omitempty" maxLength:"128" doc:"next_cursor of the page before, exactly as it came; none for the newest transfers"`
 }
 
 func (in *HistoryInput) chain() chain.ID { return in.Chain }
