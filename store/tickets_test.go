@@ -303,7 +303,7 @@ func TestTenThousandTicketsAreListedByPages(t *testing.T) {
 	must[store.Account](t)(s.CreateAccount(ctx, of))
 	const many, page = 10_000, 1000
 	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, closed_at)
-		SELECT $1, 's', 'other', 'low', 'api', 'closed', false, '{}', 0, at, at FROM (SELECT now() AS at) AS present, generate_series(1, $2::integer)`, of.ID.UUID, many))
+		SELECT $1, 's', 'other', 'low', 'api', 'closed', false, '{}', 0, made, moved, ended FROM (SELECT now() AS made, now() AS moved, now() AS ended) AS present, generate_series(1, $2::integer)`, of.ID.UUID, many))
 	seen, before := 0, ticket.Number(0)
 	for {
 		list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Statuses: []ticket.Status{ticket.Closed}, Before: before, Limit: page})
