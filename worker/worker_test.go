@@ -32,7 +32,8 @@ import (
 )
 
 const (
-	testTimeout = 60 * time.Second
+	// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its repetition.
+	testTimeout = 150 * time.Second
 	// canary stands for the credential in an upstream's address.
 	canary = "canary-77c1e0"
 )

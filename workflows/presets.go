@@ -65,10 +65,11 @@ func closingMany(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// telling is for messages to people: tried for three days, because a late one is better than none, and no longer, because it is news.
+// telling is for messages to people: tried for three days, because a late one is better than none, and no longer, because it is news. An attempt
+// reads and writes some rows; one that is lost on its way to a worker is made again after its time-out, so that is short.
 func telling(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout:    time.Minute,
+		StartToCloseTimeout:    20 * time.Second,
 		ScheduleToCloseTimeout: 72 * time.Hour,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Minute,

@@ -32,7 +32,8 @@ var update = flag.Bool("update", false, "record the histories under testdata ane
 // machineNames matches the identity of a process, and the name of its sticky queue.
 var machineNames = regexp.MustCompile(`("(?:identity|name)":\s*")[^"]*(?:@|:[0-9a-f]{8}-)[^"]*"`)
 
-const testTimeout = 60 * time.Second
+// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its repetition.
+const testTimeout = 150 * time.Second
 
 // TestRecordedHistoriesReplay fails when a workflow's code no longer fits what a server remembers of its runs.
 func TestRecordedHistoriesReplay(t *testing.T) {
