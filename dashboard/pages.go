@@ -31,6 +31,7 @@ const (
 	scriptChart   = "chart.js"
 	scriptForms   = "forms.js"
 	scriptToolbox = "toolbox.js"
+	scriptTable   = "table.js" // sorts and filters tables with data-sort and data-filter
 )
 
 // homePage is public: what this is, a first key, and a tool to try.
@@ -90,7 +91,7 @@ type overviewPage struct {
 }
 
 func (overviewPage) head() head {
-	return head{Template: "overview", Title: "Overview", Section: sectionOverview, Scripts: []string{scriptCopy, scriptChart}}
+	return head{Template: "overview", Title: "Overview", Section: sectionOverview, Scripts: []string{scriptCopy, scriptChart, scriptTable}}
 }
 
 // keyRow is a key in a list.
@@ -111,7 +112,7 @@ type keysPage struct {
 }
 
 func (keysPage) head() head {
-	return head{Template: "keys", Title: "Keys", Section: sectionKeys, Scripts: []string{scriptCopy}}
+	return head{Template: "keys", Title: "Keys", Section: sectionKeys, Scripts: []string{scriptCopy, scriptTable}}
 }
 
 var keysCrumb = []link{{"Keys", "/keys"}}

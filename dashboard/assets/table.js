@@ -1,0 +1,84 @@
+// Tables that sort by their heads (data-sort) and are searched (data-filter="Find a key"). Without it they stand in the order of the server.
+// A cell is worth its data-value, else the instant of its <time>, else its text. Heads that only a screen reader reads are left alone, rows of the class
+// "group" stay on top of their <tbody>. The filter comes with the sixth row: fewer are read at a glance.
+const worthFiltering = 6;
+const words = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+const figure = /^[-+]?\d[\d,]*(\.\d+)?/; // 1,234.5 units
+
+const rowsOf = (body) => [...body.rows].filter((row) => !row.classList.contains("group"));
+
+// What a cell is sorted by: a number, a text, or null for nothing.
+function worth(cell) {
+  const text = (cell?.dataset.value ?? cell?.querySelector("time")?.dateTime ?? cell?.textContent ?? "").trim();
+  if (text === "") return null;
+  if (/^\d{4}-\d\d-\d\d/.test(text)) return text; // of instants the order of their letters is that of time
+  const [number] = text.replace(/^\$/, "").match(figure) ?? [];
+  return number === undefined ? text : Number(number.replaceAll(",", ""));
+}
+
+// Numbers before texts, as "no limit" among limits; nothing at the end, whatever the direction.
+function compare(a, b, direction) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+  return direction * (typeof a === "number" ? a - b : words.compare(a, b));
+}
+
+function sort(table, head, column) {
+  const before = head.getAttribute("aria-sort");
+  const first = head.classList.contains("number") ? "descending" : "ascending";
+  const other = first === "descending" ? "ascending" : "descending";
+  const order = before === first ? other : first;
+  for (const one of head.parentElement.cells) one.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", order);
+  const direction = order === "ascending" ? 1 : -1;
+  for (const body of table.tBodies) {
+    const keyed = rowsOf(body).map((row) => ({ row, key: worth(row.cells[column]) }));
+    keyed.sort((a, b) => compare(a.key, b.key, direction));
+    body.append(...keyed.map(({ row }) => row));
+  }
+}
+
+function sortable(table) {
+  const heads = table.tHead?.rows[table.tHead.rows.length - 1]?.cells ?? [];
+  for (const [column, head] of [...heads].entries()) {
+    if (head.querySelector(".sr, button") || head.colSpan > 1 || head.textContent.trim() === "") continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "sort";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => sort(table, head, column));
+  }
+}
+
+function filterable(table) {
+  const rows = [...table.tBodies].flatMap(rowsOf);
+  if (rows.length < worthFiltering) return;
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const tools = document.createElement("div");
+  const input = document.createElement("input");
+  const said = document.createElement("span");
+  tools.className = "find";
+  input.type = "search";
+  input.placeholder = table.dataset.filter;
+  input.setAttribute("aria-label", table.dataset.filter);
+  said.setAttribute("role", "status");
+  tools.append(input, said);
+  (table.closest(".scroll") ?? table).before(tools);
+  input.addEventListener("input", () => {
+    const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const [i, row] of rows.entries()) {
+      row.hidden = !wanted.every((word) => texts[i].includes(word));
+      shown += !row.hidden;
+    }
+    for (const body of table.tBodies) {
+      const none = rowsOf(body).every((row) => row.hidden);
+      for (const row of body.rows) if (row.classList.contains("group")) row.hidden = none;
+    }
+    said.textContent = wanted.length === 0 ? "" : `${shown} of ${rows.length}`;
+  });
+}
+
+for (const table of document.querySelectorAll("table[data-sort]")) sortable(table);
+for (const table of document.querySelectorAll("table[data-filter]")) filterable(table);
