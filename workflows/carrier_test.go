@@ -80,7 +80,7 @@ func carry(ctx context.Context) error {
 		Fences: fences.New(s, m, nil, time.Now), Logger: slog.New(slog.DiscardHandler),
 		Mails: &activities.AdoptionLetters{Owners: s, Sealer: mails, URL: publicURL, Now: time.Now},
 	})
-	w.RegisterActivity(&activities.Tickets{Record: s, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	w.RegisterActivity(&activities.Tickets{Record: &dyingDesk{s, os.Getenv(carrierDies)}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	if address := os.Getenv(carrierChain); address != "" {
 		if err := carrySettlements(w, s, fences.New(s, m, nil, time.Now), address); err != nil {
 			return err

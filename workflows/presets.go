@@ -53,6 +53,17 @@ func closingOne(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
+// looking is for a look at one row and what is due there: short, and repeated for as long as it takes.
+func looking(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 20 * time.Second,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 5 * time.Minute,
+		},
+		Summary: summary,
+	})
+}
+
 // closingMany is for statements of a page of accounts: minutes at most, with a sign of life now and then, so that another worker takes over soon.
 func closingMany(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

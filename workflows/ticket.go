@@ -47,7 +47,7 @@ func KeepTicket(ctx workflow.Context, ref activities.TicketRef) (ticket.Status, 
 			tickets *activities.Tickets
 			now     activities.TicketState
 		)
-		if err := workflow.ExecuteActivity(closingOne(ctx, "look at the ticket"), tickets.LookAtTicket, ref).Get(ctx, &now); err != nil {
+		if err := workflow.ExecuteActivity(looking(ctx, "look at the ticket"), tickets.LookAtTicket, ref).Get(ctx, &now); err != nil {
 			return "", err
 		}
 		if err := showTicket(ctx, &shown, &now); err != nil {
