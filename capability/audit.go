@@ -3,7 +3,9 @@ package capability
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
@@ -12,12 +14,14 @@ import (
 
 // ListAuditInput bounds the list.
 type ListAuditInput struct {
-	Limit int `json:"limit,omitempty" minimum:"1" maximum:"500" default:"100" doc:"how many lines, newest first"`
+	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"500" default:"100" doc:"how many lines, newest first; 1 to 500"`
+	Cursor string `json:"cursor,omitempty" pattern:"^[1-9][0-9]{0,17}$" patternDescription:"next_cursor of the page before, digits" doc:"next_cursor of the page before; absent for the first"`
 }
 
 // AuditLog is who changed what, newest first.
 type AuditLog struct {
-	Lines []AuditLine `json:"lines"`
+	Lines      []AuditLine `json:"lines"`
+	NextCursor string      `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last one"`
 }
 
 // AuditLine is one change.
@@ -40,7 +44,7 @@ const defaultAuditLines = 100
 func (h *house) listAudit() *Op[ListAuditInput, AuditLog] {
 	return define(h, Meta{
 		Name: "list_audit_log", Title: "List changes", Access: Users, Reads: true,
-		Description: "Lists the changes of the account and its keys: who, when, from where, what. It costs nothing.",
+		Description: "Lists the changes of the account and its keys: who, when, from where, what, newest first, by pages. It costs nothing.",
 		Fails:       []fault.Reason{fault.DurableUnavailable},
 	}, h.runListAudit)
 }
@@ -49,15 +53,24 @@ func (h *house) runListAudit(ctx context.Context, c *Call, in ListAuditInput) (A
 	if in.Limit == 0 {
 		in.Limit = defaultAuditLines
 	}
-	lines, err := h.Store.ListAudit(ctx, c.Account.ID, in.Limit)
+	before := int64(math.MaxInt64)
+	if in.Cursor != "" {
+		before, _ = strconv.ParseInt(in.Cursor, 10, 64) // the schema holds its form
+	}
+	lines, err := h.Store.ListAuditBefore(ctx, c.Account.ID, before, in.Limit+1)
 	if err != nil {
 		return AuditLog{}, told(err, "change")
+	}
+	next := ""
+	if len(lines) > in.Limit {
+		lines = lines[:in.Limit]
+		next = strconv.FormatInt(lines[in.Limit-1].ID, 10)
 	}
 	emails, err := h.Store.EmailsOf(ctx, actors(lines))
 	if err != nil {
 		return AuditLog{}, told(err, "change")
 	}
-	log := AuditLog{Lines: make([]AuditLine, len(lines))}
+	log := AuditLog{Lines: make([]AuditLine, len(lines)), NextCursor: next}
 	for i, l := range lines {
 		log.Lines[i] = AuditLine{
 			At: l.At, Actor: l.Actor, ActorEmail: emails[l.Actor], Origin: l.Origin, Action: l.Action, Reason: l.Reason, Before: l.Before, After: l.After,

@@ -123,6 +123,7 @@ type Catalogue struct {
 
 	// Asking those who run the service, and telling them.
 	CreateTicket   *Op[CreateTicketInput, CreatedTicket]
+	PreviewTicket  *Op[PreviewTicketInput, TicketPreview]
 	ListTickets    *Op[ListTicketsInput, TicketList]
 	GetTicket      *Op[TicketInput, TicketDetail]
 	ReplyTicket    *Op[ReplyTicketInput, TicketView]
@@ -261,6 +262,7 @@ func New(o Options) *Catalogue {
 // addSupport adds what is asked of people, and told them.
 func (c *Catalogue) addSupport(h *house) {
 	c.CreateTicket = h.createTicket()
+	c.PreviewTicket = h.previewTicket()
 	c.ListTickets = h.listTickets()
 	c.GetTicket = h.getTicket()
 	c.ReplyTicket = h.replyTicket()

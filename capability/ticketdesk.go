@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/ticket"
 )
@@ -108,11 +107,8 @@ func (h *house) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Tick
 		return TicketDetail{}, toldOfTickets(err)
 	}
 	d := TicketDetail{
-		TicketView: h.ticketView(&t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence, SuggestedPaths: t.Evidence.Paths(),
+		TicketView: h.ticketView(&t), Messages: make([]TicketNote, len(messages)), Evidence: c.evidenceFor(t.Evidence), SuggestedPaths: t.Evidence.Paths(),
 		ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
-	}
-	if !c.Key.Agent.IsZero() { // the account's own caps are its owner's business, as budgets are
-		d.Evidence.Fences.Account.Caps = map[string]plan.Units{}
 	}
 	if t.Status == ticket.Resolved {
 		closes := t.LastActivityAt.Add(ticket.CloseAfter)

@@ -7,8 +7,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/google/uuid"
-
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
@@ -66,13 +64,11 @@ func (h *house) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInp
 		return CreatedTicket{}, refusal
 	}
 	n := store.NewTicket{Writer: c.writer(), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category), At: h.Now()}
-	if in.RequestID != "" {
-		id, err := uuid.Parse(in.RequestID)
-		if err != nil {
-			return CreatedTicket{}, fault.New(fault.FieldRefused, "request_id takes a UUID, as data.request_id of an error gives it.")
-		}
-		n.RequestID = id
+	request, refusal := requestID(in.RequestID)
+	if refusal != nil {
+		return CreatedTicket{}, refusal
 	}
+	n.RequestID = request
 	evidence, err := h.evidence(ctx, c, n.RequestID)
 	if err != nil {
 		return CreatedTicket{}, err

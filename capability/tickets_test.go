@@ -331,3 +331,26 @@ func TestTicketsOfADayAreRefusedUntilTheFirstIsADayOld(t *testing.T) {
 		t.Errorf("it may be tried again in %s", got.RetryAfter)
 	}
 }
+
+// What a page shows before a ticket is filed is what the ticket then carries.
+func TestAPreviewShowsWhatATicketWillCarryAndFilesNothing(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, withChain(t))
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "indexer"}))
+	request := o.call(t, key.PlaintextToken, store.Call{Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2})
+	for name, caller := range map[string]*capability.Caller{"a user": ann, "a key": holder(key.PlaintextToken)} {
+		shown := must[capability.TicketPreview](t)(o.PreviewTicket.Invoke(o.ctx, caller, capability.PreviewTicketInput{RequestID: request}))
+		if e := shown.Evidence; e.Call == nil || e.Call.Code != -32022 || e.Chain.State != ticket.ChainDegraded || e.Fences.Key.Prefix != key.Prefix || shown.Category != ticket.Incident {
+			t.Errorf("%s is shown %+v", name, shown)
+		}
+		bare := must[capability.TicketPreview](t)(o.PreviewTicket.Invoke(o.ctx, caller, capability.PreviewTicketInput{}))
+		if bare.Evidence.Call != nil || bare.Evidence.Chain != nil || bare.Evidence.Fences.Plan == "" {
+			t.Errorf("%s is shown without a call %+v", name, bare)
+		}
+	}
+	all := must[capability.TicketList](t)(o.ListTickets.Invoke(o.ctx, ann, capability.ListTicketsInput{Status: "all"}))
+	if len(all.Tickets) != 0 {
+		t.Errorf("a preview filed %+v", all.Tickets)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -235,6 +236,7 @@ func keyRow(k *Key) db.UpdateKeyFencesParams {
 
 // AuditLine is a line of the audit log.
 type AuditLine struct {
+	ID      int64 // grows with time; pages go by it
 	At      time.Time
 	Account account.ID
 	Key     account.KeyID // zero when the change was of the account
@@ -245,14 +247,19 @@ type AuditLine struct {
 
 // ListAudit reads up to limit of an account's newest audit lines, newest first.
 func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]AuditLine, error) {
-	rows, err := s.queries().ListAudit(ctx, db.ListAuditParams{Account: id.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	return s.ListAuditBefore(ctx, id, math.MaxInt64, limit)
+}
+
+// ListAuditBefore is ListAudit of the lines whose ids are below before.
+func (s *Store) ListAuditBefore(ctx context.Context, id account.ID, before int64, limit int) ([]AuditLine, error) {
+	rows, err := s.queries().ListAudit(ctx, db.ListAuditParams{Account: id.UUID, Before: before, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
 	if err != nil {
 		return nil, fmt.Errorf("list the audit log of account %s: %w", id, err)
 	}
 	lines := make([]AuditLine, len(rows))
 	for i, row := range rows {
 		lines[i] = AuditLine{
-			At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{Actor: row.Actor, Origin: row.Origin, Reason: row.Reason},
+			ID: row.ID, At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{Actor: row.Actor, Origin: row.Origin, Reason: row.Reason},
 			Action: row.Action, Before: row.Before, After: row.After,
 		}
 		if row.KeyID != nil {

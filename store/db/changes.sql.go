@@ -98,17 +98,19 @@ const listAudit = `-- name: ListAudit :many
 SELECT id, at, account_id, key_id, actor, origin, action, reason, before, after
 FROM audit_log
 WHERE account_id = $1
+    AND id < $2
 ORDER BY id DESC
-LIMIT $2
+LIMIT $3
 `
 
 type ListAuditParams struct {
 	Account uuid.UUID
+	Before  int64
 	Most    int32
 }
 
 func (q *Queries) ListAudit(ctx context.Context, arg ListAuditParams) ([]AuditLog, error) {
-	rows, err := q.db.Query(ctx, listAudit, arg.Account, arg.Most)
+	rows, err := q.db.Query(ctx, listAudit, arg.Account, arg.Before, arg.Most)
 	if err != nil {
 		return nil, err
 	}

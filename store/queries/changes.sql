@@ -7,6 +7,7 @@ VALUES (sqlc.arg(account_id), sqlc.narg(key_id), sqlc.arg(actor), sqlc.arg(origi
 SELECT *
 FROM audit_log
 WHERE account_id = sqlc.arg(account)
+    AND id < sqlc.arg(before)
 ORDER BY id DESC
 LIMIT sqlc.arg(most);
 
