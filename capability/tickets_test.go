@@ -354,3 +354,28 @@ func TestAPreviewShowsWhatATicketWillCarryAndFilesNothing(t *testing.T) {
 		t.Errorf("a preview filed %+v", all.Tickets)
 	}
 }
+
+func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
+	t.Parallel()
+	o := openDoors(t)
+	key, left := o.doorKey(t), o.doorKey(t)
+	file := func(key string) string {
+		t.Helper()
+		return must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(key), capability.CreateTicketInput{Subject: "s", Message: "m"})).Reference
+	}
+	moves, stays := file(key.Key), file(left.Key)
+	must[capability.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, holder(key.Key), capability.SubmitFeedbackInput{Kind: "praise", Title: "Fast"}))
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	must[capability.AdoptedKey](t)(o.AdoptKey.Invoke(o.ctx, ann, capability.AdoptKeyInput{ClaimCode: key.Doorways["adopt"].ClaimCode}))
+	for _, who := range []*capability.Caller{ann, holder(key.Key)} {
+		list := must[capability.TicketList](t)(o.ListTickets.Invoke(o.ctx, who, capability.ListTicketsInput{}))
+		if len(list.Tickets) != 1 || list.Tickets[0].Reference != moves {
+			t.Errorf("found is %+v", list)
+		}
+		must[capability.TicketView](t)(o.ReplyTicket.Invoke(o.ctx, who, capability.ReplyTicketInput{Reference: moves, Message: "More."}))
+		o.refuses(t, o.GetTicket, who, map[string]any{"reference": stays}, fault.NotYours)
+		if given := must[capability.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, who, capability.ListFeedbackInput{})); len(given.Feedback) != 1 {
+			t.Errorf("the feedback is %+v", given)
+		}
+	}
+}

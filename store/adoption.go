@@ -139,10 +139,21 @@ func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db
 	if err := noteMove(ctx, q, key, &moved, "adopt_key", by); err != nil {
 		return Adopted{}, err
 	}
+	if err := moveSupport(ctx, q, key, owner.ID); err != nil {
+		return Adopted{}, err
+	}
 	adoption, err := q.InsertAdoption(ctx, db.InsertAdoptionParams{
 		KeyID: key.ID.UUID, ClaimDigest: claim, FromAccount: key.Account.UUID, AccountID: owner.ID.UUID, UserID: user.UUID,
 	})
 	return Adopted{moved, owner, adoptionOf(adoption), false}, err
+}
+
+// moveSupport takes along what the key asked support and what it thought of the service: it goes on seeing these, and its owner begins to.
+func moveSupport(ctx context.Context, q *db.Queries, key *Key, to account.ID) error {
+	if err := q.MoveTicketsOfKey(ctx, db.MoveTicketsOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID}); err != nil {
+		return err
+	}
+	return q.MoveFeedbackOfKey(ctx, db.MoveFeedbackOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID})
 }
 
 func adoptionOf(row db.Adoption) Adoption {

@@ -155,6 +155,41 @@ func (q *Queries) InsertAdoption(ctx context.Context, arg InsertAdoptionParams) 
 	return i, err
 }
 
+const moveFeedbackOfKey = `-- name: MoveFeedbackOfKey :exec
+UPDATE feedback
+SET account_id = $1
+WHERE account_id = $2 AND key_id = $3
+`
+
+type MoveFeedbackOfKeyParams struct {
+	Account     uuid.UUID
+	FromAccount uuid.UUID
+	Key         *uuid.UUID
+}
+
+func (q *Queries) MoveFeedbackOfKey(ctx context.Context, arg MoveFeedbackOfKeyParams) error {
+	_, err := q.db.Exec(ctx, moveFeedbackOfKey, arg.Account, arg.FromAccount, arg.Key)
+	return err
+}
+
+const moveTicketsOfKey = `-- name: MoveTicketsOfKey :exec
+UPDATE tickets
+SET account_id = $1
+WHERE account_id = $2 AND key_id = $3
+`
+
+type MoveTicketsOfKeyParams struct {
+	Account     uuid.UUID
+	FromAccount uuid.UUID
+	Key         *uuid.UUID
+}
+
+// What a key asked support goes with it.
+func (q *Queries) MoveTicketsOfKey(ctx context.Context, arg MoveTicketsOfKeyParams) error {
+	_, err := q.db.Exec(ctx, moveTicketsOfKey, arg.Account, arg.FromAccount, arg.Key)
+	return err
+}
+
 const shareAccount = `-- name: ShareAccount :one
 SELECT id, kind, plan, status, version, created_at, cycle_anchor, cycle_ends, custom_quota, custom_rate_limit, custom_rate_ms, services_off, service_caps, terms_changed_at, name, next_plan, next_plan_from
 FROM accounts

@@ -30,3 +30,14 @@ SELECT *
 FROM accounts
 WHERE id = $1
 FOR SHARE;
+
+-- name: MoveTicketsOfKey :exec
+-- What a key asked support goes with it.
+UPDATE tickets
+SET account_id = sqlc.arg(account)
+WHERE account_id = sqlc.arg(from_account) AND key_id = sqlc.arg(key);
+
+-- name: MoveFeedbackOfKey :exec
+UPDATE feedback
+SET account_id = sqlc.arg(account)
+WHERE account_id = sqlc.arg(from_account) AND key_id = sqlc.arg(key);
