@@ -191,6 +191,7 @@ type Catalogue struct {
 	GetQuote       *Op[QuoteInput, Quote]
 	ExplainError   *Op[ExplainInput, Explanation]
 	ListPlans      *Op[Nothing, PlanList]
+	PriceVolume    *Op[PriceVolumeInput, PriceLadder]
 	RecommendChain *Op[RecommendChainInput, RecommendedChain]
 	RecommendRoute *Op[RecommendRouteInput, RecommendedRoute]
 	Migrate        *Op[MigrateInput, Migration]
@@ -277,6 +278,7 @@ func (c *Catalogue) addAdvice(h *house) {
 	c.GetQuote = h.getQuote()
 	c.ExplainError = h.explainError()
 	c.ListPlans = h.listPlans()
+	c.PriceVolume = h.priceVolume()
 	c.RecommendChain = h.recommendChain()
 	c.RecommendRoute = h.recommendRoute()
 	c.Migrate = h.migrate()

@@ -362,6 +362,7 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"show_invoice":           {"id": "in_1"},
 		"get_quote":              {"chain": "eth_mainnet", "method": "eth_call", "tier": "cheap"},
 		"explain_error":          {"code": -32005.0},
+		"price_volume":           {"units": 1.0},
 		"migrate":                {"config": "ETH_RPC_URL=https://eth.llamarpc.com"},
 		"recommend_chain":        {"family": "evm", "candidates": []any{"base_mainnet"}, "prefer": "uptime"},
 		"recommend_route":        {"chain": "eth_mainnet", "method": "eth_call", "need": "fast"},

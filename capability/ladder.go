@@ -12,8 +12,8 @@ import (
 
 // PriceLadder is every way to buy units, with what the account's volume would cost on it.
 type PriceLadder struct {
-	Volume   plan.Units   `json:"volume_30d_units" doc:"weighted units that the account used in the last 30 days, as recorded"`
-	Current  string       `json:"current" doc:"key of the rung that the account is on; empty for a contract"`
+	Volume   plan.Units   `json:"volume_30d_units" doc:"weighted units of 30 days: those that the account used, as recorded, or those that were asked about"`
+	Current  string       `json:"current" doc:"key of the rung that the account is on; empty for a contract, and where no account asks"`
 	Cheapest string       `json:"cheapest" doc:"key of the rung on sale that costs least at this volume, whatever its supply"`
 	Premium  string       `json:"cheapest_premium" doc:"the same among those of premium supply"`
 	Rungs    []LadderRung `json:"rungs" doc:"in the order of the price list"`
@@ -73,6 +73,11 @@ func (h *house) ladderAt(ctx context.Context, c *Call, volume plan.Units) (Price
 	if err != nil {
 		return PriceLadder{}, err
 	}
+	return h.rungsAt(volume, taken, current), nil
+}
+
+// rungsAt prices a volume on every rung; current is empty for nobody's.
+func (h *house) rungsAt(volume plan.Units, taken int, current string) PriceLadder {
 	ladder := PriceLadder{Volume: volume, Current: current}
 	for _, r := range plan.Ladder() {
 		ladder.add(h.rungOf(&r, volume, taken), current)
@@ -80,7 +85,7 @@ func (h *house) ladderAt(ctx context.Context, c *Call, volume plan.Units) (Price
 	for i := range ladder.Rungs {
 		ladder.Rungs[i].Cheapest = ladder.Rungs[i].Key == ladder.Cheapest
 	}
-	return ladder, nil
+	return ladder
 }
 
 // volume is what was used in the last 30 days and today so far.

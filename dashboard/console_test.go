@@ -46,7 +46,7 @@ func TestEveryPageIsShownToWhoeverSignedIn(t *testing.T) {
 			b := personOf(t, h)
 			b.cookies["__Host-signin"] = signInUnderWay("cagb_x", "mira@studio-north.example")
 			got := b.get(path + map[string]string{"/billing/buy": "?item=pack_m", "/billing/change": "?item=growth_monthly"}[path])
-			if path == "/settings/members" || path == "/sign-in" { // lead elsewhere
+			if path == "/settings/members" || path == "/sign-in" || path == pathFirstKey { // lead elsewhere
 				if got.status != http.StatusSeeOther {
 					t.Errorf("it answers %d", got.status)
 				}
@@ -66,7 +66,7 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	p := visitorOf(t, h).pages
-	public := []string{"/", "/toolbox", "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathReceipts + receiptOf.TxHash}
+	public := []string{"/", pathFirstKey, pathPricing, "/toolbox", "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathReceipts + receiptOf.TxHash}
 	for _, path := range routesOf(p, http.MethodGet) {
 		if slices.Contains(public, path) {
 			continue
@@ -125,7 +125,7 @@ func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodPost) {
-		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" {
+		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" || path == pathFirstKey {
 			continue
 		}
 		b := visitorOf(t, h)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/assets"
 )
@@ -46,6 +47,10 @@ type Pages struct {
 	foreign   *http.CrossOriginProtection
 	jar       jar
 	headers   http.Header
+
+	// What public pages say to everybody.
+	plans kept[capability.PlanList]
+	stand kept[capability.RecommendedChain]
 }
 
 // New reads the embedded assets and templates. It fails when they or the public address are broken.
@@ -87,6 +92,9 @@ func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 func (p *Pages) routes() {
 	p.mux.HandleFunc("GET "+assetsPath+"{name}", p.asset)
 	p.handle("GET /{$}", (*visit).home)
+	p.handle("GET "+pathFirstKey, func(v *visit) error { return v.moveOn("/") })
+	p.handle("POST "+pathFirstKey, (*visit).makeKey)
+	p.handle("GET "+pathPricing, (*visit).pricing)
 	p.handle("POST /theme", (*visit).setTheme)
 	p.handle("GET "+pathToolbox, (*visit).toolbox)
 	p.handle("POST "+pathToolbox, (*visit).toolbox)

@@ -38,6 +38,8 @@ type house struct {
 	stated   statement.Statement
 	checkout capability.FinishedCheckout
 	usage    capability.UsageByDay
+	// standRefused answers whoever asks how chains stand.
+	standRefused *fault.Error
 	// refusal answers every change.
 	refusal *fault.Error
 }
@@ -208,6 +210,21 @@ func (h *house) calls() Calls {
 		ExportStatement: reads[capability.ExportStatementInput](func() capability.StatementTable {
 			return capability.StatementTable{FileName: "statement-2026-11-01.csv", Media: "text/csv; charset=utf-8; header=present", Text: "key\r\n"}
 		}),
+		GetKey: changes[capability.GetKeyInput](h, sampleWelcome()),
+		ListPlans: func(context.Context, *capability.Caller, capability.Nothing) (capability.PlanList, *fault.Error) {
+			return samplePlans(), nil
+		},
+		PriceVolume: func(_ context.Context, _ *capability.Caller, in capability.PriceVolumeInput) (capability.PriceLadder, *fault.Error) {
+			if in.Units > mostVolume {
+				return capability.PriceLadder{}, fault.New(fault.FieldRefused, "units: takes at most 1,000,000,000,000.").With("field", "units")
+			}
+			l := h.ladder
+			l.Volume, l.Current = plan.Units(in.Units)*plan.Unit, ""
+			return l, nil
+		},
+		RecommendChain: func(context.Context, *capability.Caller, capability.RecommendChainInput) (capability.RecommendedChain, *fault.Error) {
+			return sampleStand(), h.standRefused
+		},
 		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
 	}
 }

@@ -1,20 +1,70 @@
 package dashboard
 
-import "net/http"
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
-// homeTool is the one whose form stands on the first page.
-const homeTool = "get_gas"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
 
-// home is the first page: what this is, a key for whoever has a terminal, and a tool for whoever has none.
-func (v *visit) home() error {
+const (
+	// homeTool is the one whose form stands on the first page.
+	homeTool = "get_gas"
+	// pathFirstKey is where the first page's button makes a key. POST /keys is the interface's, for programs.
+	pathFirstKey = "/first-key"
+)
+
+// home is the first page: what this is, a key by one button, a tool for whoever has no terminal, how the chains stand, and what it costs.
+func (v *visit) home() error { return v.showHome(http.StatusOK, nil, nil) }
+
+// makeKey makes an anonymous key, within the limits of POST /keys, and shows it, once: this answer is the only place where it stands.
+func (v *visit) makeKey() error {
+	made, err := ask(v, v.Calls.GetKey, capability.GetKeyInput{})
+	if err != nil {
+		f := fault.From(err)
+		if f.Reason == fault.InternalFault {
+			return err
+		}
+		v.retryAfter(f)
+		card := refusalCard(f, v.request())
+		return v.showHome(f.HTTP(), nil, &card)
+	}
+	return v.showHome(http.StatusCreated, &made, nil)
+}
+
+// showHome shows the first page, with the key that was just made, or why none was.
+func (v *visit) showHome(status int, made *capability.Welcome, refused *notice) error {
 	if err := v.bear(); err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, homePage{
-		Tool:      v.liveTool(homeTool),
+	offers, err := v.offers()
+	if err != nil {
+		offers = capability.PlanList{} // the page has more to say
+	}
+	p := homePage{
+		Tool: v.liveTool(homeTool), Refused: refused, Chains: v.chainRows(), Prices: priceRows(&offers), Doors: v.doorCards(&offers),
 		NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST " + v.PublicURL + "/keys"},
-		FirstCall: firstCall(v.PublicURL),
-	})
+		FirstCall: firstCall(v.PublicURL), PerDay: plan.Must(plan.Door1).DailyQuota().Grouped(), KeysPerDay: capability.KeysPerDay,
+	}
+	if made != nil {
+		p.Made = madeKeyOf(made)
+		p.FirstCall.Text = strings.Replace(p.FirstCall.Text, keyPlaceholder, made.Key, 1)
+	}
+	return v.show(status, p)
+}
+
+func madeKeyOf(w *capability.Welcome) *madeKey {
+	return &madeKey{
+		Secret:    copyable{ID: "secret", What: "the API key", Text: w.Key, Wrap: true},
+		ClaimCode: copyable{ID: "claim-code", What: "the claim code", Text: w.Doorways["adopt"].ClaimCode, Wrap: true},
+		Prefix:    w.KeyPrefix,
+		Limits:    units(w.Fences.UnitsPerDay) + " a UTC day, " + number(w.Fences.RequestsPerSecond) + " requests a second",
+	}
 }
 
 // firstCall is a call that works as it stands with a key put in.
@@ -26,4 +76,80 @@ func firstCall(publicURL string) copyable {
 			"  -H 'Content-Type: application/json' \\\n" +
 			`  -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'`,
 	}
+}
+
+// chainRows are the chains as they were measured last; none while nobody can say.
+func (v *visit) chainRows() []chainRow {
+	stand, err := v.stand.get(v.Now(), func() (capability.RecommendedChain, error) {
+		return ask(v, v.Calls.RecommendChain, capability.RecommendChainInput{})
+	})
+	if err != nil {
+		return nil // the page has more to say
+	}
+	var rows []chainRow
+	for i := range stand.Ranked {
+		c := &stand.Ranked[i]
+		row := chainRow{
+			ID: string(c.Chain), Title: c.Title, Latency: milliseconds1(c.LatencyMS), Status: status{good, "up"},
+			Upstreams: strconv.Itoa(c.Usable) + " of " + strconv.Itoa(c.Upstreams),
+		}
+		if c.Usable < c.Upstreams {
+			row.Status = status{warn, "up, on fewer upstreams"}
+		}
+		rows = append(rows, row)
+	}
+	for i := range stand.NotRanked {
+		c := &stand.NotRanked[i]
+		rows = append(rows, chainRow{ID: string(c.Chain), Title: chainTitle(string(c.Chain)), Latency: "–", Upstreams: "–", Status: status{warn, "not measured or not usable now"}})
+	}
+	return rows
+}
+
+// milliseconds1 is a measured latency with one decimal.
+func milliseconds1(ms float64) string { return strconv.FormatFloat(ms, 'f', 1, 64) + " ms" }
+
+// priceRows are the prices of the first page: each plan that is given or sold, and the largest pack.
+func priceRows(l *capability.PlanList) []offerRow {
+	var rows []offerRow
+	for i := range l.Plans {
+		r := planRowOf(&l.Plans[i])
+		rows = append(rows, offerRow{Title: r.Title, Price: r.Price, Units: r.Units, PerMillion: r.PerMillion, Supply: r.Supply})
+	}
+	if n := len(l.Packs); n > 0 {
+		k := &l.Packs[n-1]
+		rows = append(rows, offerRow{
+			Title: "Pack " + strings.ToUpper(k.Size), Price: dollars(plan.Cents(k.PriceCents)) + " once", Units: k.Units.Grouped(),
+			PerMillion: dollars(plan.Cents(k.PerMillion)), Supply: string(k.Supply),
+		})
+	}
+	return rows
+}
+
+// doorCards are the ways to a key, from the one that asks least.
+func (v *visit) doorCards(l *capability.PlanList) []doorCard {
+	limits := func(key string) []fact {
+		at := slices.IndexFunc(l.Plans, func(p capability.PlanOffer) bool { return p.Key == key }) //nolint:gocritic // read once for a page
+		if at < 0 {
+			return nil
+		}
+		r := planRowOf(&l.Plans[at])
+		return []fact{{"Price", r.Price}, {"Units", r.Units}, {"Requests", r.Rate}, {"Supply", r.Supply}}
+	}
+	cards := []doorCard{
+		{"Anonymous key", "A program makes it by one request. No name, no mail, no form.", limits(plan.Door1), link{"Make a key", "#first-key"}},
+		{"Wallet-bound key", "The same key, once a wallet signed a message for it. No transaction, no gas.", limits(plan.WalletBound), link{"How an agent binds it", "/skill.md"}},
+		{"Account", "For people, by mail and without a card: several keys, caps, statements, plans and packs.", limits(plan.Free), link{"Sign in or sign up", "/sign-in"}},
+	}
+	pay := doorCard{Title: "Pay per call", Text: "A program pays in USDC on Base and calls with what it bought. No account.", Go: link{"How it is paid", "/x402"}}
+	if tier, ok := plan.FindPerCallTier(plan.Balanced); ok {
+		pay.Facts = []fact{
+			{"Price", fmt.Sprintf("%s USDC for %s", tier.NetAmountRequired().USDC(), units(plan.UnitsPerPayment))},
+			{"Window", number(int64(plan.SettlementWindow.Minutes())) + " minutes"},
+			{"Supply", string(tier.Supply)},
+		}
+	}
+	if !l.PerCall.Live {
+		pay.Text += " Not on sale on the main network here today."
+	}
+	return append(cards, pay)
 }

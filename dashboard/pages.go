@@ -34,16 +34,6 @@ const (
 	scriptTable   = "table.js" // sorts and filters tables with data-sort and data-filter
 )
 
-// homePage is public: what this is, a first key, and a tool to try.
-type homePage struct {
-	NewKey, FirstCall copyable
-	Tool              *toolView // nil where there is none
-}
-
-func (homePage) head() head {
-	return head{Template: "home", Title: "One endpoint per chain, one key, one meter", Bare: true, Wide: true, Scripts: []string{scriptCopy, scriptToolbox}}
-}
-
 // signInPage asks for an e-mail address.
 type signInPage struct {
 	Email field

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +25,8 @@ func newPages(t *testing.T, publicURL string) *Pages {
 		t.Fatal(err)
 	}
 	p, err := assemble(Options{
-		PublicURL: publicURL, Now: func() time.Time { return sampleNow }, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler),
+		PublicURL: publicURL, Now: func() time.Time { return sampleNow }, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler), Calls: newHouse().calls(),
+		Network: func(*http.Request) netip.Prefix { return netip.MustParsePrefix("203.0.113.7/32") },
 	}, read.assets, read.templates)
 	if err != nil {
 		t.Fatal(err)

@@ -81,13 +81,11 @@ func samples(name string) map[string]page {
 	capField := field{Name: "monthly_request_cap", Label: "Monthly cap", Rule: "Whole units; nothing or 0 for no cap. At most the account's 1,000,000.", Mode: "numeric", Value: "500000"}
 	refused := fault.New(fault.KeyBudget, "")
 	return map[string]page{
-		"toolbox": sampleToolbox(name),
-		"home": homePage{
-			Tool:      &sampleToolbox(name).Groups[0].Tools[0],
-			NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST https://gateway.example/keys"},
-			FirstCall: firstCall("https://gateway.example"),
-		},
-		"sign-in": signInPage{Email: field{Name: "email", Label: "E-mail address", Type: "email", Required: true, Complete: "email", Autofocus: true, Value: name}},
+		"toolbox":   sampleToolbox(name),
+		"home":      sampleHome(name, false),
+		"home-made": sampleHome(name, true),
+		"pricing":   samplePricing(name),
+		"sign-in":   signInPage{Email: field{Name: "email", Label: "E-mail address", Type: "email", Required: true, Complete: "email", Autofocus: true, Value: name}},
 		"sign-in-refused": signInPage{
 			Then:  "Then you come back to adopt the key.",
 			Email: field{Name: "email", Label: "E-mail address", Type: "email", Required: true, Complete: "email", Value: "mira@", Error: "This is no e-mail address. It takes the form name@host.example."},

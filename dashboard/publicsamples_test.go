@@ -1,0 +1,86 @@
+package dashboard
+
+import (
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// mostVolume is the bound of what can be priced.
+const mostVolume = 1_000_000_000_000
+
+func sampleWelcome() capability.Welcome {
+	return capability.Welcome{
+		Key: plaintext, KeyPrefix: "cag_aHCrXoRO", Door: account.DoorPublic,
+		Fences:   capability.DoorFences{UnitsPerDay: 10_000 * plan.Unit, RequestsPerSecond: 5},
+		Doorways: map[string]capability.Doorway{"adopt": {ClaimCode: "cagc_for-the-owner", Open: true}},
+	}
+}
+
+func samplePlans() capability.PlanList {
+	yearly, ceiling := int64(990_00), 20_000_000*plan.Unit
+	slow := capability.RateOffer{Requests: 10, PerSeconds: 1}
+	return capability.PlanList{
+		Plans: []capability.PlanOffer{
+			{Key: plan.Door1, Name: "Public key", Included: 10_000 * plan.Unit, Period: plan.Daily, Rate: capability.RateOffer{Requests: 5, PerSeconds: 1}, Supply: plan.Public},
+			{Key: plan.WalletBound, Name: "Wallet-bound key", Included: 1_000_000 * plan.Unit, Period: plan.Monthly, Rate: capability.RateOffer{Requests: 5, PerSeconds: 1}, Supply: plan.Public},
+			{Key: plan.Free, Name: "Free", Included: 1_000_000 * plan.Unit, Period: plan.Monthly, Rate: capability.RateOffer{Requests: 100, PerSeconds: 900}, Supply: plan.Public},
+			{
+				Key: plan.Builder, Name: "Builder", PriceCents: 12_00, Included: ceiling, Period: plan.Monthly, Rate: capability.RateOffer{Requests: 30, PerSeconds: 1},
+				SoftCeiling: &ceiling, SoftRate: &slow, Supply: plan.Public, Data: true, PerMillion: 60,
+			},
+			{
+				Key: plan.Pro, Name: "Pro", PriceCents: 99_00, YearlyCents: &yearly, Included: 15_000_000 * plan.Unit, Period: plan.Monthly,
+				Rate: capability.RateOffer{Requests: 6000, PerSeconds: 60}, Supply: plan.Premium, Data: true, PerMillion: 660,
+			},
+		},
+		Packs:        []capability.PackOffer{{Key: "pack_s", Size: "s", PriceCents: 10_00, Units: 1_200_000 * plan.Unit, Supply: plan.Premium, PerMillion: 833}},
+		PerCall:      capability.PerCallOffer{Tiers: []capability.PerCallTier{{Tier: plan.Balanced, PerMillion: 900, Supply: plan.Wholesale}}},
+		Founding:     capability.FoundingOffer{Key: "founding", Plan: plan.Pro, PriceCents: 79_00, LockedMonths: 12, SeatsLeft: 42, EndsAt: plan.Founding().Ends, Open: true},
+		Tiers:        []capability.TierOffer{{Tier: plan.Cheap, Multiplier: 500}, {Tier: plan.Fast, Multiplier: 2000}},
+		Enterprise:   capability.EnterpriseOffer{Text: "Custom volume, rate and dedicated capacity, by contract."},
+		PaymentsLive: true,
+	}
+}
+
+func sampleStand() capability.RecommendedChain {
+	return capability.RecommendedChain{
+		Ranked: []capability.RankedChain{
+			{Chain: chain.BaseMainnet, Title: "Base", LatencyMS: 12.34, Usable: 2, Upstreams: 2},
+			{Chain: chain.EthMainnet, Title: "Ethereum", LatencyMS: 31, Usable: 1, Upstreams: 3},
+		},
+		NotRanked: []capability.UnrankedHere{{Chain: chain.SolanaMainnet, Why: "No probe has looked at it yet."}},
+	}
+}
+
+// sampleHome is the first page, before and after a key was made.
+func sampleHome(name string, made bool) homePage {
+	offers := samplePlans()
+	v := &visit{Pages: &Pages{Options: Options{PublicURL: "https://gateway.example"}}}
+	p := homePage{
+		Tool: &sampleToolbox(name).Groups[0].Tools[0], Prices: priceRows(&offers), Doors: v.doorCards(&offers), PerDay: "10,000", KeysPerDay: 3,
+		NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST https://gateway.example/keys"},
+		FirstCall: firstCall("https://gateway.example"),
+		Chains:    []chainRow{{ID: "eth_mainnet", Title: name, Latency: "12.3 ms", Upstreams: "2 of 2", Status: status{good, "up"}}},
+	}
+	if made {
+		w := sampleWelcome()
+		p.Made = madeKeyOf(&w)
+	} else {
+		card := refusalCard(fault.New(fault.NewKeyQuota, "%s", name), "019a9f2e-1111-7000-8000-0000000000ff")
+		p.Refused = &card
+	}
+	return p
+}
+
+func samplePricing(name string) *pricingPage {
+	offers := samplePlans()
+	v := &visit{Pages: &Pages{Options: Options{Calls: Calls{Tools: capabilities(fakeTools())}}}}
+	p := v.pricingPage(&offers)
+	_, ladder, _ := sampleBilling()
+	p.Volume, p.Units = volumeField(name, name), "10,000,000"
+	p.Ladder, p.Cheapest = ladderOf(&ladder, &capability.BillingStatus{}, false), cheapest(&ladder)
+	return p
+}
