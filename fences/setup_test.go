@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-const testTimeout = 30 * time.Second
+const testTimeout = time.Minute
 
 var (
 	network = netip.MustParsePrefix("192.0.2.1/32")
