@@ -77,6 +77,9 @@ var ManagementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 // AdviceLimit is how often one network, or a key that comes along, may use what needs no key and costs nothing (Meta.PerNetwork), all of it together.
 var AdviceLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
+// ofUsers is whether only people who signed in may.
+func (a Access) ofUsers() bool { return a == Users || a == Owners || a == Staff }
+
 // identify finds out who calls and whether they may.
 func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	switch {
@@ -85,11 +88,11 @@ func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 		return h.limit(ctx, "advice:"+c.crowd, AdviceLimit)
 	case m.Access == Everybody:
 		return nil
-	case c.Bearer != "" && m.Access != Users && m.Access != Owners:
+	case c.Bearer != "" && !m.Access.ofUsers():
 		return h.identifyKey(ctx, c, m)
 	case c.Session != "" && m.Access != KeyHolders:
 		return h.identifyUser(ctx, c, m)
-	case m.Access == Users || m.Access == Owners:
+	case m.Access.ofUsers():
 		return fault.New(fault.KeyInvalid, "This needs somebody who signed in. Sign in at %s/sign-in and try again.", h.PublicURL)
 	}
 	return fault.New(fault.KeyInvalid, "")

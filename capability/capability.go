@@ -25,7 +25,8 @@ import (
 type Access uint8
 
 // Everybody, whoever holds any key, holders: whoever does or signed in, whoever manages an account: a key that the account made for itself, or a
-// signed-in user. Users are people who signed in, owners those of them who own the account.
+// signed-in user. Users are people who signed in, owners those of them who own the account. Staff are users who answer the tickets of all accounts; to
+// everybody else there is nothing.
 const (
 	Everybody Access = iota
 	KeyHolders
@@ -33,6 +34,7 @@ const (
 	Managers
 	Users
 	Owners
+	Staff
 )
 
 // Route is where a capability stands on the HTTP door. Path has gin's and OpenAPI's common form, /keys/{id}. The zero Route is none.

@@ -18,6 +18,7 @@ type SubmitFeedbackInput struct {
 	Title string `json:"title" minLength:"1" maxLength:"140" doc:"in one line of 1 to 140 characters" example:"WebSocket subscriptions"`
 	Body  string `json:"body,omitempty" maxLength:"5000" doc:"more of it, up to 5,000 characters" example:"We follow new heads and would rather not poll."`
 	Chain string `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"the served chain that it is about; absent for none"`
+	Form  string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: what is sent again with it is not recorded again; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
 // FeedbackView is feedback as its giver sees it (interface document 2, section 2).
@@ -49,7 +50,7 @@ func (h *house) submitFeedback() *Op[SubmitFeedbackInput, FeedbackView] {
 	return define(h, Meta{
 		Name: "submit_feedback", Title: "Give feedback", Access: Holders, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Records a wish, praise or a complaint for those who build the service; what becomes of it stands in list_feedback. For something that fails file a " +
-			"ticket instead. Each repeat records it again, up to 1,000 times for an account. It costs nothing.",
+			"ticket instead. Each repeat records it again, up to 1,000 times for an account, unless it comes with the id of the same form. It costs nothing.",
 	}, h.runSubmitFeedback)
 }
 
@@ -62,14 +63,18 @@ func (h *house) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbac
 			return FeedbackView{}, refusal
 		}
 	}
-	f, err := h.Store.SubmitFeedback(ctx, c.writer(), store.Feedback{
+	by, refusal := c.writer(), (*fault.Error)(nil)
+	if by.Form, refusal = formOf(in.Form); refusal != nil {
+		return FeedbackView{}, refusal
+	}
+	f, err := h.Store.SubmitFeedback(ctx, by, store.Feedback{
 		ID: store.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain), CreatedAt: h.Now(),
 	})
 	if errors.Is(err, store.ErrTooMuchFeedback) {
 		return FeedbackView{}, fault.New(fault.FieldRefused, "The account has given feedback %d times, as often as it may. Write to %s instead.", store.MaxFeedback, h.Contact)
 	}
 	if err != nil {
-		return FeedbackView{}, told(err, "feedback")
+		return FeedbackView{}, toldOfTickets(err)
 	}
 	return feedbackView(&f), nil
 }

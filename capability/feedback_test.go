@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
@@ -44,7 +45,7 @@ func TestFeedbackIsKeptForItsAccountAndAnswered(t *testing.T) {
 	if err != nil || len(stored) != 2 {
 		t.Fatal(stored, err)
 	}
-	if _, err := o.store.AnswerFeedback(o.ctx, stored[1].ID, "planned", "In spring."); err != nil {
+	if _, err := o.store.AnswerFeedback(o.ctx, stored[1].ID, store.Answer{Status: "planned", Reply: "In spring.", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now()}, nil); err != nil {
 		t.Fatal(err)
 	}
 	planned := must[capability.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, ann, capability.ListFeedbackInput{Status: "planned"}))

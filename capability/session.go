@@ -36,6 +36,8 @@ func (h *house) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Error
 		return refusal
 	}
 	switch {
+	case m.Access == Staff && !session.Staff:
+		return fault.New(fault.NotYours, "There is nothing here for you.")
 	case session.Status != account.Active && !m.Reads && !m.ReadsToo && !m.OfUser:
 		return suspended(&session)
 	case m.Access == Owners && !c.User.Owner:

@@ -68,6 +68,7 @@ type CurrentSession struct {
 	TimeZone     string         `json:"time_zone" doc:"of the account, from the IANA database"`
 	Status       account.Status `json:"status"`
 	SuspendedFor string         `json:"suspended_for,omitempty" doc:"why the account is suspended"`
+	Staff        bool           `json:"staff" doc:"whether the user answers the tickets of all accounts"`
 }
 
 // SessionList is the open sessions of a user, the one seen last first.
@@ -172,7 +173,7 @@ func (h *house) runShowSession(ctx context.Context, c *Call, _ Nothing) (Current
 	return CurrentSession{
 		SessionID: s.ID.String(), UserID: s.User.String(), Email: s.Email.Address(), Role: string(s.Role), AccountID: s.Account.String(),
 		AccountName: s.AccountName, Plan: s.Plan, PlanTitle: terms.Plan.Title, PeriodStart: period.Start, PeriodEnd: period.End,
-		TimeZone: settings.TimeZone, Status: s.Status, SuspendedFor: s.SuspendedFor,
+		TimeZone: settings.TimeZone, Status: s.Status, SuspendedFor: s.SuspendedFor, Staff: s.Staff,
 	}, nil
 }
 

@@ -129,13 +129,14 @@ type ReplyTicketInput struct {
 	Message   string `json:"message,omitempty" maxLength:"5000" doc:"what you have to add, up to 5,000 characters; may be absent when you resolve or reopen" example:"It works again, thank you."`
 	Resolve   bool   `json:"resolve,omitempty" doc:"true says that nothing is left to do" example:"false"`
 	Reopen    bool   `json:"reopen,omitempty" doc:"true opens a resolved or closed ticket again; a message to a resolved one does so by itself" example:"false"`
+	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: a reply sent again with it is not taken again; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
 func (h *house) replyTicket() *Op[ReplyTicketInput, TicketView] {
 	return define(h, Meta{
 		Name: "reply_ticket", Title: "Reply to a ticket", Access: Holders, OfUser: true, Fails: ticketFails,
 		Description: "Adds a message to a ticket, resolves it or opens it again. A message to a resolved ticket opens it; a closed one takes a reply only with reopen. " +
-			"Each repeat adds its message again, up to 200. It costs nothing.",
+			"Each repeat adds its message again, up to 200, unless it comes with the id of the same form. It costs nothing.",
 	}, h.runReplyTicket)
 }
 
@@ -149,8 +150,14 @@ func (h *house) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInput
 			return TicketView{}, refusal
 		}
 	}
+	form, refusal := formOf(in.Form)
+	if refusal != nil {
+		return TicketView{}, refusal
+	}
+	by := c.author("")
 	t, verdict, err := h.Store.ReplyTicket(ctx, store.TicketReply{
-		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, At: h.Now(),
+		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor, Origin: by.Origin, Text: in.Message,
+		Resolve: in.Resolve, Reopen: in.Reopen, Form: form, At: h.Now(),
 	})
 	if err != nil {
 		return TicketView{}, toldOfTickets(err)

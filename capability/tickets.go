@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/uuid"
+
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
@@ -20,6 +22,7 @@ type CreateTicketInput struct {
 	Message   string `json:"message" minLength:"1" maxLength:"5000" doc:"what happened and what you expected, 1 to 5,000 characters; never put keys into it" example:"Since 14:00 UTC every call of 500 blocks times out."`
 	RequestID string `json:"request_id,omitempty" format:"uuid" doc:"the call that it is about: data.request_id of its error, a UUID; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 	Category  string `json:"category,omitempty" enum:"incident,question,billing,other" doc:"absent: it follows from the evidence"`
+	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: what is sent again with it is not filed again; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
 // TicketView is a ticket in lists.
@@ -69,6 +72,9 @@ func (h *house) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInp
 		return CreatedTicket{}, refusal
 	}
 	n.RequestID = request
+	if n.Form, refusal = formOf(in.Form); refusal != nil {
+		return CreatedTicket{}, refusal
+	}
 	evidence, err := h.evidence(ctx, c, n.RequestID)
 	if err != nil {
 		return CreatedTicket{}, err
@@ -136,6 +142,8 @@ func toldOfTickets(err error) error {
 		return f
 	}
 	switch {
+	case errors.Is(err, store.ErrFormSent):
+		return fault.New(fault.FieldRefused, "form: this id was sent before with something else. Open the page again, or make another id.")
 	case errors.Is(err, store.ErrTooManyTickets):
 		return fault.New(fault.FieldRefused, "The account has %d unresolved tickets, as many as it may have. Resolve some, or add to one of them.", ticket.MaxOpen)
 	case errors.Is(err, store.ErrTooManyMessages):
@@ -148,6 +156,18 @@ func toldOfTickets(err error) error {
 
 func noTicket() *fault.Error {
 	return fault.New(fault.NotYours, "No ticket of yours has this reference. List them to see what there is.")
+}
+
+// formOf reads the id of a form; empty for none.
+func formOf(text string) (store.FormID, *fault.Error) {
+	if text == "" {
+		return store.FormID{}, nil
+	}
+	id, err := uuid.Parse(text)
+	if err != nil || id == uuid.Nil {
+		return store.FormID{}, fault.New(fault.FieldRefused, "form takes a UUID, or nothing.")
+	}
+	return store.FormID{UUID: id}, nil
 }
 
 // prose refuses a text that nobody could read as it was written: an empty one, and control characters and marks that turn the direction of what

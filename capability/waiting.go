@@ -101,7 +101,7 @@ func (h *house) runJoinWishlist(ctx context.Context, c *Call, in JoinWishlistInp
 	if err != nil {
 		return JoinedWishlist{}, err
 	}
-	sent, err := h.Store.JoinWishlist(ctx, wish, mail)
+	sent, err := h.Store.JoinWishlist(ctx, wish, mail, nil)
 	if err != nil {
 		return JoinedWishlist{}, told(err, "wish")
 	}
@@ -145,7 +145,7 @@ func (h *house) runJoinWaitlist(ctx context.Context, c *Call, in JoinWaitlistInp
 	}
 	already, err := h.Store.JoinWaitlist(ctx, store.Waiting{
 		Email: email, Qualifier: in.Qualifier, Source: in.Source, ProductUpdates: in.ProductUpdates, Channel: c.Door, At: h.Now(),
-	})
+	}, nil)
 	if err != nil {
 		return JoinedWaitlist{}, told(err, "address")
 	}

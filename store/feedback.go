@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,13 +37,27 @@ type Feedback struct {
 	Status    string
 	Reply     string // of the service; empty for none
 	CreatedAt time.Time
+	Account   account.ID
+	User      account.UserID // who gave it; zero when a key did
+	Key       account.KeyID  // that gave it; zero when a user did
+	// Answers is how often the service answered, and AnsweredAt when it did last.
+	Answers    int
+	AnsweredAt time.Time
 }
 
-// SubmitFeedback records feedback of an account and gives it back. ErrTooMuchFeedback when the account has given a thousand.
-func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback) (Feedback, error) { //nolint:gocritic // a copy does no harm
+// Subject names the feedback in the desk's log.
+func (id FeedbackID) Subject() string { return "feedback/" + id.String() }
+
+// SubmitFeedback records feedback of an account and gives it back; what a form that was sent before made, when there is one. ErrTooMuchFeedback when
+// the account has given a thousand; ErrFormSent.
+func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback) (Feedback, error) { //nolint:gocritic // copies do no harm
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockAccount(ctx, by.Account.UUID); err != nil { // so that no two are counted at once
 			return found(err)
+		}
+		if done, err := sentForm(ctx, q, by.Account, by.Form); err != nil || done.Subject != "" {
+			f, err = givenBefore(ctx, q, done.Subject, err)
+			return err
 		}
 		given, err := q.CountFeedback(ctx, by.Account.UUID)
 		if err != nil {
@@ -55,8 +70,13 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback) (Feed
 			ID: f.ID.UUID, Account: by.Account.UUID, Key: optional(by.Key.UUID), UserID: optional(by.User.UUID), Agent: optional(by.Agent.UUID),
 			Scope: optional(by.Scope.UUID), Kind: f.Kind, Title: f.Title, Body: f.Body, Chain: string(f.Chain), Channel: by.Channel, At: f.CreatedAt,
 		})
+		if err != nil {
+			return err
+		}
 		f = feedbackOf(row)
-		return err
+		return writeDeskLine(ctx, q, &DeskLine{
+			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.actor(), Origin: by.Channel, Action: "give", Form: by.Form,
+		})
 	})
 	if err != nil {
 		return Feedback{}, fmt.Errorf("record feedback of account %s: %w", by.Account, err)
@@ -64,11 +84,18 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback) (Feed
 	return f, nil
 }
 
-// AnswerFeedback records what the service makes of feedback, of whichever account. ErrNotFound when there is none.
-func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, status, reply string) (Feedback, error) {
-	row, err := s.queries().AnswerFeedback(ctx, db.AnswerFeedbackParams{ID: id.UUID, Status: status, Reply: reply})
+// givenBefore gives the feedback that a form made.
+func givenBefore(ctx context.Context, q *db.Queries, subject string, err error) (Feedback, error) {
 	if err != nil {
-		return Feedback{}, fmt.Errorf("answer feedback %s: %w", id, found(err))
+		return Feedback{}, err
+	}
+	id, err := uuid.Parse(strings.TrimPrefix(subject, "feedback/"))
+	if err != nil {
+		return Feedback{}, ErrFormSent
+	}
+	row, err := q.LockFeedback(ctx, id)
+	if err != nil {
+		return Feedback{}, found(err)
 	}
 	return feedbackOf(row), nil
 }
@@ -107,63 +134,7 @@ func (s *Store) ListFeedback(ctx context.Context, f FeedbackFilter) ([]Feedback,
 func feedbackOf(row db.Feedback) Feedback { //nolint:gocritic // the row is a copy already
 	return Feedback{
 		ID: FeedbackID{row.ID}, Kind: row.Kind, Title: row.Title, Body: row.Body, Chain: chain.ID(row.Chain), Status: row.Status, Reply: row.Reply,
-		CreatedAt: row.CreatedAt.UTC(),
+		CreatedAt: row.CreatedAt.UTC(), Account: account.ID{UUID: row.AccountID}, User: account.UserID{UUID: given(row.UserID)},
+		Key: account.KeyID{UUID: given(row.KeyID)}, Answers: int(row.Answers), AnsweredAt: instant(row.AnsweredAt),
 	}
-}
-
-// WishID names an entry of the wishlist (UUIDv7).
-type WishID struct{ uuid.UUID }
-
-// NewWishID makes an id.
-func NewWishID() WishID { return WishID{uuid.Must(uuid.NewV7())} }
-
-// Wish is a request for an enterprise agreement.
-type Wish struct {
-	ID      WishID
-	Items   string
-	Email   account.Email
-	Channel string
-	At      time.Time
-}
-
-// JoinWishlist records a wish with the mail that tells of it, and says whether the mail waits to be sent: not when its recipient has got too
-// many of the kind in 24 hours.
-func (s *Store) JoinWishlist(ctx context.Context, w Wish, mail NewMail) (queued bool, err error) { //nolint:gocritic // copies do no harm
-	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		err := q.InsertWish(ctx, db.InsertWishParams{ID: w.ID.UUID, Items: w.Items, Email: w.Email.Address(), Channel: w.Channel, At: w.At})
-		if err != nil {
-			return err
-		}
-		if err := queueMails(ctx, q, mail); err != nil {
-			return err
-		}
-		row, err := q.FindMail(ctx, mail.Reason)
-		queued = row.FailedAt == nil
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("record a wish: %w", err)
-	}
-	return queued, nil
-}
-
-// Waiting is an address on the waitlist.
-type Waiting struct {
-	Email          account.Email
-	Qualifier      string
-	Source         string // may be empty
-	ProductUpdates bool
-	Channel        string
-	At             time.Time
-}
-
-// JoinWaitlist puts an address on the list and says whether it was there: then nothing changes, for nobody proved that the address is theirs.
-func (s *Store) JoinWaitlist(ctx context.Context, w Waiting) (already bool, err error) { //nolint:gocritic // a copy does no harm
-	n, err := s.queries().JoinWaitlist(ctx, db.JoinWaitlistParams{
-		EmailKey: w.Email.Key(), Email: w.Email.Address(), Qualifier: w.Qualifier, Source: w.Source, ProductUpdates: w.ProductUpdates, Channel: w.Channel, At: w.At,
-	})
-	if err != nil {
-		return false, fmt.Errorf("put an address on the waitlist: %w", err)
-	}
-	return n == 0, nil
 }

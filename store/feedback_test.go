@@ -38,7 +38,8 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 	if got := given[0]; got.Status != "new" || got.Title != `<b>"more"</b>` || !got.CreatedAt.Equal(noon) {
 		t.Errorf("given is %+v", got)
 	}
-	must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, "planned", "In spring."))
+	by := store.Author{Actor: "op@host", Origin: "ops"}
+	must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, store.Answer{Status: "planned", Reply: "In spring.", By: by, At: noon}, nil))
 	list := func(f store.FeedbackFilter) []store.Feedback {
 		return must[[]store.Feedback](t)(s.ListFeedback(ctx, f))
 	}
@@ -56,10 +57,10 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 	if got := list(store.FeedbackFilter{Account: other.ID, Limit: 3}); len(got) != 0 {
 		t.Errorf("another account has %+v", got)
 	}
-	if _, err := s.AnswerFeedback(ctx, store.NewFeedbackID(), "planned", ""); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.AnswerFeedback(ctx, store.NewFeedbackID(), store.Answer{Status: "planned", By: by, At: noon}, nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("answered what there is not: %v", err)
 	}
-	if _, err := s.AnswerFeedback(ctx, given[0].ID, "great", ""); err == nil {
+	if _, err := s.AnswerFeedback(ctx, given[0].ID, store.Answer{Status: "great", By: by, At: noon}, nil); err == nil {
 		t.Error("an unknown status is recorded")
 	}
 }
@@ -100,7 +101,7 @@ func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			email, _ := account.ParseEmail("Ann@Buyer.example")
-			already, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: noon})
+			already, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: noon}, nil)
 			if err != nil {
 				t.Error(err)
 			} else if !already {
@@ -110,7 +111,7 @@ func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
 	}
 	all.Wait()
 	again, _ := account.ParseEmail("ann@buyer.example")
-	already, err := s.JoinWaitlist(ctx, store.Waiting{Email: again, Qualifier: "investor", Source: "x", ProductUpdates: true, Channel: "api", At: noon.Add(time.Hour)})
+	already, err := s.JoinWaitlist(ctx, store.Waiting{Email: again, Qualifier: "investor", Source: "x", ProductUpdates: true, Channel: "api", At: noon.Add(time.Hour)}, nil)
 	if err != nil || !already || joined.Load() != 1 {
 		t.Errorf("joined %d times, then already %t, %v", joined.Load(), already, err)
 	}

@@ -45,6 +45,7 @@ type Session struct {
 	Status       account.Status
 	SuspendedFor string // why the account is suspended, as its users may read it; empty when it is not
 	BeganAt      time.Time
+	Staff        bool // answers the tickets of all accounts
 }
 
 // OpenSession is a session in the list of its user.
@@ -70,7 +71,7 @@ func (s *Store) FindSession(ctx context.Context, token account.Digest, at time.T
 	return Session{
 		ID: SessionID{row.ID}, User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role),
 		Account: account.ID{UUID: row.AccountID}, AccountName: row.Name, Plan: row.Plan, Status: account.Status(row.Status),
-		SuspendedFor: row.SuspendedFor, BeganAt: row.CreatedAt.UTC(),
+		SuspendedFor: row.SuspendedFor, BeganAt: row.CreatedAt.UTC(), Staff: row.Staff,
 	}, nil
 }
 

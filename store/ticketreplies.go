@@ -44,43 +44,54 @@ type TicketReply struct {
 	Account account.ID
 	Scope   Scope
 	By      ticket.Author
+	Actor   string // as the desk's log names them; empty for By
+	Origin  string // the door; empty for the worker
 	Text    string // empty for none
 	Resolve bool
 	Reopen  bool
-	At      time.Time
+	// Seen is how many messages the writer has seen; nil does not ask whether others came.
+	Seen *int
+	Form FormID // sent twice, it is done once
+	At   time.Time
+	Tell TicketTelling // nil tells nobody
 }
 
-// ReplyTicket adds a message to a ticket, resolves or reopens it. The verdict says why nothing was done when it is not ticket.Moves. ErrNotFound
-// when there is no such ticket of the account and scope; ErrTooManyMessages; ErrTooManyTickets when one is to be reopened beside a hundred others.
+// ReplyTicket adds a message to a ticket, resolves or reopens it. The verdict says why nothing was done when it is not ticket.Moves. A form that was
+// sent before changes nothing. ErrNotFound when there is no such ticket of the account and scope; ErrTooManyMessages; ErrTooManyTickets when one is
+// to be reopened beside a hundred others; ErrUnread, with the ticket as it is, when messages came that the writer has not seen; ErrFormSent.
 func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdict ticket.Verdict, err error) { //nolint:gocritic // a copy does no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := lockTicket(ctx, q, &r)
+		row, of, err := lockTicket(ctx, q, &r)
 		if err != nil {
 			return err
 		}
-		before := ticket.Status(row.Status)
-		var after ticket.Status
-		after, verdict = before.After(ticket.Move{By: r.By, Message: r.Text != "", Resolve: r.Resolve, Reopen: r.Reopen})
-		if verdict != ticket.Moves {
-			t, err = ticketOf(row)
+		if t, err = ticketOf(row); err != nil {
 			return err
 		}
-		if r.Text != "" && row.Messages >= ticket.MaxMessages {
-			return ErrTooManyMessages
+		switch done, err := sentForm(ctx, q, t.Account, r.Form); {
+		case err != nil:
+			return err
+		case done.Subject == t.Number.Reference():
+			verdict = ticket.Moves
+			return nil
+		case done.Subject != "":
+			return ErrFormSent
+		case r.Seen != nil && *r.Seen != t.Messages:
+			return ErrUnread
 		}
-		if before.Over() && !after.Over() {
-			open, err := q.CountUnresolvedTickets(ctx, row.AccountID)
-			if err != nil {
-				return err
-			}
-			if open >= ticket.MaxOpen {
-				return ErrTooManyTickets
-			}
+		var after ticket.Status
+		after, verdict = t.Status.After(ticket.Move{By: r.By, Message: r.Text != "", Resolve: r.Resolve, Reopen: r.Reopen})
+		if verdict != ticket.Moves {
+			return nil
 		}
-		row, err = moveTicket(ctx, q, &row, after, &TicketMessage{Author: r.By, Body: r.Text, At: r.At})
-		if err == nil {
-			t, err = ticketOf(row)
+		if err := roomFor(ctx, q, &r, &row, after); err != nil {
+			return err
 		}
+		step := ticketStep{
+			of: &of, by: r.By, actor: r.Actor, origin: r.Origin, action: r.action(), form: r.Form, before: t.Status, after: after,
+			message: TicketMessage{Author: r.By, Body: r.Text, At: r.At}, tell: r.Tell,
+		}
+		t, err = step.take(ctx, q, &row)
 		return err
 	})
 	if err != nil {
@@ -89,18 +100,32 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 	return t, verdict, nil
 }
 
-// lockTicket reads a ticket under the lock of its account, the same for all who change one.
-func lockTicket(ctx context.Context, q *db.Queries, r *TicketReply) (db.Ticket, error) {
-	p := db.GetTicketParams{Number: int64(r.Number), Account: optional(r.Account.UUID), Scope: optional(r.Scope.UUID)}
-	row, err := q.GetTicket(ctx, p)
-	if err != nil {
-		return row, found(err)
+// roomFor refuses a reply when the ticket or the account is full.
+func roomFor(ctx context.Context, q *db.Queries, r *TicketReply, row *db.Ticket, after ticket.Status) error {
+	if r.Text != "" && row.Messages >= ticket.MaxMessages {
+		return ErrTooManyMessages
 	}
-	if _, err := q.LockAccount(ctx, row.AccountID); err != nil {
-		return row, found(err)
+	if !ticket.Status(row.Status).Over() || after.Over() {
+		return nil
+	}
+	open, err := q.CountUnresolvedTickets(ctx, row.AccountID)
+	if err == nil && open >= ticket.MaxOpen {
+		return ErrTooManyTickets
+	}
+	return err
+}
+
+// lockTicket reads a ticket under the lock of its account, the same for all who change one.
+func lockTicket(ctx context.Context, q *db.Queries, r *TicketReply) (row db.Ticket, of db.Account, err error) {
+	p := db.GetTicketParams{Number: int64(r.Number), Account: optional(r.Account.UUID), Scope: optional(r.Scope.UUID)}
+	if row, err = q.GetTicket(ctx, p); err != nil {
+		return row, of, found(err)
+	}
+	if of, err = q.LockAccount(ctx, row.AccountID); err != nil {
+		return row, of, found(err)
 	}
 	row, err = q.GetTicket(ctx, p)
-	return row, found(err)
+	return row, of, found(err)
 }
 
 // ClosedNote is what the service writes on a ticket that it closes.
@@ -110,17 +135,21 @@ const ClosedNote = "Closed by itself: nobody answered for seven days after it wa
 // ErrNotFound when there is none.
 func (s *Store) CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (t Ticket, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := lockTicket(ctx, q, &TicketReply{Number: n})
-		if err == nil && row.Status == string(ticket.Resolved) && at.Sub(row.LastActivityAt) >= ticket.CloseAfter {
-			note := TicketMessage{Author: ticket.Service, At: at}
-			if row.Messages <= ticket.MaxMessages { // there is one place more than people can fill
-				note.Body = ClosedNote
-			}
-			row, err = moveTicket(ctx, q, &row, ticket.Closed, &note)
+		row, of, err := lockTicket(ctx, q, &TicketReply{Number: n})
+		if err != nil {
+			return err
 		}
-		if err == nil {
+		if row.Status != string(ticket.Resolved) || at.Sub(row.LastActivityAt) < ticket.CloseAfter {
 			t, err = ticketOf(row)
+			return err
 		}
+		step := ticketStep{
+			of: &of, by: ticket.Service, action: actionClose, before: ticket.Resolved, after: ticket.Closed, message: TicketMessage{Author: ticket.Service, At: at},
+		}
+		if row.Messages <= ticket.MaxMessages { // there is one place more than people can fill
+			step.message.Body = ClosedNote
+		}
+		t, err = step.take(ctx, q, &row)
 		return err
 	})
 	if err != nil {

@@ -21,6 +21,8 @@ var (
 	ErrTooManyTickets = errors.New("store: too many unresolved tickets")
 	// ErrTooManyMessages says that a ticket has as many messages as it may have.
 	ErrTooManyMessages = errors.New("store: too many messages")
+	// ErrUnread says that messages came that whoever replies has not seen.
+	ErrUnread = errors.New("store: messages came that the writer has not seen")
 )
 
 // TooManyTodayError is the error of an account that made as many tickets in 24 hours as it may.
@@ -45,12 +47,23 @@ type Writer struct {
 	Agent   account.AgentID // of an agent's key, zero for every other
 	Scope   Scope
 	Channel string // the door
+	Form    FormID // that they sent: sent twice, it is done once
+}
+
+// actor names the writer in the desk's log.
+func (w *Writer) actor() string {
+	if w.User.IsZero() {
+		return "key " + w.Key.String()
+	}
+	return w.User.Actor()
 }
 
 // Ticket is a ticket as recorded. Version grows with every change that its flow must hear of.
 type Ticket struct {
 	Number         ticket.Number
 	Account        account.ID
+	Key            account.KeyID  // that filed it; zero when a user did
+	User           account.UserID // who filed it; zero when a key did
 	Subject        string
 	Category       ticket.Category
 	Priority       ticket.Priority
@@ -85,12 +98,13 @@ type NewTicket struct {
 	RequestID uuid.UUID       // zero when no call was named
 	Evidence  ticket.Evidence // its symptom is the ticket's
 	At        time.Time
+	Tell      TicketTelling // nil tells nobody
 }
 
 // CreateTicket records a ticket, or adds the message to the one that it joins: of the same symptom, unresolved, with its last activity within an
 // hour. Two at once make one. Category, priority and subject of the first one stay then; a subject that differs stands in front of the message.
-// ErrTooManyTickets when the account has a hundred unresolved ones, *TooManyTodayError when it made as many in 24 hours as it may; ErrNotFound when there
-// is no such account.
+// A form that was sent before gives what it made then. ErrTooManyTickets when the account has a hundred unresolved ones, *TooManyTodayError when it made
+// as many in 24 hours as it may, ErrFormSent; ErrNotFound when there is no such account.
 func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
 	evidence, err := json.Marshal(n.Evidence)
 	if err != nil {
@@ -102,29 +116,50 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 		if err != nil {
 			return found(err)
 		}
+		if done, err := sentForm(ctx, q, n.Account, n.Form); err != nil || done.Subject != "" {
+			joined = done.Action == actionJoin
+			t, err = madeBefore(ctx, q, done.Subject, err)
+			return err
+		}
 		row, joins, err := findToJoin(ctx, q, &n)
 		if err != nil {
 			return err
 		}
 		joined = joins
-		status, text := ticket.Open, n.Message
+		step := ticketStep{
+			of: &of, by: ticket.Customer, actor: n.actor(), origin: n.Channel, action: actionFile, form: n.Form, tell: n.Tell,
+			message: TicketMessage{Author: ticket.Customer, Body: n.Message, RequestID: n.RequestID, At: n.At}, after: ticket.Open,
+		}
 		if joined {
-			text = ticket.UnderSubject(row.Subject, n.Subject, n.Message)
-			status, _ = ticket.Status(row.Status).After(ticket.Move{By: ticket.Customer, Message: true})
+			step.action, step.before = actionJoin, ticket.Status(row.Status)
+			step.message.Body = ticket.UnderSubject(row.Subject, n.Subject, n.Message)
+			step.after, _ = step.before.After(ticket.Move{By: ticket.Customer, Message: true})
 		} else if row, err = openTicket(ctx, q, AccountKind(of.Kind), &n, evidence); err != nil {
 			return err
 		}
-		message := TicketMessage{Author: ticket.Customer, Body: text, RequestID: n.RequestID, At: n.At}
-		row, err = moveTicket(ctx, q, &row, status, &message)
-		if err == nil {
-			t, err = ticketOf(row)
-		}
+		t, err = step.take(ctx, q, &row)
 		return err
 	})
 	if err != nil {
 		return t, false, fmt.Errorf("create a ticket of account %s: %w", n.Account, err)
 	}
 	return t, joined, nil
+}
+
+// madeBefore gives the ticket that a form made, as it is now.
+func madeBefore(ctx context.Context, q *db.Queries, reference string, err error) (Ticket, error) {
+	if err != nil {
+		return Ticket{}, err
+	}
+	number, ok := ticket.ParseReference(reference)
+	if !ok {
+		return Ticket{}, ErrFormSent
+	}
+	row, err := q.GetTicket(ctx, db.GetTicketParams{Number: int64(number)})
+	if err != nil {
+		return Ticket{}, found(err)
+	}
+	return ticketOf(row)
 }
 
 // findToJoin gives the ticket of the symptom that is joined. One that is too old or too long for that lets the symptom go.
@@ -255,8 +290,9 @@ const maxTicketPage = 1000
 
 func ticketOf(row db.Ticket) (Ticket, error) { //nolint:gocritic // the row is a copy already
 	t := Ticket{
-		Number: ticket.Number(row.Number), Account: account.ID{UUID: row.AccountID}, Subject: row.Subject, Category: ticket.Category(row.Category),
-		Priority: ticket.Priority(row.Priority), Channel: row.Channel, Status: ticket.Status(row.Status), RequestID: given(row.RequestID),
+		Number: ticket.Number(row.Number), Account: account.ID{UUID: row.AccountID}, Key: account.KeyID{UUID: given(row.KeyID)},
+		User: account.UserID{UUID: given(row.UserID)}, Subject: row.Subject, Category: ticket.Category(row.Category), Priority: ticket.Priority(row.Priority),
+		Channel: row.Channel, Status: ticket.Status(row.Status), RequestID: given(row.RequestID),
 		Messages: int(row.Messages), CreatedAt: row.CreatedAt.UTC(), LastActivityAt: row.LastActivityAt.UTC(), ResolvedAt: instant(row.ResolvedAt),
 		ClosedAt: instant(row.ClosedAt), Version: row.Version, Told: row.ToldVersion,
 	}

@@ -14,19 +14,25 @@ import (
 
 const answerFeedback = `-- name: AnswerFeedback :one
 UPDATE feedback
-SET status = $1, reply = $2
-WHERE id = $3
-RETURNING id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at
+SET status = $1, reply = $2, answers = answers + 1, answered_at = $3::timestamptz
+WHERE id = $4
+RETURNING id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at, answers, answered_at
 `
 
 type AnswerFeedbackParams struct {
 	Status string
 	Reply  string
+	At     time.Time
 	ID     uuid.UUID
 }
 
 func (q *Queries) AnswerFeedback(ctx context.Context, arg AnswerFeedbackParams) (Feedback, error) {
-	row := q.db.QueryRow(ctx, answerFeedback, arg.Status, arg.Reply, arg.ID)
+	row := q.db.QueryRow(ctx, answerFeedback,
+		arg.Status,
+		arg.Reply,
+		arg.At,
+		arg.ID,
+	)
 	var i Feedback
 	err := row.Scan(
 		&i.ID,
@@ -43,6 +49,8 @@ func (q *Queries) AnswerFeedback(ctx context.Context, arg AnswerFeedbackParams) 
 		&i.Reply,
 		&i.Channel,
 		&i.CreatedAt,
+		&i.Answers,
+		&i.AnsweredAt,
 	)
 	return i, err
 }
@@ -66,7 +74,7 @@ VALUES (
     $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     $11, $12
 )
-RETURNING id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at
+RETURNING id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at, answers, answered_at
 `
 
 type InsertFeedbackParams struct {
@@ -115,6 +123,8 @@ func (q *Queries) InsertFeedback(ctx context.Context, arg InsertFeedbackParams) 
 		&i.Reply,
 		&i.Channel,
 		&i.CreatedAt,
+		&i.Answers,
+		&i.AnsweredAt,
 	)
 	return i, err
 }
@@ -176,7 +186,7 @@ func (q *Queries) JoinWaitlist(ctx context.Context, arg JoinWaitlistParams) (int
 }
 
 const listFeedback = `-- name: ListFeedback :many
-SELECT id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at
+SELECT id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at, answers, answered_at
 FROM feedback
 WHERE account_id = $1 AND id < $2 AND status = coalesce($3, status)
     AND ($4::uuid IS NULL OR scope_id = $4)
@@ -223,6 +233,8 @@ func (q *Queries) ListFeedback(ctx context.Context, arg ListFeedbackParams) ([]F
 			&i.Reply,
 			&i.Channel,
 			&i.CreatedAt,
+			&i.Answers,
+			&i.AnsweredAt,
 		); err != nil {
 			return nil, err
 		}

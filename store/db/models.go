@@ -162,6 +162,9 @@ type Feedback struct {
 	Reply     string
 	Channel   string
 	CreatedAt time.Time
+	// how often the service answered; whoever answers says how many they have seen
+	Answers    int32
+	AnsweredAt *time.Time
 }
 
 type Incident struct {
@@ -445,6 +448,17 @@ type UsageNotice struct {
 	Result      *string
 }
 
+// what an address was entered with first stays: nobody proves that it is theirs, so a repeat changes nothing
+type Waitlist struct {
+	EmailKey       string
+	Email          string
+	Qualifier      string
+	Source         string
+	ProductUpdates bool
+	Channel        string
+	JoinedAt       time.Time
+}
+
 type Wallet struct {
 	Address   []byte
 	AccountID uuid.UUID
@@ -453,4 +467,16 @@ type Wallet struct {
 	// the message that was signed (EIP-4361); no secret
 	Message string
 	BoundAt time.Time
+}
+
+type Wishlist struct {
+	ID         uuid.UUID
+	Items      string
+	Email      string
+	Channel    string
+	CreatedAt  time.Time
+	Status     string
+	Reply      string
+	Answers    int32
+	AnsweredAt *time.Time
 }

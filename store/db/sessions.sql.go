@@ -141,7 +141,8 @@ WITH seen AS (
         AND last_seen_at <= $5::timestamptz
 )
 SELECT sessions.id, sessions.user_id, sessions.account_id, sessions.created_at, users.email, users.email_key, members.role,
-    accounts.name, accounts.plan, accounts.status, coalesce(suspension.reason, '') AS suspended_for
+    accounts.name, accounts.plan, accounts.status, coalesce(suspension.reason, '') AS suspended_for,
+    EXISTS (SELECT FROM staff WHERE staff.user_id = sessions.user_id) AS staff
 FROM sessions
 JOIN users ON users.id = sessions.user_id
 JOIN members ON members.account_id = sessions.account_id AND members.user_id = sessions.user_id
@@ -176,6 +177,7 @@ type FindSessionRow struct {
 	Plan         string
 	Status       string
 	SuspendedFor string
+	Staff        bool
 }
 
 // Notes that the session was seen, at most once a minute, and gives it with what its pages need.
@@ -200,6 +202,7 @@ func (q *Queries) FindSession(ctx context.Context, arg FindSessionParams) (FindS
 		&i.Plan,
 		&i.Status,
 		&i.SuspendedFor,
+		&i.Staff,
 	)
 	return i, err
 }

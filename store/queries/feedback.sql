@@ -22,7 +22,7 @@ LIMIT sqlc.arg(most);
 
 -- name: AnswerFeedback :one
 UPDATE feedback
-SET status = sqlc.arg(status), reply = sqlc.arg(reply)
+SET status = sqlc.arg(status), reply = sqlc.arg(reply), answers = answers + 1, answered_at = sqlc.arg(at)::timestamptz
 WHERE id = sqlc.arg(id)
 RETURNING *;
 

@@ -13,7 +13,8 @@ WITH seen AS (
         AND last_seen_at <= sqlc.arg(seen_before)::timestamptz
 )
 SELECT sessions.id, sessions.user_id, sessions.account_id, sessions.created_at, users.email, users.email_key, members.role,
-    accounts.name, accounts.plan, accounts.status, coalesce(suspension.reason, '') AS suspended_for
+    accounts.name, accounts.plan, accounts.status, coalesce(suspension.reason, '') AS suspended_for,
+    EXISTS (SELECT FROM staff WHERE staff.user_id = sessions.user_id) AS staff
 FROM sessions
 JOIN users ON users.id = sessions.user_id
 JOIN members ON members.account_id = sessions.account_id AND members.user_id = sessions.user_id

@@ -1,0 +1,76 @@
+-- +goose Up
+-- Those who answer tickets, what they and customers did at the desk, and what became of wishes.
+CREATE TABLE staff (
+    user_id  uuid PRIMARY KEY,
+    since    timestamptz NOT NULL,
+    added_by text NOT NULL,
+    CONSTRAINT staff_user_exists FOREIGN KEY (user_id) REFERENCES users (id),
+    CONSTRAINT staff_added_by_somebody CHECK (added_by <> '')
+);
+COMMENT ON TABLE staff IS 'users who see and answer the tickets and the feedback of every account';
+
+CREATE TABLE desk_log (
+    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at         timestamptz NOT NULL,
+    account_id uuid,
+    subject    text COLLATE "C" NOT NULL,
+    actor      text NOT NULL,
+    origin     text COLLATE "C" NOT NULL,
+    action     text COLLATE "C" NOT NULL,
+    before     jsonb NOT NULL,
+    after      jsonb NOT NULL,
+    form_id    uuid,
+    CONSTRAINT desk_log_subject_named CHECK (subject <> ''),
+    CONSTRAINT desk_log_actor_named CHECK (actor <> ''),
+    CONSTRAINT desk_log_action_named CHECK (action <> ''),
+    CONSTRAINT desk_log_form_of_account CHECK (form_id IS NULL OR account_id IS NOT NULL)
+);
+COMMENT ON TABLE desk_log IS 'what was done about tickets, feedback and wishes, and who may do it; who and when, no texts of people';
+COMMENT ON COLUMN desk_log.subject IS 'reference of a ticket, feedback/<id>, wish/<id> or staff/<user>';
+COMMENT ON COLUMN desk_log.actor IS 'user <id>, key <id>, an operator, or service';
+COMMENT ON COLUMN desk_log.form_id IS 'of the form that was sent; an account sends each once';
+CREATE UNIQUE INDEX desk_log_forms ON desk_log (account_id, form_id) WHERE form_id IS NOT NULL;
+CREATE INDEX desk_log_by_subject ON desk_log (subject, id);
+
+-- Lists of the desk go by these, one short walk for each status and priority.
+CREATE INDEX tickets_by_status ON tickets (status, priority, number);
+
+ALTER TABLE feedback
+    ADD COLUMN answers integer NOT NULL DEFAULT 0,
+    ADD COLUMN answered_at timestamptz,
+    ADD CONSTRAINT feedback_answers_counted CHECK (answers >= 0);
+COMMENT ON COLUMN feedback.answers IS 'how often the service answered; whoever answers says how many they have seen';
+CREATE INDEX feedback_by_status ON feedback (status, id);
+
+ALTER TABLE wishlist
+    ADD COLUMN status text COLLATE "C" NOT NULL DEFAULT 'new',
+    ADD COLUMN reply text NOT NULL DEFAULT '',
+    ADD COLUMN answers integer NOT NULL DEFAULT 0,
+    ADD COLUMN answered_at timestamptz,
+    ADD CONSTRAINT wishlist_status_known CHECK (status IN ('new', 'talking', 'agreed', 'declined')),
+    ADD CONSTRAINT wishlist_reply_bounded CHECK (char_length(reply) <= 5000),
+    ADD CONSTRAINT wishlist_answers_counted CHECK (answers >= 0);
+CREATE INDEX wishlist_by_status ON wishlist (status, id);
+CREATE INDEX waitlist_by_age ON waitlist (joined_at, email_key);
+
+-- An address that nobody proved to be theirs is written to once for ever for each thing that was entered with it.
+CREATE TABLE confirmations (
+    email_digest bytea NOT NULL,
+    about        text COLLATE "C" NOT NULL,
+    at           timestamptz NOT NULL,
+    CONSTRAINT confirmations_pkey PRIMARY KEY (email_digest, about),
+    CONSTRAINT confirmations_digest_sha256 CHECK (octet_length(email_digest) = 32),
+    CONSTRAINT confirmations_about_known CHECK (about IN ('wishlist', 'waitlist'))
+);
+COMMENT ON COLUMN confirmations.email_digest IS 'keyed digest of the address; the rows are kept, so that no address is written to twice';
+CREATE INDEX confirmations_by_age ON confirmations (at);
+
+-- +goose Down
+DROP TABLE confirmations;
+DROP INDEX waitlist_by_age;
+ALTER TABLE wishlist DROP COLUMN status, DROP COLUMN reply, DROP COLUMN answers, DROP COLUMN answered_at;
+DROP INDEX feedback_by_status;
+ALTER TABLE feedback DROP COLUMN answers, DROP COLUMN answered_at;
+DROP INDEX tickets_by_status;
+DROP TABLE desk_log;
+DROP TABLE staff;

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// MaxDeskPage bounds a page of what the desk lists.
+const MaxDeskPage = 1000
+
+// Answer is what the service makes of feedback or of a wish.
+type Answer struct {
+	Status string
+	Reply  string // empty for none
+	By     Author
+	// Seen is how often it was answered when whoever answers looked; nil does not ask whether somebody else did meanwhile.
+	Seen *int
+	At   time.Time
+}
+
+// same says whether an answer changes nothing.
+func (a *Answer) same(status, reply string) bool { return a.Status == status && a.Reply == reply }
+
+// missed says whether somebody answered meanwhile.
+func (a *Answer) missed(answers int32) bool { return a.Seen != nil && *a.Seen != int(answers) }
+
+func (a *Answer) line(subject string, of account.ID, before string) *DeskLine {
+	return &DeskLine{
+		At: a.At, Account: of, Subject: subject, Actor: a.By.Actor, Origin: a.By.Origin, Action: "answer",
+		Before: map[string]any{"status": before}, After: map[string]any{"status": a.Status, "reply": a.Reply != ""},
+	}
+}
+
+// AnswerFeedback records what the service makes of feedback, of whichever account, with the mails that tell of it; tell may be nil, and only computes. The
+// same answer again changes nothing. ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile.
+func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tell func(*Feedback, []TicketReader) ([]NewMail, error)) (f Feedback, err error) { //nolint:gocritic // a copy does no harm
+	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockFeedback(ctx, id.UUID)
+		if err != nil {
+			return found(err)
+		}
+		if f = feedbackOf(row); a.same(row.Status, row.Reply) {
+			return nil
+		}
+		if a.missed(row.Answers) {
+			return ErrUnread
+		}
+		if err := writeDeskLine(ctx, q, a.line(id.Subject(), f.Account, row.Status)); err != nil {
+			return err
+		}
+		if row, err = q.AnswerFeedback(ctx, db.AnswerFeedbackParams{ID: id.UUID, Status: a.Status, Reply: a.Reply, At: a.At}); err != nil {
+			return err
+		}
+		if f = feedbackOf(row); tell == nil {
+			return nil
+		}
+		readers, err := ticketReaders(ctx, q, f.Account, f.User)
+		if err != nil {
+			return err
+		}
+		mails, err := tell(&f, readers)
+		if err != nil {
+			return err
+		}
+		return queueMails(ctx, q, mails...)
+	})
+	if err != nil {
+		return f, fmt.Errorf("answer feedback %s: %w", id, err)
+	}
+	return f, nil
+}
+
+// AnswerWish records what the service makes of a wish, with the mail that tells of it; tell may be nil, and only computes. The same answer again changes
+// nothing. ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile.
+func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*Wish) ([]NewMail, error)) (w Wish, err error) { //nolint:gocritic // a copy does no harm
+	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockWish(ctx, id.UUID)
+		if err != nil {
+			return found(err)
+		}
+		if w, err = wishOf(&row); err != nil || a.same(row.Status, row.Reply) {
+			return err
+		}
+		if a.missed(row.Answers) {
+			return ErrUnread
+		}
+		if err := writeDeskLine(ctx, q, a.line(id.Subject(), account.ID{}, row.Status)); err != nil {
+			return err
+		}
+		if row, err = q.AnswerWish(ctx, db.AnswerWishParams{ID: id.UUID, Status: a.Status, Reply: a.Reply, At: a.At}); err != nil {
+			return err
+		}
+		if w, err = wishOf(&row); err != nil || tell == nil {
+			return err
+		}
+		mails, err := tell(&w)
+		if err != nil {
+			return err
+		}
+		return queueMails(ctx, q, mails...)
+	})
+	if err != nil {
+		return w, fmt.Errorf("answer wish %s: %w", id, err)
+	}
+	return w, nil
+}
+
+func wishOf(row *db.Wishlist) (Wish, error) {
+	email, refusal := account.ParseEmail(row.Email)
+	if refusal != nil { // it was one when it was recorded
+		return Wish{}, fmt.Errorf("the address of wish %s is none", row.ID)
+	}
+	return Wish{
+		ID: WishID{row.ID}, Items: row.Items, Email: email, Channel: row.Channel, At: row.CreatedAt.UTC(), Status: row.Status, Reply: row.Reply,
+		Answers: int(row.Answers), AnsweredAt: instant(row.AnsweredAt),
+	}, nil
+}
+
+// WishStatuses lists what may become of a wish.
+func WishStatuses() []string { return []string{"new", "talking", "agreed", "declined"} }
+
+// FeedbackStatuses lists what may become of feedback.
+func FeedbackStatuses() []string {
+	return []string{"new", "reviewed", "planned", "shipped", "declined"}
+}
+
+// ListWishes lists wishes, newest first, before one of them; from the newest on when that is zero.
+func (s *Store) ListWishes(ctx context.Context, statuses []string, before WishID, limit int) ([]Wish, error) {
+	rows, err := s.queries().ListWishes(ctx, db.ListWishesParams{Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list wishes: %w", err)
+	}
+	list := make([]Wish, len(rows))
+	for i := range rows {
+		if list[i], err = wishOf(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func orLast(id uuid.UUID) uuid.UUID {
+	if id == uuid.Nil {
+		return uuid.Max
+	}
+	return id
+}
+
+// DeskFeedback is feedback as the desk sees it: with the account that gave it.
+type DeskFeedback struct {
+	Feedback
+	AccountName string // may be empty
+	Plan        string
+}
+
+// ListDeskFeedback lists feedback of all accounts, newest first, before an id; from the newest on when that is zero.
+func (s *Store) ListDeskFeedback(ctx context.Context, statuses []string, before FeedbackID, limit int) ([]DeskFeedback, error) {
+	rows, err := s.queries().ListDeskFeedback(ctx, db.ListDeskFeedbackParams{
+		Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage)), //nolint:gosec // bounded
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list feedback of all accounts: %w", err)
+	}
+	list := make([]DeskFeedback, len(rows))
+	for i, r := range rows {
+		list[i] = DeskFeedback{feedbackOf(db.Feedback{
+			ID: r.ID, AccountID: r.AccountID, KeyID: r.KeyID, UserID: r.UserID, Kind: r.Kind, Title: r.Title, Body: r.Body, Chain: r.Chain, Status: r.Status,
+			Reply: r.Reply, CreatedAt: r.CreatedAt, Answers: r.Answers, AnsweredAt: r.AnsweredAt,
+		}), r.AccountName, r.AccountPlan}
+	}
+	return list, nil
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// StaffMember is a user who sees and answers the tickets of every account.
+type StaffMember struct {
+	User         account.UserID
+	Email        account.Email
+	Since        time.Time
+	AddedBy      string
+	LastSignedIn time.Time // zero when never
+}
+
+// MaxStaff bounds the list of staff.
+const MaxStaff = 500
+
+// AddStaff gives a user the staff role, and says whether they had it not. ErrNotFound when nobody ever signed in with the address.
+func (s *Store) AddStaff(ctx context.Context, email account.Email, at time.Time, by Author) (changed bool, err error) {
+	return s.changeStaff(ctx, email, "add_staff", at, by, func(q *db.Queries, user account.UserID) (int64, error) {
+		return q.AddStaff(ctx, db.AddStaffParams{UserID: user.UUID, At: at, AddedBy: by.Actor})
+	})
+}
+
+// RemoveStaff takes the staff role from a user, from their next request on, and says whether they had it. ErrNotFound when nobody ever signed in
+// with the address.
+func (s *Store) RemoveStaff(ctx context.Context, email account.Email, at time.Time, by Author) (changed bool, err error) {
+	return s.changeStaff(ctx, email, "remove_staff", at, by, func(q *db.Queries, user account.UserID) (int64, error) {
+		return q.RemoveStaff(ctx, user.UUID)
+	})
+}
+
+func (s *Store) changeStaff(
+	ctx context.Context, email account.Email, action string, at time.Time, by Author, change func(*db.Queries, account.UserID) (int64, error),
+) (changed bool, err error) {
+	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.FindUserByEmail(ctx, email.Key())
+		if err != nil {
+			return found(err)
+		}
+		user := account.UserID{UUID: row.ID}
+		n, err := change(q, user)
+		if err != nil || n == 0 {
+			return err
+		}
+		changed = true
+		return writeDeskLine(ctx, q, &DeskLine{Subject: "staff/" + user.String(), Actor: by.Actor, Origin: by.Origin, Action: action, At: at})
+	})
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", action, err)
+	}
+	return changed, nil
+}
+
+// ListStaff lists those who have the staff role, longest first.
+func (s *Store) ListStaff(ctx context.Context) ([]StaffMember, error) {
+	rows, err := s.queries().ListStaff(ctx, MaxStaff)
+	if err != nil {
+		return nil, fmt.Errorf("list staff: %w", err)
+	}
+	all := make([]StaffMember, len(rows))
+	for i, row := range rows {
+		all[i] = StaffMember{
+			User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey), Since: row.Since.UTC(), AddedBy: row.AddedBy,
+			LastSignedIn: instant(row.LastSignedInAt),
+		}
+	}
+	return all, nil
+}
