@@ -115,6 +115,8 @@ type Catalogue struct {
 	UsageStats  *Op[UsageStatsInput, UsageStats]
 	UsageVolume *Op[UsageVolumeInput, UsageVolume]
 	WhatCanIDo  *Op[Nothing, WhatICanDo]
+	// The same for people: all of a range at once, as a table too, and what follows from it.
+	ExploreUsage *Op[ExploreUsageInput, ExploredUsage]
 
 	// What an account is told of its billing periods.
 	ListStatements  *Op[Nothing, StatementList]
@@ -290,6 +292,7 @@ func (c *Catalogue) addUsage(h *house) {
 	c.UsageStats = h.usageStats()
 	c.UsageVolume = h.usageVolume()
 	c.WhatCanIDo = h.whatCanIDo()
+	c.ExploreUsage = h.exploreUsage()
 }
 
 // addToolbox adds what is metered.

@@ -70,26 +70,18 @@ func (h *house) errorReport(ctx context.Context, l *look) error {
 	if err != nil {
 		return told(err, "call")
 	}
-	summary := ErrorSummary{Reasons: []FailedReason{}, Methods: []FailedMethod{}, Recent: []FailedCall{}}
+	summary := ErrorSummary{Reasons: reasonsOf(failures.ByReason), Methods: []FailedMethod{}, Recent: []FailedCall{}}
 	summary.Truncated = failures.AllReasons > int64(len(failures.ByReason)) || failures.AllMethods > int64(len(failures.ByMethod))
 	for i := range steps {
 		summary.Requests += steps[i].Requests
 		summary.Failures += steps[i].Refused()
 	}
 	summary.Rate = share(summary.Failures, summary.Requests)
-	for _, g := range failures.ByReason {
-		code, title := codeOf(g.Reason)
-		summary.Reasons = append(summary.Reasons, FailedReason{g.Reason, code, title, g.Requests})
-	}
 	for _, g := range failures.ByMethod {
 		summary.Methods = append(summary.Methods, FailedMethod{g.Chain, g.Method, g.Requests})
 	}
 	for i := range recent {
-		r := &recent[i]
-		code, _ := codeOf(r.Outcome)
-		summary.Recent = append(summary.Recent, FailedCall{
-			r.RequestID.String(), r.Index, r.StartedAt, r.Chain, r.Method, r.Outcome, code, r.HTTPStatus, Figure(r.Duration.Microseconds()),
-		})
+		summary.Recent = append(summary.Recent, failedCall(&recent[i]))
 	}
 	l.out.Summary.Errors = &summary
 	return h.failureSeries(ctx, l, steps, &failures)

@@ -8,17 +8,6 @@ import (
 	"github.com/chainaccess/gateway/plan"
 )
 
-// dayUsage is what was used on one day.
-type dayUsage struct {
-	day      time.Time // its first instant, in the zone that the days are cut in
-	standard plan.Units
-	heavy    plan.Units
-	other    plan.Units
-	requests int64
-}
-
-func (d *dayUsage) total() plan.Units { return d.standard + d.heavy + d.other }
-
 // The chart's own coordinates: they are stretched to whatever place there is, so they have no unit.
 const (
 	chartHeight = 1000
@@ -28,10 +17,38 @@ const (
 	leastBar = 8
 )
 
-// chart is a bar chart by day: its drawing, and the same numbers as a table.
+// plotted is what a bar chart is drawn from. Heights and figures are its maker's; the chart only draws.
+type plotted struct {
+	id      string // unique on the page
+	what    string // Units by day
+	sum     string // all of it: 250 units
+	head    string // what a bar is: Day
+	series  []series
+	columns []string // of the table, after the head
+	bars    []bar
+}
+
+// series is a part that bars have.
+type series struct {
+	Name  string
+	Class string // of the style sheet: accent, warn, muted, bad
+}
+
+// bar is one bar, and one line of the table.
+type bar struct {
+	label, short string // 20 Nov 2026; 20 Nov
+	says         string // the reading, without the label
+	partial      bool
+	heights      []plan.Units // in thousandths of whatever is drawn, from below, in the order of the series
+	cells        []string     // in the order of the columns
+}
+
+// chart is a bar chart: its drawing, and the same numbers as a table.
 type chart struct {
+	ID      string
 	Label   string // what it shows, for those who do not see it
-	Summary string // what is read when no day is chosen
+	What    string
+	Summary string // what is read when no bar is chosen
 	Width   int
 	Height  int
 	Ceiling string // labels of the scale, from above
@@ -39,80 +56,174 @@ type chart struct {
 	Grid    []int // heights of the lines of the scale
 	First   string
 	Last    string
-	Days    []chartDay
-	// Whether any day has units of these classes: without them the chart needs no legend.
-	Heavy, Other bool
+	Head    string
+	Legend  []series // none for a chart of one
+	Columns []string
+	Bars    []chartBar
 }
 
-// chartDay is one bar, and one line of the table.
-type chartDay struct {
-	Label    string // 20 Nov 2026
-	Says     string // the whole reading
-	Partial  bool
-	Standard string
-	Heavies  string
-	Others   string
-	Total    string
-	Requests string
+// chartBar is a bar at its place.
+type chartBar struct {
+	Label   string
+	Says    string // the whole reading
+	Partial bool
+	Cells   []string
+	Parts   []chartPart
 
 	X, BarX, Width, BarWidth int
-	StandardY, StandardH     int
-	HeavyY, HeavyH           int
-	OtherY, OtherH           int
 }
 
-// newChart draws days, oldest first. The last one is partial when it is not over.
-func (r reader) newChart(days []dayUsage) chart {
-	var most, sum plan.Units
-	for i := range days {
-		total := days[i].total()
-		most, sum = max(most, total), sum+total
+// chartPart is a part of a bar.
+type chartPart struct {
+	Class string
+	Y, H  int
+}
+
+// draw gives everything its place. The first series is always in the legend, others when any bar has them.
+func (p *plotted) draw() chart {
+	var most plan.Units
+	for i := range p.bars {
+		most = max(most, sumOf(p.bars[i].heights))
 	}
 	ceiling := niceCeiling(most)
 	c := chart{
-		Width: len(days) * dayWidth, Height: chartHeight,
+		ID: p.id, What: p.what, Head: p.head, Columns: p.columns, Width: len(p.bars) * dayWidth, Height: chartHeight,
 		Ceiling: compact(ceiling), Middle: compact(ceiling / 2), Grid: []int{0, chartHeight / 2, chartHeight},
 	}
-	for i := range days {
-		c.Days = append(c.Days, r.chartDay(i, &days[i], ceiling))
-		c.Heavy, c.Other = c.Heavy || days[i].heavy > 0, c.Other || days[i].other > 0
+	used := make([]bool, len(p.series))
+	for i := range p.bars {
+		b := &p.bars[i]
+		drawn := chartBar{
+			Label: b.label, Says: b.label + ": " + b.says, Partial: b.partial, Cells: b.cells,
+			X: i * dayWidth, BarX: i*dayWidth + (dayWidth-barWidth)/2, Width: dayWidth, BarWidth: barWidth,
+		}
+		y := chartHeight
+		for j, value := range b.heights {
+			if h := height(value, ceiling); h > 0 {
+				y -= h
+				used[j] = true
+				drawn.Parts = append(drawn.Parts, chartPart{p.series[j].Class, y, h})
+			}
+		}
+		c.Bars = append(c.Bars, drawn)
 	}
-	if len(days) > 0 {
-		first, last := days[0].day, days[len(days)-1].day
-		c.First, c.Last = first.Format(shortDay), last.Format(shortDay)
-		if c.Days[len(days)-1].Partial {
+	for j := range p.series {
+		if j == 0 || used[j] {
+			c.Legend = append(c.Legend, p.series[j])
+		}
+	}
+	if len(c.Legend) == 1 {
+		c.Legend = nil
+	}
+	if len(p.bars) > 0 {
+		first, last := &p.bars[0], &p.bars[len(p.bars)-1]
+		c.First, c.Last = first.short, last.short
+		if last.partial {
 			c.Last += ", so far"
 		}
-		c.Summary = units(sum) + " from " + first.Format(dayLayout) + " to " + last.Format(dayLayout)
-		c.Label = "Units by day: " + c.Summary
+		c.Summary = p.sum + " from " + first.label + " to " + last.label
+		c.Label = p.what + ": " + c.Summary
 	}
 	return c
 }
 
-func (r reader) chartDay(i int, d *dayUsage, ceiling plan.Units) chartDay {
-	day := chartDay{
-		Label:    d.day.Format(dayLayout),
-		Partial:  r.now.Before(d.day.AddDate(0, 0, 1)),
-		Standard: d.standard.Grouped(), Heavies: d.heavy.Grouped(), Others: d.other.Grouped(), Total: d.total().Grouped(), Requests: number(d.requests),
-		X: i * dayWidth, BarX: i*dayWidth + (dayWidth-barWidth)/2, Width: dayWidth, BarWidth: barWidth,
+func sumOf(values []plan.Units) plan.Units {
+	var sum plan.Units
+	for _, v := range values {
+		sum += v
 	}
-	day.StandardH, day.HeavyH, day.OtherH = height(d.standard, ceiling), height(d.heavy, ceiling), height(d.other, ceiling)
-	day.StandardY = chartHeight - day.StandardH
-	day.HeavyY = day.StandardY - day.HeavyH
-	day.OtherY = day.HeavyY - day.OtherH
-	said := []string{day.Label + ": " + units(d.total())}
-	if d.heavy > 0 {
-		said = append(said, day.Heavies+" of them heavy")
+	return sum
+}
+
+// stretch is the time that a bar stands for.
+type stretch struct {
+	start   time.Time
+	hour    bool // else a UTC day
+	partial bool // it is not over
+}
+
+// label names a stretch in full: hours in the reader's zone, days as the record cuts them, in UTC.
+func (r reader) label(s stretch) string {
+	if s.hour {
+		return s.start.In(r.zone).Format(momentLayout)
 	}
-	if d.other > 0 {
-		said = append(said, day.Others+" of toolbox and data")
+	return s.start.Format(dayLayout)
+}
+
+func (r reader) shortLabel(s stretch) string {
+	if s.hour {
+		return s.start.In(r.zone).Format("15:04")
 	}
-	said = append(said, count(d.requests, "request"))
-	if day.Partial {
-		said = append(said, "the day is not over")
+	return s.start.Format(shortDay)
+}
+
+// head is what a stretch is called.
+func (s stretch) head() string {
+	if s.hour {
+		return "Hour"
 	}
-	day.Says = strings.Join(said, ", ")
-	return day
+	return "Day"
+}
+
+// notOver is what the reading of a stretch ends with.
+func (s stretch) notOver() string {
+	switch {
+	case !s.partial:
+		return ""
+	case s.hour:
+		return ", the hour is not over"
+	}
+	return ", the day is not over"
+}
+
+// dayUsage is what was used in a stretch.
+type dayUsage struct {
+	stretch
+
+	standard plan.Units
+	heavy    plan.Units
+	other    plan.Units
+	requests int64
+}
+
+func (d *dayUsage) total() plan.Units { return d.standard + d.heavy + d.other }
+
+// newChart draws units, oldest first, by the class of their calls.
+func (r reader) newChart(days []dayUsage) chart {
+	p := plotted{
+		id: "units", what: "Units by day", head: "Day", series: []series{{"standard", "accent"}, {"heavy", "warn"}, {"toolbox and data", "muted"}},
+		columns: []string{"Standard", "Heavy", "Units", "Requests"},
+	}
+	if len(days) > 0 {
+		p.head = days[0].head()
+		p.what = "Units by " + strings.ToLower(p.head)
+	}
+	other := slices.ContainsFunc(days, func(d dayUsage) bool { return d.other > 0 })
+	if other {
+		p.columns = slices.Insert(p.columns, 2, "Other")
+	}
+	var sum plan.Units
+	for i := range days {
+		d := &days[i]
+		sum += d.total()
+		b := bar{
+			label: r.label(d.stretch), short: r.shortLabel(d.stretch), partial: d.partial, heights: []plan.Units{d.standard, d.heavy, d.other},
+			cells: []string{d.standard.Grouped(), d.heavy.Grouped(), d.total().Grouped(), number(d.requests)}, says: units(d.total()),
+		}
+		if other {
+			b.cells = slices.Insert(b.cells, 2, d.other.Grouped())
+		}
+		if d.heavy > 0 {
+			b.says += ", " + d.heavy.Grouped() + " of them heavy"
+		}
+		if d.other > 0 {
+			b.says += ", " + d.other.Grouped() + " of toolbox and data"
+		}
+		b.says += ", " + count(d.requests, "request") + d.notOver()
+		p.bars = append(p.bars, b)
+	}
+	p.sum = units(sum)
+	return p.draw()
 }
 
 // height is the part of the chart that units take, visible when there are any.

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,24 +13,24 @@ func TestChartSaysTheSameInBarsTableAndReadOut(t *testing.T) {
 	t.Parallel()
 	first := time.Date(2026, time.November, 18, 0, 0, 0, 0, time.UTC)
 	c := sampleReader().newChart([]dayUsage{
-		{day: first, standard: 100 * plan.Unit, requests: 101},
-		{day: first.AddDate(0, 0, 1)},
-		{day: first.AddDate(0, 0, 2), standard: 50 * plan.Unit, heavy: 100 * plan.Unit, requests: 1},
+		{stretch: stretch{start: first}, standard: 100 * plan.Unit, requests: 101},
+		{stretch: stretch{start: first.AddDate(0, 0, 1)}},
+		{stretch: stretch{start: first.AddDate(0, 0, 2), partial: true}, standard: 50 * plan.Unit, heavy: 100 * plan.Unit, requests: 1},
 	})
 	if c.Ceiling != "200" || c.Middle != "100" || c.First != "18 Nov" || c.Last != "20 Nov, so far" {
 		t.Errorf("the scale reads %q, %q from %q to %q", c.Ceiling, c.Middle, c.First, c.Last)
 	}
-	if c.Summary != "250 units from 18 Nov 2026 to 20 Nov 2026" || !c.Heavy {
-		t.Errorf("the summary reads %q, heavy %t", c.Summary, c.Heavy)
+	if c.Summary != "250 units from 18 Nov 2026 to 20 Nov 2026" || len(c.Legend) != 2 {
+		t.Errorf("the summary reads %q, legend %v", c.Summary, c.Legend)
 	}
-	full, none, part := c.Days[0], c.Days[1], c.Days[2]
-	if full.StandardH != 500 || full.StandardY != 500 || full.HeavyH != 0 || full.Partial {
+	full, none, part := c.Bars[0], c.Bars[1], c.Bars[2]
+	if !slices.Equal(full.Parts, []chartPart{{"accent", 500, 500}}) || full.Partial {
 		t.Errorf("100 of 200 units are drawn as %+v", full)
 	}
-	if none.StandardH != 0 || none.Says != "19 Nov 2026: 0 units, 0 requests" {
+	if len(none.Parts) != 0 || none.Says != "19 Nov 2026: 0 units, 0 requests" {
 		t.Errorf("a day without use is %+v", none)
 	}
-	if part.StandardH != 250 || part.HeavyH != 500 || part.HeavyY != 250 || !part.Partial {
+	if !slices.Equal(part.Parts, []chartPart{{"accent", 750, 250}, {"warn", 250, 500}}) || !part.Partial {
 		t.Errorf("50 standard and 100 heavy of 200 units are drawn as %+v", part)
 	}
 	if want := "20 Nov 2026: 150 units, 100 of them heavy, 1 request, the day is not over"; part.Says != want {
@@ -54,7 +55,7 @@ func TestChartFitsWhateverIsUsed(t *testing.T) {
 			t.Errorf("%d of %d is drawn %d high", most, ceiling, h)
 		}
 	}
-	if c := sampleReader().newChart(nil); len(c.Days) != 0 || c.Width != 0 {
+	if c := sampleReader().newChart(nil); len(c.Bars) != 0 || c.Width != 0 {
 		t.Errorf("a chart of no days is %+v", c)
 	}
 }

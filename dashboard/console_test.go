@@ -142,7 +142,7 @@ func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
 func TestFrameNamesAccountAndPeriodEverywhere(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
-	for _, path := range []string{"/overview", "/keys", "/agents", "/settings", "/settings/audit"} {
+	for _, path := range []string{"/overview", "/usage", "/keys", "/agents", "/settings", "/settings/audit"} {
 		text := b.get(path).body
 		for _, want := range []string{"Studio North", "1 – 30 Nov 2026", "10 days left", "mira@studio-north.example", "Change to Personal"} {
 			if !strings.Contains(text, want) {
@@ -158,7 +158,7 @@ func TestSuspendedAccountsSayWhyOnEveryPage(t *testing.T) {
 	h.session.Status, h.session.SuspendedFor = account.Suspended, "An invoice was not paid."
 	h.refusal = fault.New(fault.AccountSuspended, "Nothing can be changed.")
 	b := personOf(t, h)
-	for _, path := range []string{"/overview", "/keys", "/keys/" + keyOne, "/agents", "/settings"} {
+	for _, path := range []string{"/overview", "/usage", "/keys", "/keys/" + keyOne, "/agents", "/settings"} {
 		if got := b.get(path); got.status != http.StatusOK || !strings.Contains(got.body, "An invoice was not paid.") || !strings.Contains(got.body, "-32009") {
 			t.Errorf("%s answers %d and does not say why the account is suspended", path, got.status)
 		}

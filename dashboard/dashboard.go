@@ -114,6 +114,7 @@ func (p *Pages) routes() {
 
 	p.console("POST /accounts/switch", (*visit).switchAccount)
 	p.console("GET /overview", (*visit).overview)
+	p.console("GET "+pathUsage, (*visit).usage)
 	p.console("GET /keys", (*visit).keys)
 	p.console("GET /keys/new", (*visit).newKey)
 	p.console("POST /keys/new", (*visit).createKey)

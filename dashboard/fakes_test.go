@@ -40,6 +40,7 @@ type house struct {
 	usage    capability.UsageByDay
 	// standRefused answers whoever asks how chains stand.
 	standRefused *fault.Error
+	explored     capability.ExploredUsage
 	// refusal answers every change.
 	refusal *fault.Error
 }
@@ -95,6 +96,7 @@ func newHouse() *house {
 		},
 	}
 	h.status, h.ladder, h.invoices = sampleBilling()
+	h.explored = sampleExplored("indexer")
 	h.periods, h.stated = sampleStatements(sampleNow, "indexer")
 	h.checkout = capability.FinishedCheckout{CheckoutID: checkoutOne, Item: "scale_monthly", Title: "Scale by the month", State: "paid", Tier: plan.Scale, Note: "It is paid, and what was bought is in force."}
 	for _, s := range account.Services() {
@@ -114,6 +116,14 @@ func reads[In, Out any](answer func() Out) Call[In, Out] {
 			return none, fault.New(fault.KeyInvalid, "")
 		}
 		return answer(), nil
+	}
+}
+
+// refuses answers with a reason.
+func refuses[In, Out any](reason fault.Reason) Call[In, Out] {
+	return func(context.Context, *capability.Caller, In) (Out, *fault.Error) {
+		var none Out
+		return none, fault.New(reason, "")
 	}
 }
 
@@ -169,9 +179,10 @@ func (h *house) calls() Calls {
 		},
 		AcceptInvitation: changes[capability.InvitationLinkInput](h, entered),
 		ChangeMember:     none[capability.ChangeMemberInput](h), RemoveMember: none[capability.RemoveMemberInput](h),
-		UsageByDay: reads[capability.UsageByDayInput](func() capability.UsageByDay { return h.usage }),
-		CreateKey:  changes[capability.CreateKeyInput](h, capability.CreatedKey{ID: keyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: plaintext}),
-		ListKeys:   reads[capability.ListKeysInput](func() capability.KeyList { return capability.KeyList{Keys: h.keys} }),
+		ExploreUsage: reads[capability.ExploreUsageInput](func() capability.ExploredUsage { return h.explored }),
+		UsageByDay:   reads[capability.UsageByDayInput](func() capability.UsageByDay { return h.usage }),
+		CreateKey:    changes[capability.CreateKeyInput](h, capability.CreatedKey{ID: keyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: plaintext}),
+		ListKeys:     reads[capability.ListKeysInput](func() capability.KeyList { return capability.KeyList{Keys: h.keys} }),
 		ConfigureKey: mixed(h, func() capability.ConfiguredKey { return capability.ConfiguredKey{Services: fences()} },
 			func(in capability.ConfigureKeyInput) bool { return in == capability.ConfigureKeyInput{ID: in.ID} }),
 		RevokeKey: changes[capability.RevokeKeyInput](h, capability.RevokedKey{Name: "indexer"}),

@@ -25,7 +25,7 @@ func (v *visit) overview() error {
 		return err
 	}
 	keys, _ := v.keyRows(list.Keys)
-	days, err := daysOf(usage.Days)
+	days, err := v.reader.daysOf(usage.Days)
 	if err != nil {
 		return err
 	}
@@ -50,14 +50,15 @@ func (v *visit) firstSteps(keys int) *empty {
 }
 
 // daysOf reads the days of a usage report.
-func daysOf(reported []capability.DayUsage) ([]dayUsage, error) {
+func (r reader) daysOf(reported []capability.DayUsage) ([]dayUsage, error) {
 	days := make([]dayUsage, len(reported))
 	for i, d := range reported {
 		day, err := time.Parse(time.DateOnly, d.Day)
 		if err != nil {
 			return nil, err
 		}
-		days[i] = dayUsage{day: day, standard: d.Standard, heavy: d.Heavy, other: d.Other, requests: d.Requests}
+		over := !r.now.Before(day.AddDate(0, 0, 1))
+		days[i] = dayUsage{stretch: stretch{start: day, partial: !over}, standard: d.Standard, heavy: d.Heavy, other: d.Other, requests: d.Requests}
 	}
 	return days, nil
 }

@@ -18,6 +18,7 @@ type head struct {
 // Sections of the rail.
 const (
 	sectionOverview   = "overview"
+	sectionUsage      = "usage"
 	sectionKeys       = "keys"
 	sectionAgents     = "agents"
 	sectionBilling    = "billing"

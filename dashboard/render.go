@@ -85,6 +85,7 @@ type railItem struct {
 
 var rail = []railItem{
 	{link{"Overview", "/overview"}, sectionOverview, "M2.5 13.5h11M4 11V8m4 3V3m4 8V6"},
+	{link{"Usage", pathUsage}, sectionUsage, "M2 12.5l3.5-4 3 2.5L14 4m0 0h-3.5M14 4v3.5"},
 	{link{"Keys", "/keys"}, sectionKeys, "M8.2 7.8 13 3m-2 2 1.8 1.8M9 10.5a3 3 0 1 1-6 0 3 3 0 0 1 6 0Z"},
 	{link{"Agents", "/agents"}, sectionAgents, "M8 2v2.5M4.5 4.5h7A1.5 1.5 0 0 1 13 6v5a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 3 11V6a1.5 1.5 0 0 1 1.5-1.5ZM6 7.5v1m4-1v1M5.5 14.5h5"},
 	{link{"Billing", "/billing"}, sectionBilling, "M2 4.5h12v8H2zM2 7h12M4.5 10.5h3"},

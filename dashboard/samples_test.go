@@ -29,12 +29,12 @@ func samplePerson() *person {
 func sampleDays() []dayUsage {
 	var days []dayUsage
 	for i := range 20 {
-		d := dayUsage{day: time.Date(2026, time.November, 1+i, 0, 0, 0, 0, time.UTC), standard: plan.Units(i*i*137+900) * plan.Unit, requests: int64(i*i*140 + 1000)}
+		d := dayUsage{stretch: stretch{start: time.Date(2026, time.November, 1+i, 0, 0, 0, 0, time.UTC), partial: i == 19}, standard: plan.Units(i*i*137+900) * plan.Unit, requests: int64(i*i*140 + 1000)}
 		if i%3 == 0 {
 			d.heavy = plan.Units(i*800) * plan.Unit
 		}
 		if i == 7 {
-			d = dayUsage{day: d.day}
+			d = dayUsage{stretch: d.stretch}
 		}
 		days = append(days, d)
 	}
@@ -111,10 +111,11 @@ func samples(name string) map[string]page {
 		},
 		"overview-first": overviewPage{
 			Stats: []stat{{Label: "Units this period", Value: "0", Unit: "units", Note: "0 % of 1,000,000"}, {Label: "Requests", Value: "0"}},
-			Chart: r.newChart([]dayUsage{{day: sampleNow.Truncate(dayLength)}}),
+			Chart: r.newChart([]dayUsage{{stretch: stretch{start: sampleNow.Truncate(dayLength), partial: true}}}),
 			Start: &empty{Title: "No call yet", Text: "Create a key, then make a first call.", Action: &link{"Create key", "/keys/new"}},
 		},
-		"keys": keysPage{Keys: keys, Revoked: []keyRow{revoked}},
+		"usage": sampleUsagePage(name),
+		"keys":  keysPage{Keys: keys, Revoked: []keyRow{revoked}},
 		"keys-empty": keysPage{Empty: &empty{
 			Title: "No key yet", Text: "A key is what programs send with each call.", Action: &link{"Create key", "/keys/new"},
 		}},

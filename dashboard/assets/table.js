@@ -1,11 +1,11 @@
 // Tables that sort by their heads (data-sort) and are searched (data-filter="Find a key"). Without it they stand in the order of the server.
 // A cell is worth its data-value, else the instant of its <time>, else its text. Heads that only a screen reader reads are left alone, rows of the class
-// "group" stay on top of their <tbody>. The filter comes with the sixth row: fewer are read at a glance.
+// "group" stay on top of their <tbody>, those of the class "rest" at its end. The filter comes with the sixth row: fewer are read at a glance.
 const worthFiltering = 6;
 const words = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 const figure = /^[-+]?\d[\d,]*(\.\d+)?/; // 1,234.5 units
 
-const rowsOf = (body) => [...body.rows].filter((row) => !row.classList.contains("group"));
+const rowsOf = (body) => [...body.rows].filter((row) => !row.classList.contains("group") && !row.classList.contains("rest"));
 
 // What a cell is sorted by: a number, a text, or null for nothing.
 function worth(cell) {
@@ -34,7 +34,7 @@ function sort(table, head, column) {
   for (const body of table.tBodies) {
     const keyed = rowsOf(body).map((row) => ({ row, key: worth(row.cells[column]) }));
     keyed.sort((a, b) => compare(a.key, b.key, direction));
-    body.append(...keyed.map(({ row }) => row));
+    body.append(...keyed.map(({ row }) => row), ...body.querySelectorAll(":scope > .rest"));
   }
 }
 
@@ -74,7 +74,10 @@ function filterable(table) {
     }
     for (const body of table.tBodies) {
       const none = rowsOf(body).every((row) => row.hidden);
-      for (const row of body.rows) if (row.classList.contains("group")) row.hidden = none;
+      for (const row of body.rows) {
+        if (row.classList.contains("group")) row.hidden = none;
+        if (row.classList.contains("rest")) row.hidden = wanted.length > 0;
+      }
     }
     said.textContent = wanted.length === 0 ? "" : `${shown} of ${rows.length}`;
   });
