@@ -1,6 +1,7 @@
 // Package alerts owns what users are told by mail that no call and no person brings about: packs that are about to expire, and chains that are
-// down. It looks for the facts, records them, and queues the mails in the same transaction, one for each reason and user for ever. It sends
-// nothing (package outbox does) and needs no Temporal; any number of workers may run it beside each other.
+// down. It looks for the facts, records them, and queues the mails in the same transaction, one for each reason and user for ever. What it sees of chains it
+// records besides, as the history that the page of status shows. It sends nothing (package outbox does) and needs no Temporal; any number of workers may run
+// it beside each other.
 package alerts
 
 import (
@@ -27,6 +28,7 @@ type Record interface {
 	ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error)
 
 	ObserveChain(ctx context.Context, chain string, down bool, at time.Time, p store.Patience) (*store.Incident, error)
+	RecordChain(ctx context.Context, r *store.ChainReport, gap time.Duration) error
 	ListUntoldIncidents(ctx context.Context, most int) ([]store.Incident, error)
 	ListReaders(ctx context.Context, i *store.Incident, since time.Time, most int) ([]store.Reader, error)
 	TellIncident(ctx context.Context, i *store.Incident, last *store.Reader, mails ...store.NewMail) error
@@ -35,6 +37,7 @@ type Record interface {
 // Board is where the newest measurements of chains stand (upstream.Board).
 type Board interface {
 	ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]upstream.Posted, error)
+	ReadSlots(ctx context.Context, ids ...chain.ID) (map[chain.ID][]upstream.Slot, error)
 }
 
 // Sealer prepares letters for the record (outbox.Outbox).

@@ -20,8 +20,8 @@ var patience = store.Patience{After: 5 * time.Minute, Gap: 2 * time.Minute}
 const (
 	// usedWithin is how long ago an account may have called a chain last to be told of it.
 	usedWithin = 30 * 24 * time.Hour
-	// overviewPage is where mails about incidents lead.
-	overviewPage = "/overview"
+	// statusPage is where mails about incidents lead.
+	statusPage = "/status"
 )
 
 // SweepChains looks at every chain once, and tells of what came to be news.
@@ -35,14 +35,20 @@ func (s *Sweeper) SweepChains(ctx context.Context) error {
 	return err
 }
 
-// observe records how the chains were when they were measured last. A measurement that is as old as the last one is none.
+// observe records how the chains were when they were measured last, and what became of their calls. A measurement that is as old as the last one is none.
 func (s *Sweeper) observe(ctx context.Context) error {
 	all, err := s.Board.ReadAll(ctx, s.Chains()...)
+	slots, slotsErr := s.Board.ReadSlots(ctx, s.Chains()...)
+	err = errors.Join(err, slotsErr)
 	for id, posted := range all {
 		if !posted.Known {
 			continue
 		}
-		news, failed := s.Record.ObserveChain(ctx, string(id), isDown(&posted.Snapshot), posted.Snapshot.MeasuredAt, patience)
+		state, why := posted.State(slots[id])
+		at := posted.Snapshot.MeasuredAt
+		report := &store.ChainReport{Chain: id, State: state, Why: why, MeasuredAt: at, Calls: callsOf(slots[id], s.Now())}
+		err = errors.Join(err, s.Record.RecordChain(ctx, report, patience.Gap))
+		news, failed := s.Record.ObserveChain(ctx, string(id), state == chain.Down, at, patience)
 		err = errors.Join(err, failed)
 		switch {
 		case news == nil:
@@ -55,14 +61,28 @@ func (s *Sweeper) observe(ctx context.Context) error {
 	return err
 }
 
-// isDown says whether no upstream of the chain can be used.
-func isDown(s *upstream.Snapshot) bool {
-	for i := range s.Upstreams {
-		if s.Upstreams[i].Usable {
-			return false
+// slotStands is how far the clock of a process may be off whose slots count.
+const slotStands = 3 * upstream.SlotLength
+
+// callsOf is what the record takes of slots. One in which nobody called is left out, and one of a process whose clock is wrong.
+func callsOf(slots []upstream.Slot, now time.Time) []store.ChainCalls {
+	var all []store.ChainCalls
+	for i := range slots {
+		s := &slots[i]
+		if s.Calls == 0 && s.Attempts == 0 || now.Sub(s.Start).Abs() > slotStands {
+			continue
 		}
+		c := store.ChainCalls{Slot: s.Start, ChainTraffic: store.ChainTraffic{
+			Calls: s.Calls, Rerouted: s.Rerouted, Lost: s.Lost, Attempts: s.Attempts, Failed: s.Failed,
+		}}
+		for bucket, n := range s.Latencies {
+			if bucket >= 0 && bucket < account.LatencyBuckets {
+				c.Latency[bucket] += n
+			}
+		}
+		all = append(all, c)
 	}
-	return true
+	return all
 }
 
 // tellIncident tells its readers, page by page. Killed in between, the next sweep goes on after the last page that was queued.
@@ -95,7 +115,7 @@ func (s *Sweeper) tellIncident(ctx context.Context, i *store.Incident) error {
 }
 
 func (s *Sweeper) incidentLetter(i *store.Incident, r *store.Reader) outbox.Letter {
-	name, link := r.Name, s.PublicURL+overviewPage
+	name, link := r.Name, s.PublicURL+statusPage
 	if name == "" {
 		name = r.Email.Address()
 	}

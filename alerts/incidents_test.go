@@ -84,7 +84,7 @@ func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
 	reason := func(stage string, n int) string { return fmt.Sprintf("incident/%s/%s/%s", incident, stage, users[n]) }
 	b.wantMails(t, "down for more than five minutes", reason("began", 0), reason("began", 1))
 	l := b.letter(t, "ann@buyer.example")
-	if want := (notify.IncidentBegan{Account: "ann@buyer.example", Chain: "Ethereum", Began: began.UTC(), Link: "https://gateway.example/overview"}); l.Mail != want ||
+	if want := (notify.IncidentBegan{Account: "ann@buyer.example", Chain: "Ethereum", Began: began.UTC(), Link: "https://gateway.example/status"}); l.Mail != want ||
 		l.Zone != "America/New_York" || l.Topic != account.TopicIncidents || l.User != users[0] {
 		t.Errorf("it says %+v in %+v, want %+v", l.Mail, l, want)
 	}

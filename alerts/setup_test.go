@@ -36,6 +36,7 @@ type bundle struct {
 
 	mu      sync.Mutex // guards all below
 	board   map[chain.ID]upstream.Posted
+	slots   map[chain.ID][]upstream.Slot
 	letters []outbox.Letter
 	// failAfter is how many letters more are written before all fail; no failure when it is negative. written counts them.
 	failAfter, written int
@@ -51,6 +52,12 @@ func (b *bundle) ReadAll(_ context.Context, ids ...chain.ID) (map[chain.ID]upstr
 		}
 	}
 	return all, nil
+}
+
+func (b *bundle) ReadSlots(context.Context, ...chain.ID) (map[chain.ID][]upstream.Slot, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.slots, nil
 }
 
 func (b *bundle) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocritic // the signature is the package's

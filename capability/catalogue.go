@@ -198,6 +198,9 @@ type Catalogue struct {
 	RecommendRoute *Op[RecommendRouteInput, RecommendedRoute]
 	Migrate        *Op[MigrateInput, Migration]
 
+	// How the chains stand, and stood.
+	GetStatus *Op[Nothing, Status]
+
 	// Toolbox and data: answers instead of raw calls.
 	GetGas         *Op[GasInput, toolbox.Gas]
 	GetTxStatus    *Op[TxStatusInput, toolbox.TxStatus]
@@ -284,6 +287,7 @@ func (c *Catalogue) addAdvice(h *house) {
 	c.RecommendChain = h.recommendChain()
 	c.RecommendRoute = h.recommendRoute()
 	c.Migrate = h.migrate()
+	c.GetStatus = h.getStatus()
 }
 
 // addUsage adds what tells of usage.

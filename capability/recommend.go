@@ -50,6 +50,7 @@ type RankedChain struct {
 	Upstreams     int       `json:"upstreams" doc:"how many there are"`
 	HeadLagBlocks uint64    `json:"head_lag_blocks" doc:"how far the quickest one is behind the chain's head"`
 	ErrorPercent  *float64  `json:"error_percent" nullable:"true" doc:"share of attempts that upstreams failed within five minutes, as this server saw them; null when there were too few"`
+	UptimePercent *float64  `json:"uptime_percent" nullable:"true" doc:"share of the measured time of the last 30 days in which it was not down, rounded down; null without any"`
 	MeasuredAt    time.Time `json:"measured_at"`
 }
 
@@ -64,19 +65,20 @@ const measureLasts = 5 * time.Minute
 
 const whatIsMeasured = "Latency is measured from the gateway to its upstreams, not from you. Chains hold different state: choose by it only where your work can run on either."
 
-const whatUptimeIs = "Uptime rests on now: first whether two upstreams are usable, then the share of attempts that failed within five minutes to the percent (too few count as " +
-	"none failed), then how many are usable and how fresh the head is. It is no record of past months."
+const whatUptimeIs = "Uptime is first whether two upstreams are usable now, then the share of the last 30 days in which the chain was not down, to a tenth of a percent (not measured " +
+	"counts as never down), then the share of attempts that failed within five minutes to the percent (too few count as none failed), then how many are usable and how fresh " +
+	"the head is. The days are at /status."
 
 func (h *house) recommendChain() *Op[RecommendChainInput, RecommendedChain] {
 	return define(h, Meta{
-		Name: "recommend_chain", Title: "Recommend a chain", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
+		Name: "recommend_chain", Title: "Recommend a chain", Access: Everybody, PerNetwork: true, Reads: true,
 		Description: "Ranks chains by latency or by uptime, from what probes measured and how calls went. With nothing measured it ranks nothing. It costs nothing and changes nothing.",
-	}, func(_ context.Context, _ *Call, in RecommendChainInput) (RecommendedChain, error) {
-		return h.runRecommendChain(&in), nil
+	}, func(ctx context.Context, _ *Call, in RecommendChainInput) (RecommendedChain, error) {
+		return h.runRecommendChain(&in, h.uptimes(ctx)), nil
 	})
 }
 
-func (h *house) runRecommendChain(in *RecommendChainInput) RecommendedChain {
+func (h *house) runRecommendChain(in *RecommendChainInput, uptimes map[chain.ID]float64) RecommendedChain {
 	r := RecommendedChain{Prefer: cmp.Or(in.Prefer, "latency"), Ranked: []RankedChain{}, NotRanked: []UnrankedHere{}, Note: whatIsMeasured}
 	for _, c := range chain.All() {
 		asked := len(in.Candidates) == 0 || slices.Contains(in.Candidates, c.ID)
@@ -86,6 +88,9 @@ func (h *house) runRecommendChain(in *RecommendChainInput) RecommendedChain {
 		if ranked, why := h.rank(c); why != "" {
 			r.NotRanked = append(r.NotRanked, UnrankedHere{c.ID, why})
 		} else {
+			if up, known := uptimes[c.ID]; known {
+				ranked.UptimePercent = &up
+			}
 			r.Ranked = append(r.Ranked, ranked)
 		}
 	}
@@ -141,10 +146,19 @@ func byLatency(a, b RankedChain) int { //nolint:gocritic // sorted by value
 	return cmp.Or(cmp.Compare(a.LatencyMS, b.LatencyMS), cmp.Compare(b.Usable, a.Usable))
 }
 
-// byUptime puts first what survives the loss of an upstream, then what failed least (to the percent), then what has most upstreams and the freshest head.
+// byUptime puts first what survives the loss of an upstream, then what was down least (to a tenth of a percent), what failed least (to the percent), and what has
+// most upstreams and the freshest head.
 func byUptime(a, b RankedChain) int { //nolint:gocritic // sorted by value
 	return cmp.Or(
-		cmp.Compare(min(b.Usable, 2), min(a.Usable, 2)), cmp.Compare(a.errors(), b.errors()), cmp.Compare(b.Usable, a.Usable), cmp.Compare(a.behind(), b.behind()))
+		cmp.Compare(min(b.Usable, 2), min(a.Usable, 2)), cmp.Compare(b.uptime(), a.uptime()), cmp.Compare(a.errors(), b.errors()), cmp.Compare(b.Usable, a.Usable), cmp.Compare(a.behind(), b.behind()))
+}
+
+// uptime is in tenths of a percent; what is not known counts as all of it.
+func (r *RankedChain) uptime() int {
+	if r.UptimePercent == nil {
+		return 1000
+	}
+	return int(*r.UptimePercent * 10)
 }
 
 // errors is the share of failed attempts in whole percent; what is not known counts as none.
@@ -170,6 +184,9 @@ func (r *RankedChain) reason(prefer string, of int) string {
 		errors = fmt.Sprintf("%.2f %% of attempts failed within five minutes", *r.ErrorPercent)
 	}
 	facts := fmt.Sprintf("%d of its %d upstreams are usable, the quickest answered a probe in %.1f ms, %s.", r.Usable, r.Upstreams, r.LatencyMS, errors)
+	if r.UptimePercent != nil {
+		facts += fmt.Sprintf(" Of the time measured in the last 30 days it was up for %.2f %%.", *r.UptimePercent)
+	}
 	switch {
 	case of == 1:
 		return fmt.Sprintf("%s is the only one that is measured and usable: %s", r.Title, facts)

@@ -58,12 +58,12 @@ var samples = func() map[string]notify.Mail {
 			Account: "Buyer", Pack: "Pack M", Left: 1_200_000*plan.Unit + 500, Units: 7_000_000 * plan.Unit, Expires: at.AddDate(0, 0, 7), Days: 7,
 			Link: house.URL + "/billing",
 		},
-		"incident_began": notify.IncidentBegan{Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/overview"},
+		"incident_began": notify.IncidentBegan{Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/status"},
 		"enterprise_wish": notify.EnterpriseWish{
 			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.", Email: "ann@buyer.example", At: at, Link: house.URL + "/",
 		},
 		"incident_over": notify.IncidentOver{
-			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute), Link: house.URL + "/overview",
+			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute), Link: house.URL + "/status",
 		},
 	}
 }()

@@ -136,6 +136,9 @@ func (b *Board) putFigures(ctx context.Context, p *Pool, process string) error {
 				return err
 			}
 			pipe.Set(ctx, figuresKey(id, process), raw, figuresLast)
+			if err := putSlots(ctx, pipe, c, process); err != nil {
+				return err
+			}
 		}
 		pipe.ZAdd(ctx, processesKey, redis.Z{Score: float64(now.Unix()), Member: process})
 		pipe.ZRemRangeByScore(ctx, processesKey, "-inf", strconv.FormatInt(now.Add(-time.Hour).Unix(), 10))

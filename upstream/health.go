@@ -43,10 +43,12 @@ func classOf(heavy bool) int {
 type healthMinute struct {
 	index                    int64
 	calls, failed, throttled int64
-	latencies                [readClasses]latencies
+	// What was counted before the upstream came back is no reason to leave it out again, and happened all the same.
+	forgivenCalls, forgivenFailed int64
+	latencies                     [readClasses]latencies
 }
 
-// health is what this process has seen of an upstream in the last five minutes, and whether it is left out.
+// health is what this process has seen of an upstream in the last ten minutes, and whether it is left out, by the last five.
 //
 // An upstream that is out gets no calls until its time is over. Then it is on trial: one read at a time is sent there, and the
 // successes of probes count too. Enough of them bring it back, of which the last is a read's: an upstream may answer probes at its edge
@@ -59,7 +61,7 @@ type health struct {
 	tried     atomic.Int64 // when the last one ended, unix nanoseconds
 
 	mu        sync.Mutex // guards what follows
-	minutes   [healthMinutes]healthMinute
+	minutes   [keptMinutes]healthMinute
 	inARow    int // failures since the last success
 	out       bool
 	since     time.Time
@@ -142,7 +144,7 @@ func (h *health) record(o observation) {
 // minute is the current one. The caller holds mu.
 func (h *health) minute(now time.Time) *healthMinute {
 	index := now.Unix() / 60
-	m := &h.minutes[index%healthMinutes]
+	m := &h.minutes[index%keptMinutes]
 	if m.index != index {
 		*m = healthMinute{index: index}
 	}
@@ -201,6 +203,7 @@ func (h *health) comeBack() {
 	h.out, h.successes, h.probation = false, 0, probationCalls
 	for i := range h.minutes {
 		m := &h.minutes[i]
+		m.forgivenCalls, m.forgivenFailed = m.forgivenCalls+m.calls, m.forgivenFailed+m.failed+m.throttled
 		m.calls, m.failed, m.throttled = 0, 0, 0
 	}
 }

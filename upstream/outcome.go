@@ -10,6 +10,7 @@ import (
 // outcome gathers what the attempts of one read said.
 type outcome struct {
 	attempts     int
+	unusable     int // attempts without an answer for the client
 	timeouts     int
 	absent       int
 	rangeRefused bool
@@ -37,6 +38,7 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 		r.Asked.Upstream = a.to.Name
 		return a.answer
 	}
+	o.unusable++
 	if a.answer == nil {
 		o.lastCause = a.err
 		o.tooLarge = o.tooLarge || errors.Is(a.err, ErrTooLarge)

@@ -47,6 +47,7 @@ type memory struct {
 	newest     atomic.Pointer[Posted] // of the board
 	hedges     hedges
 	prober     prober
+	traffic    traffic
 }
 
 // NewPool makes the pool of an upstreams file.

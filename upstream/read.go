@@ -85,10 +85,17 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 			answer = o.take(c.attempt(ctx, to, ask, maxAttempts-o.attempts), r)
 		}
 		if answer != nil {
+			if o.attempts > 1 {
+				c.traffic.note(c.now(), o.attempts, o.unusable > 0, false)
+			}
 			return answer, nil
 		}
 	}
-	return o.conclude(ctx, c, &s)
+	answer, f := o.conclude(ctx, c, &s)
+	if lost := isLost(ctx, f); lost || o.attempts > 1 {
+		c.traffic.note(c.now(), o.attempts, false, lost)
+	}
+	return answer, f
 }
 
 // question is what one read asks of every upstream. It outlives the read in a race, so it holds nothing of the caller's.

@@ -15,6 +15,15 @@ var errUnusable = errors.New("the answer to a submission is not usable")
 // tried only while no connection could be made, which proves that nothing was sent. Once the request may have left, whatever is
 // not a usable answer is fault.OutcomeUnknown. It goes on when the client goes away: what left cannot be called back.
 func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) {
+	r.Asked = Asked{}
+	answer, f := c.submit(ctx, r)
+	if lost := isLost(context.WithoutCancel(ctx), f); lost || r.Asked.Attempts > 1 {
+		c.traffic.note(c.now(), r.Asked.Attempts, false, lost)
+	}
+	return answer, f
+}
+
+func (c *Chain) submit(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	deadline, ok := ctx.Deadline()
 	ctx = context.WithoutCancel(ctx)
 	if ok {

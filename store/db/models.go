@@ -121,6 +121,19 @@ type Call struct {
 	ResponseBytes int64
 }
 
+type ChainDay struct {
+	Chain      string
+	Day        time.Time
+	UpMs       int64
+	DegradedMs int64
+	DownMs     int64
+	Calls      int64
+	Rerouted   int64
+	Lost       int64
+	Attempts   int64
+	Failed     int64
+}
+
 type Checkout struct {
 	ID        uuid.UUID
 	AccountID uuid.UUID

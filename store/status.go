@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// ChainSlot is how long a slot of a chain's record is; slots begin at whole ones of UTC.
+const ChainSlot = 5 * time.Minute
+
+// ChainTraffic is what became of a chain's calls.
+type ChainTraffic struct {
+	Calls    int64 // that upstreams were asked for
+	Rerouted int64 // of those, read from another upstream after one failed
+	Lost     int64 // of those, that no upstream answered
+	Attempts int64 // that they took
+	Failed   int64 // of those, that upstreams failed
+}
+
+// ChainCalls is what is known of a chain's calls in a slot.
+type ChainCalls struct {
+	Slot time.Time
+	ChainTraffic
+
+	Latency account.Latency
+}
+
+// ChainReport is how a chain was found, and what is known of its calls meanwhile.
+type ChainReport struct {
+	Chain      chain.ID
+	State      chain.State // not chain.Unknown
+	Why        string      // a word of package upstream; empty when it is up
+	MeasuredAt time.Time
+	Calls      []ChainCalls // of a few slots, absolute
+}
+
+// RecordChain notes a report. The time since the measurement before counts as what that one found, as far as the two are not further apart than gap: then
+// nobody knows. A measurement that is not newer than the newest one, and calls that are fewer than those that are there, change nothing, so that any number of
+// workers may report the same.
+func (s *Store) RecordChain(ctx context.Context, r *ChainReport, gap time.Duration) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		touched, err := measureChain(ctx, q, r, gap)
+		if err != nil {
+			return err
+		}
+		for i := range r.Calls {
+			n, err := q.SetChainCalls(ctx, chainCallsParams(r.Chain, &r.Calls[i]))
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				touched = append(touched, r.Calls[i].Slot)
+			}
+		}
+		for i := range touched {
+			touched[i] = dayOf(touched[i])
+		}
+		slices.SortFunc(touched, time.Time.Compare)
+		for _, day := range slices.Compact(touched) {
+			if err := q.SumChainDay(ctx, db.SumChainDayParams{Day: day, Chain: string(r.Chain)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("record how %s stands: %w", r.Chain, err)
+	}
+	return nil
+}
+
+// measureChain moves the newest measurement on, adds the time that passed since the one before, and gives the slots that it lies in.
+func measureChain(ctx context.Context, q *db.Queries, r *ChainReport, gap time.Duration) (slots []time.Time, err error) {
+	at := r.MeasuredAt.UTC().Truncate(time.Millisecond)
+	before, err := q.MoveChainMeasurement(ctx, db.MoveChainMeasurementParams{Chain: string(r.Chain), At: at, State: string(r.State), Reason: r.Why})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, nil // not newer
+	case err != nil:
+		return nil, err
+	case before.PreviousAt == nil || at.Sub(*before.PreviousAt) > gap:
+		return nil, nil
+	}
+	for from := before.PreviousAt.UTC(); from.Before(at); {
+		slot := from.Truncate(ChainSlot)
+		until := slot.Add(ChainSlot)
+		if until.After(at) {
+			until = at
+		}
+		p := db.AddChainTimeParams{Chain: string(r.Chain), Slot: slot}
+		took := int32(until.Sub(from).Milliseconds()) //nolint:gosec // at most a slot
+		switch chain.State(*before.PreviousState) {
+		case chain.Up:
+			p.UpMs = took
+		case chain.Degraded:
+			p.DegradedMs = took
+		default:
+			p.DownMs = took
+		}
+		if err := q.AddChainTime(ctx, p); err != nil {
+			return nil, err
+		}
+		slots = append(slots, slot)
+		from = until
+	}
+	return slots, nil
+}
+
+func chainCallsParams(id chain.ID, c *ChainCalls) db.SetChainCallsParams {
+	p := db.SetChainCallsParams{
+		Chain: string(id), Slot: c.Slot.UTC(), Calls: c.Calls, Rerouted: c.Rerouted, Lost: c.Lost, Attempts: c.Attempts, Failed: c.Failed,
+		Buckets: []int16{}, Counts: []int64{},
+	}
+	for bucket, n := range c.Latency {
+		if n > 0 {
+			p.Buckets, p.Counts = append(p.Buckets, int16(bucket)), append(p.Counts, n) //nolint:gosec // a hundred buckets
+		}
+	}
+	return p
+}
+
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// DeleteChainSlotsBefore forgets the slots of the days before the instant's, in batches, and returns how many rows went. The days stay.
+func (s *Store) DeleteChainSlotsBefore(ctx context.Context, before time.Time) (int64, error) {
+	const batch = 10_000
+	var total int64
+	for {
+		n, err := s.queries().DeleteChainSlotsBefore(ctx, db.DeleteChainSlotsBeforeParams{Before: dayOf(before), Most: batch})
+		total += n
+		if err != nil {
+			return total, fmt.Errorf("delete how chains stood: %w", err)
+		}
+		if n < batch {
+			return total, nil
+		}
+	}
+}
