@@ -67,6 +67,7 @@ type Calls struct {
 	ListAgents        Call[capability.Nothing, capability.AgentList]
 	AdoptKey          Call[capability.AdoptKeyInput, capability.AdoptedKey]
 
+	GetStatus  Call[capability.Nothing, capability.Status]
 	GetReceipt Call[capability.ReceiptInput, capability.Receipt]
 
 	// What public pages show and make.
@@ -97,7 +98,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ListStatements: c.ListStatements.Invoke, GetStatement: c.GetStatement.Invoke, ExportStatement: c.ExportStatement.Invoke,
 		ShowUnsubscribe: c.ShowUnsubscribe.Invoke, Unsubscribe: c.Unsubscribe.Invoke, ListMailTopics: c.ListMailTopics.Invoke, ChooseMailTopics: c.ChooseMailTopics.Invoke,
 		GetKey: c.GetKey.Invoke, ListPlans: c.ListPlans.Invoke, PriceVolume: c.PriceVolume.Invoke, RecommendChain: c.RecommendChain.Invoke,
-		GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),
+		GetStatus: c.GetStatus.Invoke, GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),
 	}
 }
 

@@ -66,7 +66,7 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	p := visitorOf(t, h).pages
-	public := []string{"/", pathFirstKey, pathPricing, "/toolbox", "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathReceipts + receiptOf.TxHash}
+	public := []string{"/", pathFirstKey, pathPricing, "/toolbox", pathStatus, "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathReceipts + receiptOf.TxHash}
 	for _, path := range routesOf(p, http.MethodGet) {
 		if slices.Contains(public, path) {
 			continue

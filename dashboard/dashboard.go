@@ -98,6 +98,7 @@ func (p *Pages) routes() {
 	p.handle("POST /theme", (*visit).setTheme)
 	p.handle("GET "+pathToolbox, (*visit).toolbox)
 	p.handle("POST "+pathToolbox, (*visit).toolbox)
+	p.handle("GET "+pathStatus, (*visit).status)
 	p.handle("GET "+pathReceipts+"{tx}", (*visit).receipt)
 
 	p.handle("GET /sign-in", (*visit).signIn)

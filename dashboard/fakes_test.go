@@ -41,6 +41,8 @@ type house struct {
 	// standRefused answers whoever asks how chains stand.
 	standRefused *fault.Error
 	explored     capability.ExploredUsage
+	// statusRefused answers whoever asks for the status.
+	statusRefused *fault.Error
 	// refusal answers every change.
 	refusal *fault.Error
 }
@@ -192,6 +194,9 @@ func (h *house) calls() Calls {
 			func(in capability.UpdateAccountInput) bool { return in == capability.UpdateAccountInput{} }),
 		ListAgents: reads[capability.Nothing](func() capability.AgentList { return capability.AgentList{Agents: h.agents} }),
 		AdoptKey:   changes[capability.AdoptKeyInput](h, capability.AdoptedKey{ID: keyTwo, Prefix: "cag_00aTz81b"}),
+		GetStatus: func(context.Context, *capability.Caller, capability.Nothing) (capability.Status, *fault.Error) {
+			return sampleStatus("Ethereum"), h.statusRefused
+		},
 		GetReceipt: func(_ context.Context, _ *capability.Caller, in capability.ReceiptInput) (capability.Receipt, *fault.Error) {
 			if in.TxHash != receiptOf.TxHash {
 				return capability.Receipt{}, fault.New(fault.NotYours, "No settlement has this hash.")

@@ -31,9 +31,10 @@ const (
 	frameFile      = "frame.html"
 	componentsFile = "components.html"
 	toolFile       = "tool.html"
+	chainsFile     = "chains.html"
 )
 
-var everywhere = []string{frameFile, componentsFile, toolFile}
+var everywhere = []string{frameFile, componentsFile, toolFile, chainsFile}
 
 // loadTemplates parses what is embedded, once.
 func loadTemplates(a *assets.Set) (*templates, error) {
@@ -41,7 +42,7 @@ func loadTemplates(a *assets.Set) (*templates, error) {
 		"asset":   a.Path,
 		"product": func() string { return product },
 		"key":     func(r keyRow) string { return "/keys/" + r.ID },
-	}).ParseFS(templateFiles, path.Join("templates", frameFile), path.Join("templates", componentsFile), path.Join("templates", toolFile))
+	}).ParseFS(templateFiles, path.Join("templates", frameFile), path.Join("templates", componentsFile), path.Join("templates", toolFile), path.Join("templates", chainsFile))
 	if err != nil {
 		return nil, fmt.Errorf("parse the frame: %w", err)
 	}

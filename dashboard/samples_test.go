@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func samples(name string) map[string]page {
 	revoked.ID, revoked.Name, revoked.Status = "019a9f2e-1111-7000-8000-000000000009", "old", status{bad, "revoked"}
 	capField := field{Name: "monthly_request_cap", Label: "Monthly cap", Rule: "Whole units; nothing or 0 for no cap. At most the account's 1,000,000.", Mode: "numeric", Value: "500000"}
 	refused := fault.New(fault.KeyBudget, "")
-	return map[string]page{
+	all := map[string]page{
 		"toolbox":   sampleToolbox(name),
 		"home":      sampleHome(name, false),
 		"home-made": sampleHome(name, true),
@@ -173,6 +174,8 @@ func samples(name string) map[string]page {
 			Notice: notice{Tone: warn, Text: "Check the address, or begin at the first page."},
 		},
 	}
+	maps.Copy(all, statusSamples(name))
+	return all
 }
 
 // sampleReceipt is of two payments in one transaction.
