@@ -117,6 +117,7 @@ type Catalogue struct {
 	WhatCanIDo  *Op[Nothing, WhatICanDo]
 	// The same for people: all of a range at once, as a table too, and what follows from it.
 	ExploreUsage *Op[ExploreUsageInput, ExploredUsage]
+	GetInsights  *Op[Nothing, UsageInsights]
 
 	// What an account is told of its billing periods.
 	ListStatements  *Op[Nothing, StatementList]
@@ -297,6 +298,7 @@ func (c *Catalogue) addUsage(h *house) {
 	c.UsageVolume = h.usageVolume()
 	c.WhatCanIDo = h.whatCanIDo()
 	c.ExploreUsage = h.exploreUsage()
+	c.GetInsights = h.getInsights()
 }
 
 // addToolbox adds what is metered.

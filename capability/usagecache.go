@@ -46,6 +46,16 @@ func (h *house) cacheReport(ctx context.Context, l *look) error {
 	l.series("hits", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Hits) })
 	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Billable - s.Computed) })
 	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure { return share(s.Hits, s.Hits+s.Billable-s.Computed) })
+	summary, err := h.cacheSummary(ctx, l.Call, answered)
+	if err != nil {
+		return err
+	}
+	l.out.Summary.Cache = &summary
+	return nil
+}
+
+// cacheSummary adds up what was answered, and says what the hits of it would have cost.
+func (h *house) cacheSummary(ctx context.Context, c *Call, answered []store.AnsweredUsage) (CacheSummary, error) {
 	summary := CacheSummary{Methods: []CachedMethod{}}
 	places := map[[2]string]int{}
 	for i := range answered {
@@ -70,11 +80,7 @@ func (h *house) cacheReport(ctx context.Context, l *look) error {
 	}
 	summary.Rate = share(summary.Hits, summary.Hits+summary.Misses)
 	summary.Methods, summary.More = mostHit(summary.Methods)
-	if err := h.price(ctx, l.Call, &summary); err != nil {
-		return err
-	}
-	l.out.Summary.Cache = &summary
-	return nil
+	return summary, h.price(ctx, c, &summary)
 }
 
 // mostHit keeps the methods with the most hits, and counts the others.

@@ -53,16 +53,26 @@ func (h *house) spendReport(ctx context.Context, l *look) error {
 	for i := range steps {
 		used += steps[i].Units
 	}
-	a, err := h.allowanceOf(ctx, l.Call)
+	s, err := h.spendSummary(ctx, l.Call, used, l.window.Since, l.now)
 	if err != nil {
 		return err
 	}
-	const day = 24 * time.Hour
-	began := l.window.Since
-	if l.Account.CreatedAt.After(began) {
-		began = l.Account.CreatedAt
+	l.out.Summary.Spend = &s
+	return nil
+}
+
+// spendSummary says where the pace of what was used since an instant leads.
+func (h *house) spendSummary(ctx context.Context, c *Call, used plan.Units, since, now time.Time) (SpendSummary, error) {
+	a, err := h.allowanceOf(ctx, c)
+	if err != nil {
+		return SpendSummary{}, err
 	}
-	measured := max(time.Hour, l.now.Sub(began)) // less tells nothing
+	const day = 24 * time.Hour
+	began := since
+	if c.Account.CreatedAt.After(began) {
+		began = c.Account.CreatedAt
+	}
+	measured := max(time.Hour, now.Sub(began)) // less tells nothing
 	s := SpendSummary{
 		Pace:        plan.Units(mulDiv(int64(max(0, used)), int64(day), int64(measured))),
 		PeriodStart: a.start, PeriodEnd: a.end, Used: a.used, Then: a.then, Risk: LowRisk,
@@ -81,8 +91,7 @@ func (h *house) spendReport(ctx context.Context, l *look) error {
 			s.Risk = MediumRisk
 		}
 	}
-	l.out.Summary.Spend = &s
-	return nil
+	return s, nil
 }
 
 // allowance is what a caller may use until when, and the packs that are drawn after it, in their order.

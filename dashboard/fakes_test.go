@@ -43,6 +43,7 @@ type house struct {
 	explored     capability.ExploredUsage
 	// statusRefused answers whoever asks for the status.
 	statusRefused *fault.Error
+	insights      capability.UsageInsights
 	// refusal answers every change.
 	refusal *fault.Error
 }
@@ -98,7 +99,7 @@ func newHouse() *house {
 		},
 	}
 	h.status, h.ladder, h.invoices = sampleBilling()
-	h.explored = sampleExplored("indexer")
+	h.explored, h.insights = sampleExplored("indexer"), sampleInsights()
 	h.periods, h.stated = sampleStatements(sampleNow, "indexer")
 	h.checkout = capability.FinishedCheckout{CheckoutID: checkoutOne, Item: "scale_monthly", Title: "Scale by the month", State: "paid", Tier: plan.Scale, Note: "It is paid, and what was bought is in force."}
 	for _, s := range account.Services() {
@@ -182,6 +183,7 @@ func (h *house) calls() Calls {
 		AcceptInvitation: changes[capability.InvitationLinkInput](h, entered),
 		ChangeMember:     none[capability.ChangeMemberInput](h), RemoveMember: none[capability.RemoveMemberInput](h),
 		ExploreUsage: reads[capability.ExploreUsageInput](func() capability.ExploredUsage { return h.explored }),
+		GetInsights:  reads[capability.Nothing](func() capability.UsageInsights { return h.insights }),
 		UsageByDay:   reads[capability.UsageByDayInput](func() capability.UsageByDay { return h.usage }),
 		CreateKey:    changes[capability.CreateKeyInput](h, capability.CreatedKey{ID: keyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: plaintext}),
 		ListKeys:     reads[capability.ListKeysInput](func() capability.KeyList { return capability.KeyList{Keys: h.keys} }),

@@ -24,12 +24,17 @@ func (v *visit) overview() error {
 	if err != nil {
 		return err
 	}
+	insights, err := ask(v, v.Calls.GetInsights, capability.Nothing{})
+	if err != nil {
+		return err
+	}
 	keys, _ := v.keyRows(list.Keys)
 	days, err := v.reader.daysOf(usage.Days)
 	if err != nil {
 		return err
 	}
 	p := overviewPage{Stats: v.stats(&usage), Chart: v.reader.newChart(days), Fences: v.planFences(&usage)}
+	p.Insights, p.Refusals = v.reader.insights(&insights), refusedNotices(insights.Refused)
 	used := slices.DeleteFunc(slices.Clone(keys), func(k keyRow) bool { return k.Used.IsZero() })
 	slices.SortFunc(used, func(a, b keyRow) int { return cmp.Compare(b.Used.Machine, a.Used.Machine) })
 	p.Keys = used[:min(len(used), overviewKeys)]

@@ -76,6 +76,7 @@ type overviewPage struct {
 	Fences   []meterBar
 	Chart    chart
 	Refusals []notice
+	Insights []insight
 	Keys     []keyRow
 	MoreKeys int // keys that are not listed here
 	Start    *empty

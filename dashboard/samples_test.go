@@ -108,7 +108,7 @@ func samples(name string) map[string]page {
 				newMeterBar("Gas cap", 1_000_000, 20_000_000, ""),
 			},
 			Chart: r.newChart(sampleDays()), Refusals: []notice{refusalCard(refused, "019a9f2e-1111-7000-8000-0000000000ff")},
-			Keys: keys, MoreKeys: 2,
+			Keys: keys, MoreKeys: 2, Insights: sampleInsightRows(),
 		},
 		"overview-first": overviewPage{
 			Stats: []stat{{Label: "Units this period", Value: "0", Unit: "units", Note: "0 % of 1,000,000"}, {Label: "Requests", Value: "0"}},

@@ -1,0 +1,104 @@
+package capability
+
+import (
+	"context"
+	"time"
+
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// UsageInsights is what follows from an account's own use: where it leads, what the cache saved, what would cost least, and what was refused of late. It is made
+// of the same parts as get_usage_stats and what_can_i_do.
+type UsageInsights struct {
+	AsOf           *time.Time     `json:"as_of" nullable:"true" doc:"all usage before this instant is recorded, which insights go by; null while nothing is known to be"`
+	Spend          SpendSummary   `json:"spend" doc:"at the pace of the last 7 days"`
+	Cache          CacheSummary   `json:"cache" doc:"of the last 30 UTC days, today so far included"`
+	Volume         plan.Units     `json:"volume_30d_units" doc:"weighted units of the same days"`
+	Recommendation Recommendation `json:"recommendation" doc:"the cheapest way that covers volume_30d_units"`
+	BreakEven      string         `json:"break_even" doc:"from which volume another way is cheaper"`
+	Advice         []Advice       `json:"advice" doc:"what the account's own last days suggest; empty when nothing does"`
+	Refused        []Refused      `json:"refused_24h" doc:"why calls of the last 24 hours were refused or failed, the most frequent first, at most 5"`
+}
+
+// Refused is a reason for which calls were refused, with what to do about it.
+type Refused struct {
+	FailedReason
+
+	Meaning string   `json:"meaning"`
+	Steps   []string `json:"next_steps" doc:"the most helpful first"`
+}
+
+// Of what was refused the overview shows so many reasons.
+const mostRefused = 5
+
+func (h *house) getInsights() *Op[Nothing, UsageInsights] {
+	return define(h, Meta{
+		Name: "get_insights", Title: "What follows from the account's use", Access: Users, Reads: true,
+		Description: "Tells where the account's pace leads, what the cache saved, which plan costs least at its volume, and why calls of the last 24 hours were refused, " +
+			"with what to do. It goes by the record, which is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
+		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
+	}, func(ctx context.Context, c *Call, _ Nothing) (UsageInsights, error) {
+		return keptUsage(ctx, h, c.asks("insights", nil), func(ctx context.Context) (UsageInsights, error) { return h.makeInsights(ctx, c) })
+	})
+}
+
+func (h *house) makeInsights(ctx context.Context, c *Call) (in UsageInsights, err error) {
+	s, err := h.stand(ctx, c)
+	if err != nil {
+		return in, err
+	}
+	recent, err := keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
+	if err != nil {
+		return in, err
+	}
+	s.answered, s.refused = recent.answered, recent.refused
+	in.AsOf, in.Volume = recent.asOf, recent.volume
+	if s.ladder, err = h.ladderAt(ctx, c, in.Volume); err != nil {
+		return in, err
+	}
+	in.Recommendation, in.BreakEven, in.Advice = h.recommendLane(s), breakEven(&s.ladder), h.adviseOn(s)
+	if in.Cache, err = h.cacheSummary(ctx, c, recent.answered); err != nil {
+		return in, err
+	}
+	if in.Spend, err = h.paceOfAWeek(ctx, c); err != nil {
+		return in, err
+	}
+	in.Refused, err = h.refusedOfADay(ctx, c)
+	return in, err
+}
+
+// paceOfAWeek is the spend of the last 7 days, as get_usage_stats has it.
+func (h *house) paceOfAWeek(ctx context.Context, c *Call) (SpendSummary, error) {
+	now, week := h.Now(), spans["7d"]
+	w := store.UsageWindow{Account: c.Account.ID, Since: week.since(now)}
+	steps, err := h.Store.UsageSteps(ctx, &w, week.step)
+	if err != nil {
+		return SpendSummary{}, told(err, "usage")
+	}
+	var used plan.Units
+	for i := range steps {
+		used += steps[i].Units
+	}
+	return h.spendSummary(ctx, c, used, w.Since, now)
+}
+
+// refusedOfADay is why calls of the last 24 hours were refused or failed.
+func (h *house) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
+	w := store.UsageWindow{Account: c.Account.ID, Since: spans["24h"].since(h.Now())}
+	failures, err := h.Store.Failures(ctx, &w, mostRefused)
+	if err != nil {
+		return nil, told(err, "usage")
+	}
+	list := []Refused{}
+	for i, f := range reasonsOf(failures.ByReason) {
+		r := Refused{FailedReason: f, Steps: []string{}}
+		if reason, known := fault.Named(failures.ByReason[i].Reason); known {
+			entry := reason.Entry()
+			r.Meaning, r.Steps = entry.Meaning, entry.Steps
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}

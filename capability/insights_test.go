@@ -1,0 +1,45 @@
+package capability_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// Insights are no second opinion: they say what the tools say.
+func TestInsightsAreThoseOfTheTools(t *testing.T) {
+	t.Parallel()
+	b := openBooks(t, atNoon)
+	b.commit(t, noon, nil,
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 4_000, 4_000*plan.Unit), b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "hit", 1_000, 0),
+		b.written(b.keyID, "eth_mainnet", "", "", "rate_window", 30, 0))
+	b.commit(t, noon.Add(-25*time.Hour), nil, b.written(b.keyID, "eth_mainnet", "", "", "key_budget", 500, 0))
+	in := must[capability.UsageInsights](t)(b.GetInsights.Invoke(b.ctx, b.ann, capability.Nothing{}))
+	can := must[capability.WhatICanDo](t)(b.WhatCanIDo.Invoke(b.ctx, b.ann, capability.Nothing{}))
+	of := func(report, window string) capability.StatsSummary {
+		return must[capability.UsageStats](t)(b.UsageStats.Invoke(b.ctx, b.ann, capability.UsageStatsInput{Report: report, Window: window})).Summary
+	}
+	spend := *of("spend", "7d").Spend
+	if off := spend.Projected - in.Spend.Projected; off < -plan.Unit || off > plan.Unit { // the meter's clock goes on between them
+		t.Errorf("projected are %s, to tools %s", in.Spend.Projected, spend.Projected)
+	}
+	spend.Projected = in.Spend.Projected
+	for what, pair := range map[string][2]any{
+		"spend": {in.Spend, spend}, "cache": {in.Cache, of("cache", "30d").Cache}, "recommendation": {in.Recommendation, can.Recommendation},
+		"break-even": {in.BreakEven, can.BreakEven}, "volume": {in.Volume, can.Volume}, "advice": {in.Advice, can.Advice},
+	} {
+		if got, want := textOf(t, pair[0]), textOf(t, pair[1]); got != want {
+			t.Errorf("%s is\n%s, to tools\n%s", what, got, want)
+		}
+	}
+	if in.Cache.Saved != 1_000*plan.Unit || in.Volume != 4_000*plan.Unit {
+		t.Errorf("the cache saved %s of %s", in.Cache.Saved, in.Volume)
+	}
+	entry := fault.RateWindow.Entry()
+	if len(in.Refused) != 1 || in.Refused[0].Requests != 30 || in.Refused[0].Meaning != entry.Meaning || len(in.Refused[0].Steps) != len(entry.Steps) {
+		t.Errorf("refused in 24 hours was %+v", in.Refused)
+	}
+}

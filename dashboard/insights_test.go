@@ -1,0 +1,70 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// sampleInsights are those of an account that uses more than it has.
+func sampleInsights() capability.UsageInsights {
+	limit, ends := 1_000_000*plan.Unit, sampleNow.Add(72*time.Hour)
+	budget := fault.KeyBudget.Entry()
+	return capability.UsageInsights{
+		Volume: 900_000 * plan.Unit,
+		Spend: capability.SpendSummary{
+			Pace: 62_000 * plan.Unit, PeriodEnd: time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC), Used: 812_340_500, Limit: &limit, Projected: 1_432_000 * plan.Unit,
+			ExhaustsAt: &ends, Risk: capability.HighRisk, Then: "refused",
+		},
+		Cache: capability.CacheSummary{Hits: 120_000, Misses: 830_000, Saved: 118_000 * plan.Unit},
+		Recommendation: capability.Recommendation{
+			Rung: "builder_monthly", Title: "Builder by the month", Why: "It is the cheapest that covers 900,000 units in 30 days: $4.00, from wholesale upstreams.",
+		},
+		BreakEven: "From 15,000,000 units on it is Pro.",
+		Advice: []capability.Advice{
+			{Kind: "pack_expires", Finding: "A pack expires at 2026-12-01T00:00:00Z with 100 units left.", Do: "Use them before."},
+			{Kind: "refusals", Finding: "Told elsewhere.", Do: "Told elsewhere."},
+		},
+		Refused: []capability.Refused{{
+			FailedReason: capability.FailedReason{Reason: budget.Name, Code: budget.Code, Title: budget.Title, Requests: 212}, Meaning: budget.Meaning, Steps: budget.Steps,
+		}},
+	}
+}
+
+func sampleInsightRows() []insight {
+	in := sampleInsights()
+	return sampleReader().insights(&in)
+}
+
+func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	got := personOf(t, h).get("/overview")
+	if got.status != http.StatusOK {
+		t.Fatalf("the page answers %d", got.status)
+	}
+	for _, want := range []string{
+		"62,000 units a day, it will be 1,432,000 units by 1 Dec 2026, of 1,000,000 units in the plan", "They end on 23 Nov 2026, 15:05 CET; calls are then refused.",
+		"120,000 of 950,000 calls (12.6 %) came from the cache and cost nothing, instead of 118,000 units", "Builder by the month", "From 15,000,000 units on it is Pro.",
+		"A pack expires", "212 requests", `href="` + failurePage(fault.KeyBudget.Entry().Code) + `"`, `href="/usage?range=24h#failed"`,
+	} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("the page does not show %q", want)
+		}
+	}
+	if strings.Contains(got.body, "Told elsewhere.") {
+		t.Error("advice on refusals stands beside the refusals")
+	}
+}
+
+func TestNothingFollowsFromNothing(t *testing.T) {
+	t.Parallel()
+	if rows := sampleReader().insights(&capability.UsageInsights{}); rows != nil {
+		t.Errorf("an account that used nothing is told %+v", rows)
+	}
+}
