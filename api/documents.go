@@ -3,9 +3,11 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -40,13 +42,15 @@ const (
 // documents are what there is to read about the service: made at start, because nothing in them changes while the process runs.
 type documents struct {
 	pages map[string]*page // by path
+	// themed are the pages in the colours that a reader chose, by theme and path.
+	themed map[string]map[string]*page
 }
 
 // loadAssets reads what is embedded, once for all handlers of the process.
 var loadAssets = sync.OnceValues(pages.Assets)
 
-// routes are those of the documents. What they serve is made later, from all routes.
-func (d *documents) routes() []plainRoute {
+// routes are those of the documents. What they serve is made later, from all routes; missing answers for codes that there are not.
+func (d *documents) routes(missing gin.HandlerFunc) []plainRoute {
 	read := func(path, name, title, description, media string) plainRoute {
 		return plainRoute{openapi.Plain{
 			Method: http.MethodGet, Path: path, Name: name, Title: title, Description: description,
@@ -59,6 +63,21 @@ func (d *documents) routes() []plainRoute {
 	return []plainRoute{
 		read("/openapi.json", "openapi", "This document", "Describes every route, field and answer of the HTTP door, as OpenAPI 3.1.", mediaJSON),
 		read("/docs", "docs", "This document, to look at", "Shows the document in a browser, and lets its reader try operations out.", mediaHTML),
+		read("/docs/quickstart", "quickstart", "A first call with each client",
+			"Has the programs that make a first call in curl, viem, ethers, web3.py, Solana kit and MCP, to copy.", mediaHTML),
+		read("/docs/pay-per-call", "pay_per_call", "How calls are paid without an account",
+			"Walks through paying in USDC: menu, transfer, signature, redeem, call, receipt.", mediaHTML),
+		read(pages.ErrorsPath, "errors", "The codes of refusals", "Lists every code with its HTTP statuses and what it means; each has a page of its own.", mediaHTML),
+		{openapi.Plain{
+			Method: http.MethodGet, Path: pages.ErrorsPath + "/{code}", Name: "error_code", Title: "What a code means",
+			Description: "Says of a code why it comes, what to do, whether to send the request again and what it cost, with programs in curl, viem and ethers.",
+			Values:      []openapi.Value{{Name: "code", Description: "error.code of a refusal", Example: "-32005"}},
+			Answers: map[int]openapi.Answer{
+				http.StatusOK:          {Description: "The page of the code.", Media: mediaHTML},
+				http.StatusNotModified: {Description: "The version of If-None-Match is the newest one."},
+			},
+			Fails: []fault.Reason{fault.UnknownRoute},
+		}, d.serveCode(missing)},
 		read(agentsPath, "agents", "How the gateway is added to an agent",
 			"Has the configuration of the common programs that agents run in, to copy, and lists the tools of the MCP server.", mediaHTML),
 		read("/terms", "terms", "The terms of use", "Says what using a key means. Their version is in the body that comes with a key.", mediaHTML),
@@ -77,7 +96,37 @@ func (d *documents) routes() []plainRoute {
 }
 
 func (d *documents) serve(path string) gin.HandlerFunc {
-	return func(c *gin.Context) { d.pages[path].serve(c) }
+	return func(c *gin.Context) { d.in(chosenTheme(c.Request), path).serve(c) }
+}
+
+// serveCode serves the page of a code.
+func (d *documents) serveCode(missing gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		p := d.in(chosenTheme(c.Request), pages.ErrorsPath+"/"+c.Param("code"))
+		if p == nil {
+			missing(c)
+			return
+		}
+		p.serve(c)
+	}
+}
+
+// in gives a page in a theme; nil when there is none.
+func (d *documents) in(theme, path string) *page {
+	if p := d.themed[theme][path]; p != nil {
+		return p
+	}
+	return d.pages[path]
+}
+
+// chosenTheme is the one that a reader chose in the console: its cookie, whose name has a prefix over https. Empty for the system's.
+func chosenTheme(r *http.Request) string {
+	for _, name := range []string{"__Host-theme", "theme"} {
+		if c, err := r.Cookie(name); err == nil {
+			return c.Value
+		}
+	}
+	return ""
 }
 
 // asset serves a file of the pages.
@@ -141,29 +190,68 @@ func (d *documents) write(o Options, described *huma.OpenAPI) error {
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
 		Asset: files.Path, Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
 	}
+	if o.Pages != nil {
+		facts.Console = func(path string) bool {
+			return o.Pages.Serves(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}})
+		}
+	}
 	entry, err := serverJSON(o.PublicURL)
 	if err != nil {
 		return err
 	}
 	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+inUTF8, text).compress(), serverPath: newPage(mediaJSON+inUTF8, entry).compress()}
-	for path, of := range map[string]struct{ name, media, policy string }{
-		"/docs":     {pages.Docs, mediaHTML, fmt.Sprintf(viewerPolicy, origin(o.PublicURL))},
-		agentsPath:  {pages.Agents, mediaHTML, copyPolicy},
-		"/terms":    {pages.Terms, mediaHTML, textPolicy},
-		"/skill.md": {pages.Skill, mediaMarkdown, ""},
-		"/llms.txt": {pages.Llms, mediaText, ""},
-	} {
-		body, err := pages.Render(of.name, facts)
-		if err != nil {
-			return err
-		}
-		p := newPage(of.media+inUTF8, body).compress()
-		p.policy = of.policy
-		d.pages[path] = p
+	if err := d.render(facts); err != nil {
+		return err
 	}
 	for _, path := range []string{"/openapi.json", "/skill.md", "/llms.txt", serverPath} {
 		d.pages[path].foreign = true
 	}
+	return nil
+}
+
+// rendered are the documents that templates make.
+func rendered(publicURL string) []rendering {
+	all := []rendering{
+		{pages.Page{Name: pages.Docs, Path: "/docs"}, mediaHTML, fmt.Sprintf(viewerPolicy, origin(publicURL))},
+		{pages.Page{Name: pages.Quickstart, Path: "/docs/quickstart"}, mediaHTML, copyPolicy},
+		{pages.Page{Name: pages.Pay, Path: "/docs/pay-per-call"}, mediaHTML, copyPolicy},
+		{pages.Page{Name: pages.Agents, Path: agentsPath}, mediaHTML, copyPolicy},
+		{pages.Page{Name: pages.Errors, Path: pages.ErrorsPath}, mediaHTML, textPolicy},
+		{pages.Page{Name: pages.Terms, Path: "/terms"}, mediaHTML, textPolicy},
+		{pages.Page{Name: pages.Skill, Path: "/skill.md"}, mediaMarkdown, ""},
+		{pages.Page{Name: pages.Llms, Path: "/llms.txt"}, mediaText, ""},
+	}
+	for _, code := range pages.Codes() {
+		all = append(all, rendering{pages.Page{Name: pages.Code, Path: pages.ErrorsPath + "/" + strconv.Itoa(code), Code: code}, mediaHTML, copyPolicy})
+	}
+	return all
+}
+
+// rendering is a document that a template makes, with what it goes out as.
+type rendering struct {
+	pages.Page
+
+	media, policy string
+}
+
+// render makes the documents in every theme; what is no page for people is made once.
+func (d *documents) render(facts pages.Facts) error { //nolint:gocritic // once, at the start
+	d.themed = map[string]map[string]*page{}
+	for _, theme := range pages.Themes() {
+		byPath := map[string]*page{}
+		for _, of := range rendered(facts.PublicURL) {
+			of.Theme = theme
+			body, err := pages.Render(of.Page, facts)
+			if err != nil {
+				return err
+			}
+			p := newPage(of.media+inUTF8, body).compress()
+			p.policy, p.themed = of.policy, of.media == mediaHTML
+			byPath[of.Path] = p
+		}
+		d.themed[theme] = byPath
+	}
+	maps.Copy(d.pages, d.themed[pages.Themes()[0]])
 	return nil
 }
 

@@ -33,7 +33,8 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for path, media := range map[string]string{
-		"/openapi.json": "application/json", "/docs": "text/html", "/docs/agents": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
+		"/openapi.json": "application/json", "/docs": "text/html", "/docs/agents": "text/html", "/docs/quickstart": "text/html", "/docs/errors": "text/html",
+		"/docs/errors/-32017": "text/html", "/docs/pay-per-call": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
 		"/server.json": "application/json",
 	} {
 		a := g.read(path)
@@ -66,7 +67,11 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	for _, path := range []string{"/docs", "/docs/agents", "/terms"} {
+	paths := []string{"/docs", "/docs/agents", "/docs/quickstart", "/docs/pay-per-call", "/docs/errors", "/terms"}
+	for _, code := range codes() {
+		paths = append(paths, fmt.Sprint("/docs/errors/", code))
+	}
+	for _, path := range paths {
 		a := g.read(path)
 		policy := a.header.Get("Content-Security-Policy")
 		if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
@@ -126,9 +131,9 @@ func TestEveryRouteOfTheDocumentIsServed(t *testing.T) {
 	for path, methods := range document.Paths {
 		for method, op := range methods {
 			routes++
-			address := strings.NewReplacer("{chain}", "eth_mainnet").Replace(path)
+			address := strings.NewReplacer("{chain}", "eth_mainnet", "{code}", "-32017").Replace(path)
 			a := g.ask(strings.ToUpper(method), address, "", "")
-			if strings.Contains(a.body, fault.UnknownRoute.Entry().Meaning) || a.status == http.StatusMethodNotAllowed {
+			if a.status == http.StatusNotFound && strings.Contains(a.body, fault.UnknownRoute.Entry().Meaning) || a.status == http.StatusMethodNotAllowed {
 				t.Errorf("%s %s (%s) is HTTP %d", method, path, op.OperationID, a.status)
 			}
 		}
@@ -260,7 +265,7 @@ func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 		t.Errorf("it begins with %.120q", text)
 	}
 	links := regexp.MustCompile(`(?m)^- \[[^\]]+\]\(https://gateway\.example(/[^)]*)\): .+$`).FindAllStringSubmatch(text, -1)
-	if len(links) != 8 || strings.Count(text, "](") != len(links) {
+	if len(links) != 11 || strings.Count(text, "](") != len(links) {
 		t.Errorf("it has %d links of %d", len(links), strings.Count(text, "]("))
 	}
 	for _, l := range links {

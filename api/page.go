@@ -25,6 +25,7 @@ type page struct {
 	plain   []byte
 	zipped  []byte // nil where compressing does not pay
 	foreign bool   // whether pages of other origins may read it
+	themed  bool   // there is another for whoever chose a theme
 }
 
 func newPage(media string, body []byte) *page {
@@ -53,6 +54,9 @@ func (p *page) serve(c *gin.Context) {
 	h.Set("Cache-Control", documentCaching)
 	h.Set("ETag", p.tag)
 	h.Set("Vary", "Accept-Encoding")
+	if p.themed {
+		h.Set("Vary", "Accept-Encoding, Cookie")
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	if p.foreign {
 		h.Set("Access-Control-Allow-Origin", "*")

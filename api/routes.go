@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"reflect"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -18,7 +19,7 @@ type plainRoute struct {
 
 // plainRoutes are the routes that need no key, besides the relay's own.
 func (s *server) plainRoutes() []plainRoute {
-	return append(s.documents.routes(), s.webhookRoute(),
+	return append(s.documents.routes(s.noRoute), s.webhookRoute(),
 		plainRoute{openapi.Plain{
 			Method: http.MethodGet, Path: "/docs/methods", Name: "list_methods", Title: "The methods of each chain",
 			Description: "Lists the methods that each chain of this gateway serves, with their units, their cache rule and whether they submit. " +
@@ -47,10 +48,12 @@ func jsonAnswer[T any](description string) map[int]openapi.Answer {
 
 // routePlain registers them. What can be read can be asked for its head.
 func routePlain(engine *gin.Engine, routes []plainRoute) {
+	ginForm := strings.NewReplacer("{", ":", "}", "")
 	for _, r := range routes {
-		engine.Handle(r.Method, r.Path, r.handle)
+		path := ginForm.Replace(r.Path)
+		engine.Handle(r.Method, path, r.handle)
 		if r.Method == http.MethodGet {
-			engine.HEAD(r.Path, r.handle)
+			engine.HEAD(path, r.handle)
 		}
 	}
 }

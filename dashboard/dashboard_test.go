@@ -225,7 +225,7 @@ func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
 func TestFirstPageShowsHowToGetAKeyHere(t *testing.T) {
 	t.Parallel()
 	text := send(t, newPages(t, "https://gateway.example"), http.MethodGet, "/", nil, nil).body
-	for _, want := range []string{"curl -X POST https://gateway.example/keys", "https://gateway.example/rpc/eth_mainnet", `href="/docs"`, `href="/sign-in"`} {
+	for _, want := range []string{"curl -X POST https://gateway.example/keys", "https://gateway.example/rpc/eth_mainnet", `href="/docs/quickstart"`, `href="/sign-in"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not show %q", want)
 		}

@@ -140,7 +140,7 @@ func (v *visit) doorCards(l *capability.PlanList) []doorCard {
 		{"Wallet-bound key", "The same key, once a wallet signed a message for it. No transaction, no gas.", limits(plan.WalletBound), link{"How an agent binds it", "/skill.md"}},
 		{"Account", "For people, by mail and without a card: several keys, caps, statements, plans and packs.", limits(plan.Free), link{"Sign in or sign up", "/sign-in"}},
 	}
-	pay := doorCard{Title: "Pay per call", Text: "A program pays in USDC on Base and calls with what it bought. No account.", Go: link{"How it is paid", "/x402"}}
+	pay := doorCard{Title: "Pay per call", Text: "A program pays in USDC on Base and calls with what it bought. No account.", Go: link{"How it is paid", "/docs/pay-per-call"}}
 	if tier, ok := plan.FindPerCallTier(plan.Balanced); ok {
 		pay.Facts = []fact{
 			{"Price", fmt.Sprintf("%s USDC for %s", tier.NetAmountRequired().USDC(), units(plan.UnitsPerPayment))},

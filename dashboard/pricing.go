@@ -102,6 +102,8 @@ func planRowOf(o *capability.PlanOffer) planRow {
 	switch {
 	case o.SoftCeiling != nil && o.SoftRate != nil:
 		row.Past = "slower: " + rateWords(*o.SoftRate)
+	case o.Key == plan.WalletBound: // it has no account that a pack could be bought for
+		row.Past = "refused with -32007 until the month ends"
 	case o.Period == plan.Daily:
 		row.Past = "refused with -32016 until 00:00 UTC"
 	}

@@ -174,10 +174,14 @@ func (v *visit) retryAfter(f *fault.Error) {
 // supportPath leads to help with one request; the envelope of errors names it as well.
 const supportPath = "/support/new?request_id="
 
+// pathErrors is where every code has its page.
+const pathErrors = "/docs/errors/"
+
 // refusalCard says of a refusal what the envelope says: the message, the code, what to do, and where to ask.
 func refusalCard(f *fault.Error, request string) notice {
 	entry := f.Reason.Entry()
 	n := notice{Tone: bad, Title: entry.Title, Text: f.Message, Code: codeOf(entry.Code), Steps: entry.Steps, Request: request}
+	n.Links = append(n.Links, link{"What " + n.Code + " means", pathErrors + n.Code})
 	if entry.Doorway != "" {
 		n.Links = append(n.Links, link{entry.Doorway, entry.Doorway})
 	}

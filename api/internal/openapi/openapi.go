@@ -43,11 +43,15 @@ type Plain struct {
 	Name        string // operationId
 	Title       string
 	Description string
-	Body        string // what the JSON body is; empty for a route that takes none
+	Values      []Value // of the path
+	Body        string  // what the JSON body is; empty for a route that takes none
 	Answers     map[int]Answer
 	Fails       []fault.Reason // with which it refuses, beside those of every route
 	Messages    bool           // it takes messages of JSON-RPC, and refuses in their form
 }
+
+// Value is a part of a plain route's path.
+type Value struct{ Name, Description, Example string }
 
 // Console is a POST of the console that carries out a capability for whoever signed in, and leads on to a page with the result.
 type Console struct {
@@ -192,6 +196,11 @@ func (d *document) plain(p Plain) {
 	op := &huma.Operation{
 		Method: p.Method, Path: p.Path, OperationID: p.Name, Summary: p.Title, Description: p.Description,
 		Responses: map[string]*huma.Response{}, Security: []map[string][]string{{}},
+	}
+	for _, v := range p.Values {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: v.Name, In: "path", Required: true, Description: v.Description, Schema: &huma.Schema{Type: huma.TypeString}, Example: v.Example,
+		})
 	}
 	for status, a := range p.Answers {
 		r := &huma.Response{Description: a.Description, Headers: map[string]*huma.Param{requestID: headerRef(requestID)}}

@@ -33,7 +33,50 @@ type Facts struct {
 	Tools      []capability.Meta                 // metered operations with a route
 	AgentTools []AgentTool                       // of the MCP server; none where it does not run
 	Asset      func(file string) (string, error) // address of an asset
+	Console    func(path string) bool            // whether a page of the console stands there; nil where there is none
 }
+
+// Themes are the colours in which pages are made: those of the reader's system, and those that they chose.
+func Themes() []string { return []string{"auto", "light", "dark"} }
+
+// Page is one to render.
+type Page struct {
+	Name  string // one of the names below
+	Path  string // where it stands
+	Theme string // one of Themes
+	Code  int    // of the page of a code
+}
+
+// view is what a template is given.
+type view struct {
+	Facts
+	Page
+
+	Error errorCode // of the page of a code
+}
+
+// Leads is whether a path can be gone to: all but the console's can.
+func (v view) Leads(path string) bool {
+	return !slices.Contains(consolePaths, path) || v.Console != nil && v.Console(path)
+}
+
+// entry is a place in the navigation of documents.
+type entry struct{ To, Text, Current string }
+
+// entryOf says whether the page that is shown is the entry's own, or below it.
+func entryOf(shown, to, text string) entry {
+	e := entry{To: to, Text: text}
+	switch {
+	case shown == to:
+		e.Current = "page"
+	case to == ErrorsPath && strings.HasPrefix(shown, to+"/"):
+		e.Current = "true"
+	}
+	return e
+}
+
+// consolePaths are those of the console that documents lead to.
+var consolePaths = []string{"/pricing", "/toolbox", "/status", "/sign-in", "/billing", "/keys", "/agents", "/settings", "/statements", "/support/new"}
 
 // Names of the pages.
 const (
@@ -43,25 +86,37 @@ const (
 	Docs  = "docs.html"
 	// Agents tells how the MCP server is added to programs in which agents run.
 	Agents = "agents.html"
+	// Quickstart has the first call with each client, Pay the walk through paying per call.
+	Quickstart = "quickstart.html"
+	Pay        = "pay.html"
+	// Errors lists the codes, Code is the page of one.
+	Errors = "errors.html"
+	Code   = "code.html"
 )
 
 // Render writes a page.
-func Render(name string, f Facts) ([]byte, error) {
+func Render(p Page, f Facts) ([]byte, error) {
 	var out bytes.Buffer
 	var err error
-	if strings.HasSuffix(name, ".html") {
+	content := view{Facts: f, Page: p}
+	if p.Code != 0 {
+		if content.Error, err = errorCodeOf(p.Code, f.PublicURL); err != nil {
+			return nil, fmt.Errorf("page %s: %w", p.Path, err)
+		}
+	}
+	if strings.HasSuffix(p.Name, ".html") {
 		var t *htmltemplate.Template
-		if t, err = htmltemplate.New(name).Funcs(words(f)).ParseFS(templateFiles, "templates/frame.html", "templates/"+name); err == nil {
-			err = t.Execute(&out, f)
+		if t, err = htmltemplate.New(p.Name).Funcs(words(f)).ParseFS(templateFiles, "templates/frame.html", "templates/"+p.Name); err == nil {
+			err = t.Execute(&out, content)
 		}
 	} else {
 		var t *template.Template
-		if t, err = template.New(name).Funcs(words(f)).ParseFS(templateFiles, "templates/"+name); err == nil {
-			err = t.Execute(&out, f)
+		if t, err = template.New(p.Name).Funcs(words(f)).ParseFS(templateFiles, "templates/"+p.Name); err == nil {
+			err = t.Execute(&out, content)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("page %s: %w", name, err)
+		return nil, fmt.Errorf("page %s: %w", p.Path, err)
 	}
 	return out.Bytes(), nil
 }
@@ -103,7 +158,28 @@ func words(f Facts) template.FuncMap {
 			}
 		},
 	}
-	maps.Copy(all, wordsOfAgents(f.PublicURL+"/mcp"))
+	maps.Copy(all, wordsOfAgents(f.PublicURL+mcpPath))
+	maps.Copy(all, template.FuncMap{
+		"quickStarts": func() ([]started, error) { return quickStarts(f.PublicURL) },
+		"payProgram":  func() (Snippet, error) { return payProgram(f.PublicURL) },
+		"perCall":     plan.PerCallTiers,
+		"window":      func() int64 { return int64(plan.SettlementWindow / time.Minute) },
+		"perPayment":  plan.UnitsPerPayment.Grouped,
+		"mostUnits":   plan.MaxUnitsPerSettlement.Grouped,
+		"entry":       entryOf,
+		"copied":      func(id, what, text string) Snippet { return Snippet{id, what, text} },
+		"errorCodes": func() ([]errorCode, error) {
+			var all []errorCode
+			for _, code := range Codes() {
+				e, err := errorCodeOf(code, f.PublicURL)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, e)
+			}
+			return all, nil
+		},
+	})
 	return all
 }
 

@@ -1,6 +1,7 @@
 // Shows the document with the viewer. Until that is there, and without scripts, the page's own list of operations stands.
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+const chosen = document.documentElement.dataset.theme; // in the console; otherwise the system's holds
+const follow = () => document.documentElement.classList.toggle('dark-mode', chosen ? chosen === 'dark' : dark.matches);
 follow();
 dark.addEventListener('change', follow);
 

@@ -1,0 +1,88 @@
+package api_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/plan"
+)
+
+// codes are those of the table of refusals, each once.
+func codes() []int {
+	var all []int
+	for _, e := range fault.Table() {
+		if !slices.Contains(all, e.Code) {
+			all = append(all, e.Code)
+		}
+	}
+	return all
+}
+
+// The page of a code tells everything that the table of refusals says of it.
+func TestEveryCodeHasAPageWithItsReasons(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	index := g.read("/docs/errors").body
+	for _, e := range fault.Table() {
+		path := fmt.Sprint("/docs/errors/", e.Code)
+		if !strings.Contains(index, `href="`+path+`"`) || !strings.Contains(index, html.EscapeString(e.Title)) {
+			t.Errorf("the index lacks %d, %s", e.Code, e.Title)
+		}
+		page := html.UnescapeString(g.read(path).body)
+		for _, want := range append([]string{e.Title, e.Meaning, fmt.Sprint(e.HTTP), "Send it again?", "Charged"}, e.Steps...) {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s lacks %q", path, want)
+			}
+		}
+	}
+	for _, path := range []string{"/docs/errors/-1", "/docs/errors/x", "/docs/errors/32017"} {
+		g.ask(http.MethodGet, path, "", "").refused(http.StatusNotFound, -32600)
+	}
+}
+
+func TestTheQuickStartHasEveryClientAndEveryChain(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	page := html.UnescapeString(g.read("/docs/quickstart").body)
+	for _, want := range []string{
+		"curl -s -X POST https://gateway.example/keys", "from 'viem'", "from 'ethers'", "from web3 import Web3", "from '@solana/kit'", "https://gateway.example/mcp",
+		"https://gateway.example/rpc/eth_mainnet", "https://gateway.example/rpc/solana_mainnet", "https://gateway.example/rpc/polygon_pos", plan.Must(plan.Door1).DailyQuota().Grouped(),
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("it lacks %q", want)
+		}
+	}
+	pay := html.UnescapeString(g.read("/docs/pay-per-call").body)
+	for _, tier := range plan.PerCallTiers() {
+		for _, want := range []string{string(tier.Tier), tier.NetAmountRequired().USDC(), tier.MaxAmountRequired().USDC()} {
+			if !strings.Contains(pay, want) {
+				t.Errorf("paying per call lacks %q", want)
+			}
+		}
+	}
+}
+
+// Whoever chose a theme in the console reads the documents in it, and each theme is kept apart.
+func TestDocumentsFollowTheThemeThatWasChosen(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	for cookie, want := range map[string]string{
+		"__Host-theme=dark": `<html lang="en" data-theme="dark">`, "theme=light": `<html lang="en" data-theme="light">`, "theme=auto": `<html lang="en">`,
+		`theme="><script>`: `<html lang="en">`, "other=dark": `<html lang="en">`,
+	} {
+		for _, path := range []string{"/docs/quickstart", "/docs/errors/-32005", "/terms"} {
+			a := g.read(path, "Cookie", cookie)
+			if !strings.Contains(a.body, want) || !strings.Contains(a.header.Get("Vary"), "Cookie") {
+				t.Errorf("%s with %s begins %.60q, and varies by %q", path, cookie, a.body, a.header.Get("Vary"))
+			}
+		}
+	}
+	if g.read("/docs/errors", "Cookie", "theme=dark").header.Get("ETag") == g.read("/docs/errors").header.Get("ETag") {
+		t.Error("both themes have one tag")
+	}
+}

@@ -1,0 +1,6 @@
+# A key without sign-up; it is the member "key" of the answer. Then every call carries it.
+curl -s -X POST <<.URL>>/keys
+curl -s <<.URL>>/rpc/eth_mainnet \
+  -H "Authorization: Bearer $API_KEY" \
+  -H 'Content-Type: application/json' \
+  -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'

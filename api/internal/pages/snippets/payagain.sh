@@ -1,0 +1,5 @@
+# Without a key, and with the credential that redeeming gave.
+curl -s <<.URL>>/rpc/eth_mainnet \
+  -H "X-PAYMENT: $CREDENTIAL" \
+  -H 'Content-Type: application/json' \
+  -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'

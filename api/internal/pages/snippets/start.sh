@@ -1,0 +1,4 @@
+curl -s <<.URL>>/rpc/eth_mainnet \
+  -H "Authorization: Bearer $API_KEY" \
+  -H 'Content-Type: application/json' \
+  -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
