@@ -182,7 +182,7 @@ func TestRefusalsAreShownWithCodeRequestAndSupport(t *testing.T) {
 		t.Errorf("it answers %d: %s", got.status, got.body)
 	}
 	card := refusalCard(h.refusal, "019a9f2e")
-	if card.Request != "019a9f2e" || card.Links[0].To != "/support/new?request_id=019a9f2e" {
+	if card.Request != "019a9f2e" || card.Links[0].To != "/docs/errors/-32029" || card.Links[1].To != "/support/new?request_id=019a9f2e" {
 		t.Errorf("the card is %+v", card)
 	}
 }

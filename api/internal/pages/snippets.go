@@ -112,7 +112,7 @@ func quickStarts(publicURL string) ([]started, error) {
 	}
 	var all []started
 	for _, c := range clients {
-		s, err := snippet(c.file, "start-"+c.ID, c.Title, filled{URL: publicURL})
+		s, err := snippet(c.file, "start-"+c.ID, "the program for "+c.Title, filled{URL: publicURL})
 		if err != nil {
 			return nil, err
 		}
