@@ -29,8 +29,8 @@ func (b *bundle) pack(t *testing.T, id account.ID, origin string, expires time.T
 func (b *bundle) drawn(t *testing.T, p store.Pack, units plan.Units) { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	start, _ := plan.CalendarMonth(b.clock.Now())
-	b.exec(t, `INSERT INTO usage_hours (account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units)
-		VALUES ($1, $2, date_trunc('hour', $3::timestamptz, 'UTC'), $1, '', 'eth_mainnet', 'rpc', 'eth_call', 'standard', 'ok', $4, 'balanced', 1, $5)`,
+	b.exec(t, `INSERT INTO account_days (account_id, period, day, chain, service, method, class, outcome, source, tier, requests, units)
+		VALUES ($1, $2, date_trunc('day', $3::timestamptz, 'UTC'), 'eth_mainnet', 'rpc', 'eth_call', 'standard', 'ok', $4, 'balanced', 1, $5)`,
 		p.Account.UUID, start, b.clock.Now(), p.ID.Source(), int64(units))
 }
 

@@ -21,6 +21,7 @@ const (
 	Sources     Identity = "sources"      // units by key, chain and class = units by source
 	Packs       Identity = "packs"        // granted = remaining + used + expired
 	DoubleEntry Identity = "double entry" // usage_periods = the sum of usage_hours
+	Sums        Identity = "sums"         // usage_days, account_hours and account_days = the sums of usage_hours
 	Statements  Identity = "statements"   // frozen + adjustments = usage, but for what the next statement adjusts
 	Counters    Identity = "counters"     // flushed + unflushed usage = the meter's counters
 	Settled     Identity = "settled"      // what a payment bought = what was granted, which packs hold against remaining + used + expired

@@ -61,6 +61,7 @@ func prove(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
 		func() *Difference { return foreignPack(e, packs) },
 		func() *Difference { return doubleEntry(&e.Totals, &e.Hours) },
 		func() *Difference { return stated(e) },
+		func() *Difference { return unequal(e.Unequal) },
 	} {
 		if d := identity(); d != nil {
 			return d
@@ -142,6 +143,22 @@ func doubleEntry(totals, hours *store.PeriodTotals) *Difference {
 		}
 	}
 	return nil
+}
+
+// unequal tells of a sum of the hours that is not theirs.
+func unequal(u *store.UnequalSum) *Difference {
+	if u == nil {
+		return nil
+	}
+	l := &u.Line
+	what := fmt.Sprintf("%s of %s, line %q of %s %s on %s, drawn from %q", u.Book, u.Start.Format("2006-01-02T15Z"), l.Outcome, l.Service, l.Method, l.Chain, l.Source)
+	if !l.Key.IsZero() {
+		what += ", key " + l.Key.String()
+	}
+	if d := differ(Sums, what, Side{"requests", Count(u.Sum.Requests)}, Side{"by the hours", Count(u.Hours.Requests)}); d != nil {
+		return d
+	}
+	return differ(Sums, what, Side{"units", Amount(u.Sum.Units)}, Side{"by the hours", Amount(u.Hours.Units)})
 }
 
 // stated compares what a closed period's statement and the adjustments since say with the usage, and the statement with its own content. Usage that

@@ -202,7 +202,7 @@ func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statemen
 				f.plan = held
 			}
 		}
-		lines, err := r.Lines(ctx, []store.UsagePeriod{ref}, limitNames())
+		lines, err := r.LiveLines(ctx, ref, limitNames())
 		if err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// sumCounters adds counters up, in their order. An account has as many rows in a period as it has hours, methods, chains and agents, so none
-// is read twice, and none at all for what the totals of the period hold: what it drew from its plan, which is all that most accounts need.
+// sumCounters adds counters up, in their order, out of the days. None is read twice, and none at all for what the totals of the period hold: what it drew
+// from its plan, which is all that most accounts need.
 func sumCounters(ctx context.Context, q *db.Queries, id account.ID, counters []account.Counter) ([]plan.Units, error) {
 	sums := make([]plan.Units, len(counters))
 	periods := map[string][]int{} // the counters that take a scan of their period
@@ -81,7 +81,8 @@ func sumPacks(ctx context.Context, q *db.Queries, id account.ID, packs map[strin
 	return err
 }
 
-// sumPeriod sets the sums of those of the counters that are named by their places, all of one period, by one scan of it.
+// sumPeriod sets the sums of those of the counters that are named by their places, all of one period: one scan of the account's days for counters of the
+// account, one of those keys' days for counters of keys.
 func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string, counters []account.Counter, which []int, sums []plan.Units) error {
 	start, err := startOf(period)
 	if err != nil {
@@ -95,30 +96,34 @@ func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string,
 		}
 		keys = append(keys, counters[i].Key.UUID)
 	}
-	var rows []db.SumPeriodRow
-	if onlyKeys {
-		var some []db.SumPeriodOfKeysRow
-		some, err = q.SumPeriodOfKeys(ctx, db.SumPeriodOfKeysParams{Account: id.UUID, Period: start, Keys: keys})
-		for _, row := range some {
-			rows = append(rows, db.SumPeriodRow(row))
+	var rows []db.SumPeriodOfKeysRow
+	if len(keys) > 0 {
+		if rows, err = q.SumPeriodOfKeys(ctx, db.SumPeriodOfKeysParams{Account: id.UUID, Period: start, Keys: keys}); err != nil {
+			return err
 		}
-	} else {
-		rows, err = q.SumPeriod(ctx, db.SumPeriodParams{Account: id.UUID, Period: start, Keys: keys})
 	}
-	for _, row := range rows {
-		for _, i := range which {
-			if counts(&counters[i], &row) {
-				sums[i] += plan.Units(row.Units)
+	if !onlyKeys {
+		whole, err := q.SumPeriod(ctx, db.SumPeriodParams{Account: id.UUID, Period: start})
+		if err != nil {
+			return err
+		}
+		for _, row := range whole {
+			rows = append(rows, db.SumPeriodOfKeysRow{Service: row.Service, Source: row.Source, Units: row.Units})
+		}
+	}
+	for i := range rows {
+		for _, at := range which {
+			if counts(&counters[at], &rows[i]) {
+				sums[at] += plan.Units(rows[i].Units)
 			}
 		}
 	}
-	return err
+	return nil
 }
 
-// counts says whether units of a period belong to a counter of that period.
-func counts(c *account.Counter, row *db.SumPeriodRow) bool {
-	return (c.Key.IsZero() || c.Key.UUID == row.KeyID) && (c.Service == "" || c.Service == row.Service) &&
-		(c.Source == "" || c.Source == row.Source)
+// counts says whether units of a period belong to a counter of that period. Rows of the whole account have no key.
+func counts(c *account.Counter, row *db.SumPeriodOfKeysRow) bool {
+	return c.Key.UUID == row.KeyID && (c.Service == "" || c.Service == row.Service) && (c.Source == "" || c.Source == row.Source)
 }
 
 func startOf(period string) (time.Time, error) {

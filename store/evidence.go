@@ -23,6 +23,8 @@ type UsageEvidence struct {
 	// Excess are words for which more was given back than was charged; nil when there are none. It may stand for a moment: a refund is
 	// recorded before its charge when the meter's clock stepped back in between.
 	Excess *OverRefund
+	// Unequal are words for which a sum of the hours, of which all that is shown is made, is not what the hours add up to; nil when there are none.
+	Unequal *UnequalSum
 	// Stated is what a closed period's statement says; nil while it is not closed.
 	Stated *StatedUsage
 }
@@ -74,6 +76,9 @@ func (s *Store) UsageEvidence(ctx context.Context, of UsagePeriod) (UsageEvidenc
 			return err
 		}
 		e.WordUnits = plan.Units(words.Units)
+		if e.Unequal, err = findUnequal(ctx, q, of.Account, start); err != nil {
+			return err
+		}
 		if e.Stated, err = readStated(ctx, q, of.Account, start); err != nil {
 			return err
 		}

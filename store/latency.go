@@ -40,16 +40,25 @@ func (f *LatencyFigures) Answered() account.Latency {
 	return all
 }
 
-// Latency reads how long an account's answered calls took, in order of time, chain and key. It reads no raw calls: some rows an hour.
+// Latency reads how long an account's answered calls took, in order of time, chain and key. It reads no raw calls: some rows a day, or an
+// hour where a step or the window's begin or end lies within a day.
 func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, error) {
 	if q.Step < 0 || q.Step%time.Hour != 0 {
 		return nil, fmt.Errorf("read latencies of account %s: a step of %s: ask for whole hours", q.Account, q.Step)
 	}
-	params := db.SumLatencyParams{
-		Account: q.Account.UUID, Since: q.Since.UTC().Truncate(time.Hour), Until: q.Until, Keys: keyUUIDs(q.Keys), OnlyChain: q.Chain,
-		ByKey: q.ByKey, ByChain: q.ByChain, StepSeconds: int64(q.Step / time.Second),
+	since := q.Since.UTC().Truncate(time.Hour)
+	fromDay := midnightFrom(since)
+	if q.Step > 0 {
+		fromDay = daysOfSteps(since, q.Step)
 	}
-	rows, err := s.queries().SumLatency(ctx, params)
+	toDay := q.Until.UTC().Truncate(day) // from there on hours again: not all of the day lies before Until
+	if toDay.Before(fromDay) {
+		toDay = fromDay
+	}
+	rows, err := s.sums().SumLatency(ctx, db.SumLatencyParams{
+		Account: q.Account.UUID, Since: since, Until: q.Until, FromDay: fromDay, ToDay: toDay, Keys: keyUUIDs(q.Keys), OnlyChain: q.Chain,
+		ByKey: q.ByKey, ByChain: q.ByChain, StepSeconds: int64(q.Step / time.Second),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read latencies of account %s: %w", q.Account, err)
 	}
@@ -113,18 +122,31 @@ func appendLatency(p *db.AddLatencyParams, b *account.UsageBucket, l *account.La
 // latencyBatch is how many rows one statement deletes.
 const latencyBatch = 10_000
 
-// DeleteLatencyBefore forgets how long calls took in the hours before the instant, in batches, and returns how many rows went.
+// DeleteLatencyBefore forgets how long calls took in the hours and on the days before the instant, in batches, and returns how many rows went.
 func (s *Store) DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error) {
-	params := db.DeleteLatencyBeforeParams{Before: before.UTC().Truncate(time.Hour), Most: latencyBatch}
+	q, hour, midnight := s.queries(), before.UTC().Truncate(time.Hour), before.UTC().Truncate(day)
 	var total int64
-	for {
-		n, err := s.queries().DeleteLatencyBefore(ctx, params)
-		total += n
-		if err != nil {
-			return total, fmt.Errorf("delete latencies: %w", err)
-		}
-		if n < latencyBatch {
-			return total, nil
+	for _, batch := range []func() (int64, error){
+		func() (int64, error) {
+			return q.DeleteLatencyHoursBefore(ctx, db.DeleteLatencyHoursBeforeParams{Before: hour, Most: latencyBatch})
+		},
+		func() (int64, error) {
+			return q.DeleteAccountLatencyHoursBefore(ctx, db.DeleteAccountLatencyHoursBeforeParams{Before: hour, Most: latencyBatch})
+		},
+		func() (int64, error) {
+			return q.DeleteLatencyDaysBefore(ctx, db.DeleteLatencyDaysBeforeParams{Before: midnight, Most: latencyBatch})
+		},
+		func() (int64, error) {
+			return q.DeleteAccountLatencyDaysBefore(ctx, db.DeleteAccountLatencyDaysBeforeParams{Before: midnight, Most: latencyBatch})
+		},
+	} {
+		for n := int64(latencyBatch); n == latencyBatch; {
+			var err error
+			if n, err = batch(); err != nil {
+				return total, fmt.Errorf("delete latencies: %w", err)
+			}
+			total += n
 		}
 	}
+	return total, nil
 }

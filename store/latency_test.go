@@ -227,11 +227,15 @@ func TestOldLatenciesAreDeletedInBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := must[int64](t)(s.DeleteLatencyBefore(ctx, slot)); n != old {
-		t.Errorf("%d rows went, want %d", n, old)
+	// A row of each key, and one of the account. The day is kept, because hours of it are.
+	if n := must[int64](t)(s.DeleteLatencyBefore(ctx, slot)); n != old+1 {
+		t.Errorf("%d rows went, want %d", n, old+1)
 	}
 	if got := whole(ctx, t, s, id).Relayed; got.Calls() != 3 {
 		t.Errorf("%d calls are left, want the 3 of the hour that is kept", got.Calls())
+	}
+	if n := must[int64](t)(s.DeleteLatencyBefore(ctx, slot.Add(24*time.Hour))); n != old+4 {
+		t.Errorf("a day later %d rows went, want want those of the day and of the last hour", n)
 	}
 }
 

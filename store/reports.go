@@ -12,11 +12,11 @@ import (
 
 // SumServices adds up the recorded units of an account, or of one key of it (zero: all), by service, since the hour that holds an instant.
 func (s *Store) SumServices(ctx context.Context, id account.ID, key account.KeyID, since time.Time) (map[account.Service]plan.Units, error) {
-	p := db.SumServicesParams{Account: id.UUID, Since: since.UTC().Truncate(time.Hour)}
+	w := UsageWindow{Account: id, Since: since}
 	if !key.IsZero() {
-		p.Key = &key.UUID
+		w.Keys = []account.KeyID{key}
 	}
-	rows, err := s.queries().SumServices(ctx, p)
+	rows, err := s.sums().SumServices(ctx, db.SumServicesParams{Account: id.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys()})
 	if err != nil {
 		return nil, fmt.Errorf("sum the services of account %s: %w", id, err)
 	}
@@ -40,7 +40,6 @@ const maxDays = 400
 
 // UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row for each day.
 func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time) ([]DayUsage, error) {
-	const day = 24 * time.Hour
 	from = from.UTC().Truncate(day)
 	rows, err := s.queries().SumDays(ctx, db.SumDaysParams{Account: id.UUID, Since: from})
 	if err != nil {

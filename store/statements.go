@@ -183,7 +183,7 @@ func (b *StatementBook) PlansAt(ctx context.Context, of []Moment) (map[Moment]st
 	return plans, err
 }
 
-// Lines adds up the usage of periods. limits are the refusals that are told apart.
+// Lines adds up the usage of periods from the hours, for what is kept. limits are the refusals that are told apart.
 func (b *StatementBook) Lines(ctx context.Context, of []UsagePeriod, limits []string) ([]StatementLine, error) {
 	accounts, periods, err := columnsOf(of)
 	if err != nil {
@@ -192,16 +192,34 @@ func (b *StatementBook) Lines(ctx context.Context, of []UsagePeriod, limits []st
 	rows, err := b.q.SumStatementLines(ctx, db.SumStatementLinesParams{Accounts: accounts, Periods: periods, Limits: limits})
 	lines := make([]StatementLine, len(rows))
 	for i := range rows {
-		r := &rows[i]
-		lines[i] = StatementLine{
-			UsagePeriod: periodOf(r.AccountID, r.Period), Key: account.KeyID{UUID: r.KeyID}, Agent: r.Agent, Chain: r.Chain, Class: r.Class, Limit: r.Limited,
-			Totals: PeriodTotals{
-				Requests: r.Requests, Billable: r.Billable, Hits: r.Hits, Refused: r.Refused, Refunded: r.Refunded,
-				Units: plan.Units(r.Units), PlanUnits: plan.Units(r.PlanUnits), PackUnits: plan.Units(r.PackUnits),
-			},
-		}
+		lines[i] = lineOf(&rows[i])
 	}
 	return lines, err
+}
+
+// LiveLines adds up the usage of one period from the days, for what is only shown.
+func (b *StatementBook) LiveLines(ctx context.Context, of UsagePeriod, limits []string) ([]StatementLine, error) {
+	accounts, periods, err := columnsOf([]UsagePeriod{of})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := b.q.SumLiveLines(ctx, db.SumLiveLinesParams{Accounts: accounts, Periods: periods, Limits: limits})
+	lines := make([]StatementLine, len(rows))
+	for i := range rows {
+		row := db.SumStatementLinesRow(rows[i])
+		lines[i] = lineOf(&row)
+	}
+	return lines, err
+}
+
+func lineOf(r *db.SumStatementLinesRow) StatementLine {
+	return StatementLine{
+		UsagePeriod: periodOf(r.AccountID, r.Period), Key: account.KeyID{UUID: r.KeyID}, Agent: r.Agent, Chain: r.Chain, Class: r.Class, Limit: r.Limited,
+		Totals: PeriodTotals{
+			Requests: r.Requests, Billable: r.Billable, Hits: r.Hits, Refused: r.Refused, Refunded: r.Refunded,
+			Units: plan.Units(r.Units), PlanUnits: plan.Units(r.PlanUnits), PackUnits: plan.Units(r.PackUnits),
+		},
+	}
 }
 
 // Keys tells of keys, as far as they are recorded.

@@ -13,7 +13,8 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// UsageWindow says whose recorded usage is asked for. What is recorded are hours: the window begins with the hour of Since and has no end.
+// UsageWindow says whose recorded usage is asked for. What is recorded are hours: the window begins with the hour of Since and has no end. It is read out of
+// the days, but for the hours before the first midnight and where hours are told apart.
 type UsageWindow struct {
 	Account account.ID
 	Since   time.Time
@@ -22,6 +23,8 @@ type UsageWindow struct {
 }
 
 func (w *UsageWindow) since() time.Time { return w.Since.UTC().Truncate(time.Hour) }
+
+func (w *UsageWindow) fromDay() time.Time { return midnightFrom(w.since()) }
 
 func (w *UsageWindow) keys() []uuid.UUID { return keyUUIDs(w.Keys) }
 
@@ -72,11 +75,11 @@ type UsageReport struct {
 	ByClass, ByKey, ByMethod, ByChain UsageGroups
 }
 
-// ReportUsage adds up a window, and lists at most so many groups of each dimension. It is one scan of the window's rows.
+// ReportUsage adds up a window, and lists at most so many groups of each dimension. All of it is of one snapshot.
 func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, most int) (UsageReport, error) {
 	var report UsageReport
-	rows, err := s.queries().SumUsageGroups(ctx, db.SumUsageGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyChain: w.Chain, Most: int64(most),
+	rows, err := s.sums().SumUsageGroups(ctx, db.SumUsageGroupsParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, Most: int64(most),
 	})
 	if err != nil {
 		return report, w.failed("usage", err)
@@ -110,8 +113,9 @@ func (s *Store) UsageSteps(ctx context.Context, w *UsageWindow, step time.Durati
 	if step <= 0 || step%time.Hour != 0 {
 		return nil, fmt.Errorf("read usage of account %s: a step of %s: ask for whole hours", w.Account, step)
 	}
-	rows, err := s.queries().SumUsageSteps(ctx, db.SumUsageStepsParams{
-		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyChain: w.Chain, StepSeconds: int64(step / time.Second),
+	rows, err := s.sums().SumUsageSteps(ctx, db.SumUsageStepsParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain,
+		StepSeconds: int64(step / time.Second),
 	})
 	if err != nil {
 		return nil, w.failed("usage", err)
@@ -132,7 +136,9 @@ type AnsweredUsage struct {
 
 // AnsweredUsage reads what upstreams and the cache answered in a window, the words with the most hits first. There are as many as the catalog has.
 func (s *Store) AnsweredUsage(ctx context.Context, w *UsageWindow) ([]AnsweredUsage, error) {
-	rows, err := s.queries().SumAnswered(ctx, db.SumAnsweredParams{Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyChain: w.Chain})
+	rows, err := s.sums().SumAnswered(ctx, db.SumAnsweredParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
+	})
 	if err != nil {
 		return nil, w.failed("answered usage", err)
 	}
@@ -159,8 +165,8 @@ type FailureGroup struct {
 // Failures adds up what was refused or failed, at most so many groups of each kind, the largest first.
 func (s *Store) Failures(ctx context.Context, w *UsageWindow, most int) (Failures, error) {
 	var f Failures
-	rows, err := s.queries().SumFailureGroups(ctx, db.SumFailureGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyChain: w.Chain, Most: int64(most),
+	rows, err := s.sums().SumFailureGroups(ctx, db.SumFailureGroupsParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, Most: int64(most),
 	})
 	if err != nil {
 		return f, w.failed("failures", err)
@@ -190,12 +196,13 @@ func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Dura
 		return nil, fmt.Errorf("read failures of account %s: a step of %s: ask for whole hours", w.Account, step)
 	}
 	p := db.SumFailureStepsParams{
-		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyChain: w.Chain, StepSeconds: int64(step / time.Second), Chains: []string{}, Methods: []string{},
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain,
+		StepSeconds: int64(step / time.Second), Chains: []string{}, Methods: []string{},
 	}
 	for _, g := range of {
 		p.Chains, p.Methods = append(p.Chains, g.Chain), append(p.Methods, g.Method)
 	}
-	rows, err := s.queries().SumFailureSteps(ctx, p)
+	rows, err := s.sums().SumFailureSteps(ctx, p)
 	if err != nil {
 		return nil, w.failed("failures", err)
 	}

@@ -239,6 +239,18 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 			sql("UPDATE usage_periods SET units = units + 1234567000, pack_units = pack_units + 1234567000 WHERE account_id = $1"),
 			"double entry: units: usage_periods 1,234,573, usage_hours 6: 1,234,567 more",
 		},
+		{
+			sql("UPDATE usage_days SET requests = requests + 1 WHERE account_id = $1 AND outcome = 'hit'"),
+			`sums: usage_days of %DT00Z, line "hit" of rpc eth_call on eth_mainnet, drawn from "", key %k: requests 2, by the hours 1: 1 more`,
+		},
+		{
+			sql("DELETE FROM account_hours WHERE account_id = $1 AND outcome = 'method_not_served'"),
+			`sums: account_hours of %h, line "method_not_served" of rpc eth_call on eth_mainnet, drawn from "": requests 0, by the hours 1: 1 less`,
+		},
+		{
+			sql("UPDATE account_days SET units = units - 250 WHERE account_id = $1 AND outcome = 'ok' AND source = 'plan'"),
+			`sums: account_days of %DT00Z, line "ok" of rpc eth_call on eth_mainnet, drawn from "plan": units 4.75, by the hours 5: 0.25 less`,
+		},
 		{sql("DELETE FROM usage_periods WHERE account_id = $1"), "double entry: requests: usage_periods 0, usage_hours 7: 7 less"},
 		{count("ap:%a:%p", "u", 4000), "counters: units drawn from the plan: the meter has 4, usage lines add up to 5: 1 less"},
 		{count("ap:%a:%p", "u", -1), "counters: units drawn from the plan: the meter has -0.001, usage lines add up to 5: 5.001 less"},

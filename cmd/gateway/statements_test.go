@@ -90,6 +90,10 @@ func TestOperatorsCloseStatementsOnceTheirUsageIsRecorded(t *testing.T) {
 	}
 }
 
+// allSums puts a call in every sum of the hours.
+const allSums = "d AS (UPDATE usage_days SET requests = requests + 1), h AS (UPDATE account_hours SET requests = requests + 1), " +
+	"w AS (UPDATE account_days SET requests = requests + 1)"
+
 // What was frozen and adjusted is what was used, and the audit tells where it is not.
 func TestTheAuditHoldsStatementsAgainstTheUsage(t *testing.T) {
 	t.Parallel()
@@ -99,7 +103,7 @@ func TestTheAuditHoldsStatementsAgainstTheUsage(t *testing.T) {
 		"usage that was put in both books":  {"WITH a AS (UPDATE usage_periods SET requests = requests + 1, billable = billable + 1) UPDATE usage_hours SET requests = requests + 1", "statements: requests: frozen and adjusted 1,200, used 1,201"},
 		"a statement with other figures":    {"UPDATE statements SET units = units + 1000", "statements: units of the statement: recorded 601, in its content 600"},
 		"a statement with another content":  {"UPDATE statements SET content = c.t, content_hash = sha256(c.t) FROM (SELECT convert_to(replace(convert_from(content, 'UTF8'), '1200', '1300'), 'UTF8') AS t FROM statements) AS c", "statements: requests of the statement: recorded 1,200, in its content 1,300"},
-		"usage that the next one will tell": {"WITH a AS (UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, updated_at = now()) UPDATE usage_hours SET requests = requests + 1", ""},
+		"usage that the next one will tell": {"WITH a AS (UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, updated_at = now()), " + allSums + " UPDATE usage_hours SET requests = requests + 1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,35 +13,104 @@ import (
 )
 
 const addLatency = `-- name: AddLatency :exec
-INSERT INTO latency_hours (account_id, hour, key_id, chain, service, class, outcome, buckets, calls)
-SELECT
-    account_id, hour, key_id, chain, service, class, outcome,
-    array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
-FROM (
-    SELECT account_id, hour, key_id, chain, service, class, outcome, bucket, sum(calls)::bigint AS calls
+WITH incoming AS MATERIALIZED (
+    SELECT
+        unnest($1::uuid[]) AS account_id,
+        unnest($2::timestamptz[]) AS hour,
+        date_trunc('day', unnest($2::timestamptz[]), 'UTC') AS day,
+        unnest($3::uuid[]) AS key_id,
+        unnest($4::text[]) COLLATE "C" AS chain,
+        unnest($5::text[]) COLLATE "C" AS service,
+        unnest($6::text[]) COLLATE "C" AS class,
+        unnest($7::text[]) COLLATE "C" AS outcome,
+        unnest($8::smallint[]) AS bucket,
+        unnest($9::bigint[]) AS calls
+), hours AS (
+    INSERT INTO latency_hours (account_id, hour, key_id, chain, service, class, outcome, buckets, calls)
+    SELECT account_id, hour, key_id, chain, service, class, outcome, array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
     FROM (
-        SELECT
-            unnest($1::uuid[]) AS account_id,
-            unnest($2::timestamptz[]) AS hour,
-            unnest($3::uuid[]) AS key_id,
-            unnest($4::text[]) COLLATE "C" AS chain,
-            unnest($5::text[]) COLLATE "C" AS service,
-            unnest($6::text[]) COLLATE "C" AS class,
-            unnest($7::text[]) COLLATE "C" AS outcome,
-            unnest($8::smallint[]) AS bucket,
-            unnest($9::bigint[]) AS calls
-    ) AS incoming
-    GROUP BY account_id, hour, key_id, chain, service, class, outcome, bucket
+        SELECT account_id, hour, key_id, chain, service, class, outcome, bucket, sum(calls)::bigint AS calls
+        FROM incoming
+        GROUP BY account_id, hour, key_id, chain, service, class, outcome, bucket
+    ) AS counts
+    GROUP BY account_id, hour, key_id, chain, service, class, outcome
+    ORDER BY account_id, hour, key_id, chain, service, class, outcome
+    ON CONFLICT (account_id, hour, key_id, chain, service, class, outcome)
+    DO UPDATE SET (buckets, calls) = (
+        SELECT array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
+        FROM (
+            SELECT bucket, sum(calls)::bigint AS calls
+            FROM (
+                SELECT unnest(latency_hours.buckets) AS bucket, unnest(latency_hours.calls) AS calls
+                UNION ALL
+                SELECT unnest(excluded.buckets), unnest(excluded.calls)
+            ) AS both_histograms
+            GROUP BY bucket
+        ) AS merged
+    )
+), days AS (
+    INSERT INTO latency_days (account_id, key_id, day, chain, service, class, outcome, buckets, calls)
+    SELECT account_id, key_id, day, chain, service, class, outcome, array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
+    FROM (
+        SELECT account_id, key_id, day, chain, service, class, outcome, bucket, sum(calls)::bigint AS calls
+        FROM incoming
+        GROUP BY account_id, key_id, day, chain, service, class, outcome, bucket
+    ) AS counts
+    GROUP BY account_id, key_id, day, chain, service, class, outcome
+    ORDER BY account_id, key_id, day, chain, service, class, outcome
+    ON CONFLICT (account_id, key_id, day, chain, service, class, outcome)
+    DO UPDATE SET (buckets, calls) = (
+        SELECT array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
+        FROM (
+            SELECT bucket, sum(calls)::bigint AS calls
+            FROM (
+                SELECT unnest(latency_days.buckets) AS bucket, unnest(latency_days.calls) AS calls
+                UNION ALL
+                SELECT unnest(excluded.buckets), unnest(excluded.calls)
+            ) AS both_histograms
+            GROUP BY bucket
+        ) AS merged
+    )
+), whole_hours AS (
+    INSERT INTO account_latency_hours (account_id, hour, chain, outcome, buckets, calls)
+    SELECT account_id, hour, chain, outcome, array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
+    FROM (
+        SELECT account_id, hour, chain, outcome, bucket, sum(calls)::bigint AS calls
+        FROM incoming
+        GROUP BY account_id, hour, chain, outcome, bucket
+    ) AS counts
+    GROUP BY account_id, hour, chain, outcome
+    ORDER BY account_id, hour, chain, outcome
+    ON CONFLICT (account_id, hour, chain, outcome)
+    DO UPDATE SET (buckets, calls) = (
+        SELECT array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
+        FROM (
+            SELECT bucket, sum(calls)::bigint AS calls
+            FROM (
+                SELECT unnest(account_latency_hours.buckets) AS bucket, unnest(account_latency_hours.calls) AS calls
+                UNION ALL
+                SELECT unnest(excluded.buckets), unnest(excluded.calls)
+            ) AS both_histograms
+            GROUP BY bucket
+        ) AS merged
+    )
+)
+INSERT INTO account_latency_days (account_id, day, chain, outcome, buckets, calls)
+SELECT account_id, day, chain, outcome, array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
+FROM (
+    SELECT account_id, day, chain, outcome, bucket, sum(calls)::bigint AS calls
+    FROM incoming
+    GROUP BY account_id, day, chain, outcome, bucket
 ) AS counts
-GROUP BY account_id, hour, key_id, chain, service, class, outcome
-ORDER BY account_id, hour, key_id, chain, service, class, outcome
-ON CONFLICT (account_id, hour, key_id, chain, service, class, outcome)
+GROUP BY account_id, day, chain, outcome
+ORDER BY account_id, day, chain, outcome
+ON CONFLICT (account_id, day, chain, outcome)
 DO UPDATE SET (buckets, calls) = (
     SELECT array_agg(bucket ORDER BY bucket), array_agg(calls ORDER BY bucket)
     FROM (
         SELECT bucket, sum(calls)::bigint AS calls
         FROM (
-            SELECT unnest(latency_hours.buckets) AS bucket, unnest(latency_hours.calls) AS calls
+            SELECT unnest(account_latency_days.buckets) AS bucket, unnest(account_latency_days.calls) AS calls
             UNION ALL
             SELECT unnest(excluded.buckets), unnest(excluded.calls)
         ) AS both_histograms
@@ -62,8 +131,8 @@ type AddLatencyParams struct {
 	Calls    []int64
 }
 
-// Adds counts to the histograms of their hours. Those with the same words are added up first: a row is written once per statement, and
-// always in one order.
+// Adds counts to the histograms of their hours, and of the sums of these: by key and day, by account and hour, by account and day. Those with the same words
+// are added up first: a row is written once per statement, and the rows of each table in one order.
 func (q *Queries) AddLatency(ctx context.Context, arg AddLatencyParams) error {
 	_, err := q.db.Exec(ctx, addLatency,
 		arg.Accounts,
@@ -79,7 +148,80 @@ func (q *Queries) AddLatency(ctx context.Context, arg AddLatencyParams) error {
 	return err
 }
 
-const deleteLatencyBefore = `-- name: DeleteLatencyBefore :execrows
+const deleteAccountLatencyDaysBefore = `-- name: DeleteAccountLatencyDaysBefore :execrows
+DELETE FROM account_latency_days
+WHERE ctid = ANY (ARRAY(
+    SELECT old.ctid
+    FROM account_latency_days AS old
+    WHERE old.day < $1
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+))
+`
+
+type DeleteAccountLatencyDaysBeforeParams struct {
+	Before time.Time
+	Most   int32
+}
+
+func (q *Queries) DeleteAccountLatencyDaysBefore(ctx context.Context, arg DeleteAccountLatencyDaysBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteAccountLatencyDaysBefore, arg.Before, arg.Most)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const deleteAccountLatencyHoursBefore = `-- name: DeleteAccountLatencyHoursBefore :execrows
+DELETE FROM account_latency_hours
+WHERE ctid = ANY (ARRAY(
+    SELECT old.ctid
+    FROM account_latency_hours AS old
+    WHERE old.hour < $1
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+))
+`
+
+type DeleteAccountLatencyHoursBeforeParams struct {
+	Before time.Time
+	Most   int32
+}
+
+func (q *Queries) DeleteAccountLatencyHoursBefore(ctx context.Context, arg DeleteAccountLatencyHoursBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteAccountLatencyHoursBefore, arg.Before, arg.Most)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const deleteLatencyDaysBefore = `-- name: DeleteLatencyDaysBefore :execrows
+DELETE FROM latency_days
+WHERE ctid = ANY (ARRAY(
+    SELECT old.ctid
+    FROM latency_days AS old
+    WHERE old.day < $1
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+))
+`
+
+type DeleteLatencyDaysBeforeParams struct {
+	Before time.Time
+	Most   int32
+}
+
+func (q *Queries) DeleteLatencyDaysBefore(ctx context.Context, arg DeleteLatencyDaysBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteLatencyDaysBefore, arg.Before, arg.Most)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const deleteLatencyHoursBefore = `-- name: DeleteLatencyHoursBefore :execrows
+
 DELETE FROM latency_hours
 WHERE ctid = ANY (ARRAY(
     SELECT old.ctid
@@ -90,14 +232,14 @@ WHERE ctid = ANY (ARRAY(
 ))
 `
 
-type DeleteLatencyBeforeParams struct {
+type DeleteLatencyHoursBeforeParams struct {
 	Before time.Time
 	Most   int32
 }
 
-// One batch of at most so many rows, so that no lock is held for long.
-func (q *Queries) DeleteLatencyBefore(ctx context.Context, arg DeleteLatencyBeforeParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteLatencyBefore, arg.Before, arg.Most)
+// Latencies are deleted in batches of at most so many rows, so that no lock is held for long.
+func (q *Queries) DeleteLatencyHoursBefore(ctx context.Context, arg DeleteLatencyHoursBeforeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteLatencyHoursBefore, arg.Before, arg.Most)
 	if err != nil {
 		return 0, err
 	}
@@ -110,17 +252,22 @@ SELECT
     (CASE WHEN $2::boolean THEN chain ELSE '' END)::text AS chain,
     (CASE
         WHEN $3::bigint > 0
-            THEN date_bin(make_interval(secs => $3::bigint), hour, $4::timestamptz)
+            THEN date_bin(make_interval(secs => $3::bigint), start, $4::timestamptz)
         ELSE $4::timestamptz
     END)::timestamptz AS start,
     outcome,
     histogram.bucket::smallint AS bucket,
     sum(histogram.calls)::bigint AS calls
-FROM latency_hours
+FROM latency_parts
 CROSS JOIN LATERAL (SELECT unnest(buckets) AS bucket, unnest(calls) AS calls) AS histogram
-WHERE account_id = $5 AND hour >= $4::timestamptz AND hour < $6::timestamptz
-    AND ($7::uuid[] IS NULL OR key_id = ANY($7::uuid[]))
-    AND ($8::text = '' OR chain = $8::text)
+WHERE account_id = $5 AND by_key = ($1::boolean OR $6::uuid[] IS NOT NULL)
+    AND (
+        (step = 'day' AND start >= $7::timestamptz AND start < $8::timestamptz)
+        OR (step = 'hour' AND start >= $4::timestamptz AND start < least($7::timestamptz, $9::timestamptz))
+        OR (step = 'hour' AND start >= $8::timestamptz AND start < $9::timestamptz)
+    )
+    AND ($6::uuid[] IS NULL OR key_id = ANY($6::uuid[]))
+    AND ($10::text = '' OR chain = $10::text)
 GROUP BY 1, 2, 3, 4, 5
 ORDER BY 3, 2, 1, 4, 5
 `
@@ -131,8 +278,10 @@ type SumLatencyParams struct {
 	StepSeconds int64
 	Since       time.Time
 	Account     uuid.UUID
-	Until       time.Time
 	Keys        []uuid.UUID
+	FromDay     time.Time
+	ToDay       time.Time
+	Until       time.Time
 	OnlyChain   string
 }
 
@@ -145,8 +294,8 @@ type SumLatencyRow struct {
 	Calls   int64
 }
 
-// Histograms of an account's calls, over all or by key, chain and steps of time that begin at the first hour. The histograms are laid out by a join:
-// laid out in the list of columns, PostgreSQL takes them for a tenth of their rows, and sorts what it should hash.
+// Histograms of an account's calls, over all or by key, chain and steps of time that begin at the first hour; from_day is as in reports.sql. The histograms
+// are laid out by a join: laid out in the list of columns, PostgreSQL takes them for a tenth of their rows, and sorts what it should hash.
 func (q *Queries) SumLatency(ctx context.Context, arg SumLatencyParams) ([]SumLatencyRow, error) {
 	rows, err := q.db.Query(ctx, sumLatency,
 		arg.ByKey,
@@ -154,8 +303,10 @@ func (q *Queries) SumLatency(ctx context.Context, arg SumLatencyParams) ([]SumLa
 		arg.StepSeconds,
 		arg.Since,
 		arg.Account,
-		arg.Until,
 		arg.Keys,
+		arg.FromDay,
+		arg.ToDay,
+		arg.Until,
 		arg.OnlyChain,
 	)
 	if err != nil {

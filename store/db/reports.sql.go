@@ -14,28 +14,33 @@ import (
 
 const sumAnswered = `-- name: SumAnswered :many
 SELECT
-    service, method, class, tier,
-    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
-    coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
-    coalesce(sum(units), 0)::bigint AS units
-FROM usage_hours AS h
-WHERE h.account_id = $1 AND h.hour >= $2::timestamptz
-    AND h.period = ANY(ARRAY(
+    u.service, u.method, u.class, u.tier,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome = 'hit'), 0)::bigint AS hits,
+    coalesce(sum(u.units), 0)::bigint AS units
+FROM usage_parts AS u
+WHERE u.account_id = $1 AND u.by_key = ($2::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= $3::timestamptz AND u.start < $4::timestamptz)
+        OR (u.step = 'day' AND u.start >= $4::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
-        WHERE p.account_id = $1 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+        WHERE p.account_id = $1 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND ($3::uuid[] IS NULL OR h.key_id = ANY($3::uuid[]))
-    AND ($4::text = '' OR h.chain = $4::text)
-    AND outcome IN ('ok', 'refund', 'hit')
-GROUP BY service, method, class, tier
-ORDER BY hits DESC, billable DESC, service, method, class, tier
+    AND ($2::uuid[] IS NULL OR u.key_id = ANY($2::uuid[]))
+    AND ($5::text = '' OR u.chain = $5::text)
+    AND u.outcome IN ('ok', 'refund', 'hit')
+GROUP BY u.service, u.method, u.class, u.tier
+ORDER BY hits DESC, billable DESC, u.service, u.method, u.class, u.tier
 `
 
 type SumAnsweredParams struct {
 	Account   uuid.UUID
-	Since     time.Time
 	Keys      []uuid.UUID
+	Since     time.Time
+	FromDay   time.Time
 	OnlyChain string
 }
 
@@ -53,8 +58,9 @@ type SumAnsweredRow struct {
 func (q *Queries) SumAnswered(ctx context.Context, arg SumAnsweredParams) ([]SumAnsweredRow, error) {
 	rows, err := q.db.Query(ctx, sumAnswered,
 		arg.Account,
-		arg.Since,
 		arg.Keys,
+		arg.Since,
+		arg.FromDay,
 		arg.OnlyChain,
 	)
 	if err != nil {
@@ -85,17 +91,17 @@ func (q *Queries) SumAnswered(ctx context.Context, arg SumAnsweredParams) ([]Sum
 
 const sumDays = `-- name: SumDays :many
 SELECT
-    (date_trunc('day', hour, 'UTC'))::timestamptz AS day,
+    day,
     coalesce(sum(requests), 0)::bigint AS requests,
     coalesce(sum(units) FILTER (WHERE class = 'standard'), 0)::bigint AS standard,
     coalesce(sum(units) FILTER (WHERE class = 'heavy'), 0)::bigint AS heavy,
     coalesce(sum(units) FILTER (WHERE class NOT IN ('standard', 'heavy')), 0)::bigint AS other,
     coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
     coalesce(sum(requests) FILTER (WHERE outcome NOT IN ('ok', 'hit', 'refund')), 0)::bigint AS refused
-FROM usage_hours
-WHERE account_id = $1 AND period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32 AND hour >= $2
-GROUP BY 1
-ORDER BY 1
+FROM account_days
+WHERE account_id = $1 AND period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32 AND day >= $2
+GROUP BY day
+ORDER BY day
 `
 
 type SumDaysParams struct {
@@ -113,7 +119,7 @@ type SumDaysRow struct {
 	Refused  int64
 }
 
-// Usage of an account by UTC day, since an instant.
+// Usage of an account by UTC day, since one.
 func (q *Queries) SumDays(ctx context.Context, arg SumDaysParams) ([]SumDaysRow, error) {
 	rows, err := q.db.Query(ctx, sumDays, arg.Account, arg.Since)
 	if err != nil {
@@ -144,18 +150,22 @@ func (q *Queries) SumDays(ctx context.Context, arg SumDaysParams) ([]SumDaysRow,
 
 const sumFailureGroups = `-- name: SumFailureGroups :many
 WITH lines AS (
-    SELECT chain, method, outcome, sum(requests) AS requests
-    FROM usage_hours AS h
-    WHERE h.account_id = $2 AND h.hour >= $3::timestamptz
-        AND h.period = ANY(ARRAY(
+    SELECT u.chain, u.method, u.outcome, sum(u.requests) AS requests
+    FROM usage_parts AS u
+    WHERE u.account_id = $2 AND u.by_key = ($3::uuid[] IS NOT NULL)
+        AND (
+            (u.step = 'hour' AND u.start >= $4::timestamptz AND u.start < $5::timestamptz)
+            OR (u.step = 'day' AND u.start >= $5::timestamptz)
+        )
+        AND u.period = ANY(ARRAY(
             SELECT p.period
             FROM usage_periods AS p
-            WHERE p.account_id = $2 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+            WHERE p.account_id = $2 AND p.period > ($4::timestamptz AT TIME ZONE 'UTC')::date - 32
         ))
-        AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
-        AND ($5::text = '' OR h.chain = $5::text)
-        AND outcome NOT IN ('ok', 'hit', 'refund')
-    GROUP BY chain, method, outcome
+        AND ($3::uuid[] IS NULL OR u.key_id = ANY($3::uuid[]))
+        AND ($6::text = '' OR u.chain = $6::text)
+        AND u.outcome NOT IN ('ok', 'hit', 'refund')
+    GROUP BY u.chain, u.method, u.outcome
 ), sums AS (
     SELECT GROUPING(outcome, chain, method) AS dimension, outcome, chain, method, sum(requests) AS requests
     FROM lines
@@ -177,8 +187,9 @@ ORDER BY dimension, place
 type SumFailureGroupsParams struct {
 	Most      int64
 	Account   uuid.UUID
-	Since     time.Time
 	Keys      []uuid.UUID
+	Since     time.Time
+	FromDay   time.Time
 	OnlyChain string
 }
 
@@ -197,8 +208,9 @@ func (q *Queries) SumFailureGroups(ctx context.Context, arg SumFailureGroupsPara
 	rows, err := q.db.Query(ctx, sumFailureGroups,
 		arg.Most,
 		arg.Account,
-		arg.Since,
 		arg.Keys,
+		arg.Since,
+		arg.FromDay,
 		arg.OnlyChain,
 	)
 	if err != nil {
@@ -228,19 +240,23 @@ func (q *Queries) SumFailureGroups(ctx context.Context, arg SumFailureGroupsPara
 
 const sumFailureSteps = `-- name: SumFailureSteps :many
 SELECT
-    date_bin(make_interval(secs => $1::bigint), hour, $2::timestamptz)::timestamptz AS start,
-    chain, method, sum(requests)::bigint AS requests
-FROM usage_hours AS h
-WHERE h.account_id = $3 AND h.hour >= $2::timestamptz
-    AND h.period = ANY(ARRAY(
+    date_bin(make_interval(secs => $1::bigint), u.start, $2::timestamptz)::timestamptz AS start,
+    u.chain, u.method, sum(u.requests)::bigint AS requests
+FROM usage_parts AS u
+WHERE u.account_id = $3 AND u.by_key = ($4::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= $2::timestamptz AND u.start < $5::timestamptz)
+        OR (u.step = 'day' AND u.start >= $5::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = $3 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
-    AND ($5::text = '' OR h.chain = $5::text)
-    AND outcome NOT IN ('ok', 'hit', 'refund')
-    AND (chain, method) IN (SELECT unnest($6::text[]), unnest($7::text[]))
+    AND ($4::uuid[] IS NULL OR u.key_id = ANY($4::uuid[]))
+    AND ($6::text = '' OR u.chain = $6::text)
+    AND u.outcome NOT IN ('ok', 'hit', 'refund')
+    AND (u.chain, u.method) IN (SELECT unnest($7::text[]), unnest($8::text[]))
 GROUP BY 1, 2, 3
 ORDER BY 1, 2, 3
 `
@@ -250,6 +266,7 @@ type SumFailureStepsParams struct {
 	Since       time.Time
 	Account     uuid.UUID
 	Keys        []uuid.UUID
+	FromDay     time.Time
 	OnlyChain   string
 	Chains      []string
 	Methods     []string
@@ -262,13 +279,14 @@ type SumFailureStepsRow struct {
 	Requests int64
 }
 
-// What was refused or failed, by steps of time that begin at the first hour, of these methods on their chains.
+// What was refused or failed, by steps of time as those of SumUsageSteps, of these methods on their chains.
 func (q *Queries) SumFailureSteps(ctx context.Context, arg SumFailureStepsParams) ([]SumFailureStepsRow, error) {
 	rows, err := q.db.Query(ctx, sumFailureSteps,
 		arg.StepSeconds,
 		arg.Since,
 		arg.Account,
 		arg.Keys,
+		arg.FromDay,
 		arg.OnlyChain,
 		arg.Chains,
 		arg.Methods,
@@ -297,17 +315,28 @@ func (q *Queries) SumFailureSteps(ctx context.Context, arg SumFailureStepsParams
 }
 
 const sumServices = `-- name: SumServices :many
-SELECT service, sum(units)::bigint AS units
-FROM usage_hours
-WHERE account_id = $1 AND period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32 AND hour >= $2
-    AND key_id = coalesce($3, key_id)
-GROUP BY service
+
+SELECT u.service, sum(u.units)::bigint AS units
+FROM usage_parts AS u
+WHERE u.account_id = $1 AND u.by_key = ($2::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= $3::timestamptz AND u.start < $4::timestamptz)
+        OR (u.step = 'day' AND u.start >= $4::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
+        SELECT p.period
+        FROM usage_periods AS p
+        WHERE p.account_id = $1 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+    ))
+    AND ($2::uuid[] IS NULL OR u.key_id = ANY($2::uuid[]))
+GROUP BY u.service
 `
 
 type SumServicesParams struct {
 	Account uuid.UUID
+	Keys    []uuid.UUID
 	Since   time.Time
-	Key     *uuid.UUID
+	FromDay time.Time
 }
 
 type SumServicesRow struct {
@@ -315,9 +344,17 @@ type SumServicesRow struct {
 	Units   int64
 }
 
-// Units by service since an hour, of an account or of one key of it. A period is at most 31 days, so older ones hold nothing of the window.
+// Usage since an hour is read out of usage_parts: the hours before from_day, the first midnight not before the window, and the days from there on; hours
+// alone where from_day is the end of time. Sums of the whole account are read, and those by key only for some keys. Rows are found by their periods, with
+// which the primary keys begin: a period is at most 31 days, so older ones hold nothing of the window, and usage_periods names each that has usage.
+// Units by service, of an account or of some keys of it.
 func (q *Queries) SumServices(ctx context.Context, arg SumServicesParams) ([]SumServicesRow, error) {
-	rows, err := q.db.Query(ctx, sumServices, arg.Account, arg.Since, arg.Key)
+	rows, err := q.db.Query(ctx, sumServices,
+		arg.Account,
+		arg.Keys,
+		arg.Since,
+		arg.FromDay,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -337,28 +374,56 @@ func (q *Queries) SumServices(ctx context.Context, arg SumServicesParams) ([]Sum
 }
 
 const sumUsageGroups = `-- name: SumUsageGroups :many
-
 WITH lines AS (
-    SELECT key_id, chain, method, class, outcome, sum(requests) AS requests, sum(units) AS units
-    FROM usage_hours AS h
-    WHERE h.account_id = $2 AND h.hour >= $3::timestamptz
-        AND h.period = ANY(ARRAY(
+    SELECT u.chain, u.method, u.class, u.outcome, sum(u.requests) AS requests, sum(u.units) AS units
+    FROM usage_parts AS u
+    WHERE u.account_id = $2 AND u.by_key = ($3::uuid[] IS NOT NULL)
+        AND (
+            (u.step = 'hour' AND u.start >= $4::timestamptz AND u.start < $5::timestamptz)
+            OR (u.step = 'day' AND u.start >= $5::timestamptz)
+        )
+        AND u.period = ANY(ARRAY(
             SELECT p.period
             FROM usage_periods AS p
-            WHERE p.account_id = $2 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+            WHERE p.account_id = $2 AND p.period > ($4::timestamptz AT TIME ZONE 'UTC')::date - 32
         ))
-        AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
-        AND ($5::text = '' OR h.chain = $5::text)
-    GROUP BY key_id, chain, method, class, outcome
+        AND ($3::uuid[] IS NULL OR u.key_id = ANY($3::uuid[]))
+        AND ($6::text = '' OR u.chain = $6::text)
+    GROUP BY u.chain, u.method, u.class, u.outcome
+), lines_of_keys AS (
+    SELECT u.key_id, u.outcome, sum(u.requests) AS requests, sum(u.units) AS units
+    FROM usage_parts AS u
+    WHERE u.account_id = $2 AND u.by_key = true
+        AND (
+            (u.step = 'hour' AND u.start >= $4::timestamptz AND u.start < $5::timestamptz)
+            OR (u.step = 'day' AND u.start >= $5::timestamptz)
+        )
+        AND u.period = ANY(ARRAY(
+            SELECT p.period
+            FROM usage_periods AS p
+            WHERE p.account_id = $2 AND p.period > ($4::timestamptz AT TIME ZONE 'UTC')::date - 32
+        ))
+        AND ($3::uuid[] IS NULL OR u.key_id = ANY($3::uuid[]))
+        AND ($6::text = '' OR u.chain = $6::text)
+    GROUP BY u.key_id, u.outcome
 ), sums AS (
     SELECT
-        GROUPING(class, key_id, method, chain) AS dimension, class, key_id, method, chain,
+        GROUPING(class, method, chain) AS words, class, NULL::uuid AS key_id, method, chain,
         coalesce(sum(requests), 0) AS requests,
         coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0) AS billable,
         coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0) AS hits,
         coalesce(sum(units), 0) AS units
     FROM lines
-    GROUP BY GROUPING SETS ((), (class), (key_id), (method), (chain))
+    GROUP BY GROUPING SETS ((), (class), (method), (chain))
+    UNION ALL
+    SELECT
+        -1, NULL, key_id, NULL, NULL,
+        sum(requests),
+        coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0),
+        coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0),
+        sum(units)
+    FROM lines_of_keys
+    GROUP BY key_id
 )
 SELECT
     dimension::integer AS dimension, coalesce(class, '')::text AS class, coalesce(key_id, '00000000-0000-0000-0000-000000000000')::uuid AS key_id,
@@ -366,8 +431,9 @@ SELECT
     hits::bigint AS hits, units::bigint AS units, groups::bigint AS groups
 FROM (
     SELECT
-        dimension, class, key_id, method, chain, requests, billable, hits, units, count(*) OVER (PARTITION BY dimension) AS groups,
-        row_number() OVER (PARTITION BY dimension ORDER BY requests DESC, units DESC, class, key_id, method, chain) AS place
+        CASE words WHEN 7 THEN 15 WHEN 3 THEN 7 WHEN 5 THEN 13 WHEN 6 THEN 14 ELSE 11 END AS dimension,
+        class, key_id, method, chain, requests, billable, hits, units, count(*) OVER (PARTITION BY words) AS groups,
+        row_number() OVER (PARTITION BY words ORDER BY requests DESC, units DESC, class, key_id, method, chain) AS place
     FROM sums
 ) AS ranked
 WHERE ranked.place <= $1::bigint
@@ -377,8 +443,9 @@ ORDER BY dimension, place
 type SumUsageGroupsParams struct {
 	Most      int64
 	Account   uuid.UUID
-	Since     time.Time
 	Keys      []uuid.UUID
+	Since     time.Time
+	FromDay   time.Time
 	OnlyChain string
 }
 
@@ -395,16 +462,15 @@ type SumUsageGroupsRow struct {
 	Groups    int64
 }
 
-// Usage since an hour, of an account or of some keys of it, is found by its periods: the primary key begins with them, so that rows outside the
-// window are passed over. A period is at most 31 days, so older ones hold nothing of the window, and usage_periods names each that has usage.
 // Usage as a whole, by class, by key, by method and by chain, the largest groups of each. dimension is that of GROUPING: 15 for the whole, 7 for a
-// class, 11 for a key, 13 for a method, 14 for a chain.
+// class, 11 for a key, 13 for a method, 14 for a chain. Keys are told apart by rows of their own, all of one snapshot.
 func (q *Queries) SumUsageGroups(ctx context.Context, arg SumUsageGroupsParams) ([]SumUsageGroupsRow, error) {
 	rows, err := q.db.Query(ctx, sumUsageGroups,
 		arg.Most,
 		arg.Account,
-		arg.Since,
 		arg.Keys,
+		arg.Since,
+		arg.FromDay,
 		arg.OnlyChain,
 	)
 	if err != nil {
@@ -438,22 +504,26 @@ func (q *Queries) SumUsageGroups(ctx context.Context, arg SumUsageGroupsParams) 
 
 const sumUsageSteps = `-- name: SumUsageSteps :many
 SELECT
-    date_bin(make_interval(secs => $1::bigint), hour, $2::timestamptz)::timestamptz AS start,
-    coalesce(sum(requests), 0)::bigint AS requests,
-    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
-    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund') AND service = 'utils'), 0)::bigint AS computed,
-    coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
-    coalesce(sum(units), 0)::bigint AS units,
-    coalesce(sum(units) FILTER (WHERE source LIKE 'pack:%'), 0)::bigint AS pack_units
-FROM usage_hours AS h
-WHERE h.account_id = $3 AND h.hour >= $2::timestamptz
-    AND h.period = ANY(ARRAY(
+    date_bin(make_interval(secs => $1::bigint), u.start, $2::timestamptz)::timestamptz AS start,
+    coalesce(sum(u.requests), 0)::bigint AS requests,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome IN ('ok', 'refund') AND u.service = 'utils'), 0)::bigint AS computed,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome = 'hit'), 0)::bigint AS hits,
+    coalesce(sum(u.units), 0)::bigint AS units,
+    coalesce(sum(u.units) FILTER (WHERE u.source LIKE 'pack:%'), 0)::bigint AS pack_units
+FROM usage_parts AS u
+WHERE u.account_id = $3 AND u.by_key = ($4::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= $2::timestamptz AND u.start < $5::timestamptz)
+        OR (u.step = 'day' AND u.start >= $5::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = $3 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND ($4::uuid[] IS NULL OR h.key_id = ANY($4::uuid[]))
-    AND ($5::text = '' OR h.chain = $5::text)
+    AND ($4::uuid[] IS NULL OR u.key_id = ANY($4::uuid[]))
+    AND ($6::text = '' OR u.chain = $6::text)
 GROUP BY 1
 ORDER BY 1
 `
@@ -463,6 +533,7 @@ type SumUsageStepsParams struct {
 	Since       time.Time
 	Account     uuid.UUID
 	Keys        []uuid.UUID
+	FromDay     time.Time
 	OnlyChain   string
 }
 
@@ -476,13 +547,14 @@ type SumUsageStepsRow struct {
 	PackUnits int64
 }
 
-// Usage by steps of time that begin at the first hour.
+// Usage by steps of time that begin at the first hour. Steps that are no whole days take the hours alone.
 func (q *Queries) SumUsageSteps(ctx context.Context, arg SumUsageStepsParams) ([]SumUsageStepsRow, error) {
 	rows, err := q.db.Query(ctx, sumUsageSteps,
 		arg.StepSeconds,
 		arg.Since,
 		arg.Account,
 		arg.Keys,
+		arg.FromDay,
 		arg.OnlyChain,
 	)
 	if err != nil {

@@ -690,6 +690,90 @@ func (q *Queries) LockStatements(ctx context.Context, accounts []uuid.UUID) erro
 	return err
 }
 
+const sumLiveLines = `-- name: SumLiveLines :many
+SELECT wanted.account_id::uuid AS account_id, wanted.period::date AS period, lines.key_id, lines.agent, lines.chain, lines.class, lines.limited, lines.requests, lines.billable, lines.hits, lines.refused, lines.refunded, lines.units, lines.plan_units, lines.pack_units
+FROM (
+    SELECT unnest($1::uuid[]) AS account_id, unnest($2::date[]) AS period
+) AS wanted
+CROSS JOIN LATERAL (
+    SELECT
+        h.key_id, h.agent, h.chain, h.class,
+        (CASE WHEN h.outcome = ANY($3::text[]) THEN h.outcome ELSE '' END)::text AS limited,
+        sum(h.requests)::bigint AS requests,
+        coalesce(sum(h.requests) FILTER (WHERE h.outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+        coalesce(sum(h.requests) FILTER (WHERE h.outcome = 'hit'), 0)::bigint AS hits,
+        coalesce(sum(h.requests) FILTER (WHERE h.outcome NOT IN ('ok', 'refund', 'hit')), 0)::bigint AS refused,
+        coalesce(-sum(h.requests) FILTER (WHERE h.outcome = 'refund'), 0)::bigint AS refunded,
+        sum(h.units)::bigint AS units,
+        coalesce(sum(h.units) FILTER (WHERE h.source = 'plan'), 0)::bigint AS plan_units,
+        coalesce(sum(h.units) FILTER (WHERE h.source LIKE 'pack:%'), 0)::bigint AS pack_units
+    FROM usage_days AS h
+    WHERE h.account_id = wanted.account_id AND h.period = wanted.period
+    GROUP BY 1, 2, 3, 4, 5
+) AS lines
+`
+
+type SumLiveLinesParams struct {
+	Accounts []uuid.UUID
+	Periods  []time.Time
+	Limits   []string
+}
+
+type SumLiveLinesRow struct {
+	AccountID uuid.UUID
+	Period    time.Time
+	KeyID     uuid.UUID
+	Agent     string
+	Chain     string
+	Class     string
+	Limited   string
+	Requests  int64
+	Billable  int64
+	Hits      int64
+	Refused   int64
+	Refunded  int64
+	Units     int64
+	PlanUnits int64
+	PackUnits int64
+}
+
+// As SumStatementLines out of the days, for what is shown of a period and not kept.
+func (q *Queries) SumLiveLines(ctx context.Context, arg SumLiveLinesParams) ([]SumLiveLinesRow, error) {
+	rows, err := q.db.Query(ctx, sumLiveLines, arg.Accounts, arg.Periods, arg.Limits)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SumLiveLinesRow
+	for rows.Next() {
+		var i SumLiveLinesRow
+		if err := rows.Scan(
+			&i.AccountID,
+			&i.Period,
+			&i.KeyID,
+			&i.Agent,
+			&i.Chain,
+			&i.Class,
+			&i.Limited,
+			&i.Requests,
+			&i.Billable,
+			&i.Hits,
+			&i.Refused,
+			&i.Refunded,
+			&i.Units,
+			&i.PlanUnits,
+			&i.PackUnits,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const sumStatementLines = `-- name: SumStatementLines :many
 SELECT wanted.account_id::uuid AS account_id, wanted.period::date AS period, lines.key_id, lines.agent, lines.chain, lines.class, lines.limited, lines.requests, lines.billable, lines.hits, lines.refused, lines.refunded, lines.units, lines.plan_units, lines.pack_units
 FROM (
@@ -737,7 +821,8 @@ type SumStatementLinesRow struct {
 	PackUnits int64
 }
 
-// Usage of periods by key, chain and class. What was refused at one of the limits is apart, by its name.
+// Usage of periods by key, chain and class. What was refused at one of the limits is apart, by its name. What is frozen
+// is compiled from the hours, which are what all sums of them are proven by.
 func (q *Queries) SumStatementLines(ctx context.Context, arg SumStatementLinesParams) ([]SumStatementLinesRow, error) {
 	rows, err := q.db.Query(ctx, sumStatementLines, arg.Accounts, arg.Periods, arg.Limits)
 	if err != nil {

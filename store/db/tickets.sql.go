@@ -436,25 +436,25 @@ func (q *Queries) ReleaseSymptom(ctx context.Context, number int64) error {
 }
 
 const sumRefusals = `-- name: SumRefusals :many
-SELECT outcome, chain, method, sum(requests)::bigint AS requests, max(hour)::timestamptz AS last_hour
-FROM usage_hours AS h
-WHERE h.account_id = $1 AND h.hour >= $2::timestamptz
-    AND h.period = ANY(ARRAY(
+SELECT u.outcome, u.chain, u.method, sum(u.requests)::bigint AS requests, max(u.start)::timestamptz AS last_hour
+FROM usage_parts AS u
+WHERE u.account_id = $1 AND u.by_key = ($2::uuid[] IS NOT NULL) AND u.step = 'hour' AND u.start >= $3::timestamptz
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
-        WHERE p.account_id = $1 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+        WHERE p.account_id = $1 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND h.outcome NOT IN ('ok', 'hit', 'refund') AND ($3::uuid[] IS NULL OR h.key_id = ANY($3::uuid[]))
-GROUP BY outcome, chain, method
-HAVING sum(requests) > 0
-ORDER BY requests DESC, last_hour DESC, outcome, chain, method
+    AND u.outcome NOT IN ('ok', 'hit', 'refund') AND ($2::uuid[] IS NULL OR u.key_id = ANY($2::uuid[]))
+GROUP BY u.outcome, u.chain, u.method
+HAVING sum(u.requests) > 0
+ORDER BY requests DESC, last_hour DESC, u.outcome, u.chain, u.method
 LIMIT $4
 `
 
 type SumRefusalsParams struct {
 	Account uuid.UUID
-	Since   time.Time
 	Keys    []uuid.UUID
+	Since   time.Time
 	Most    int32
 }
 
@@ -466,12 +466,13 @@ type SumRefusalsRow struct {
 	LastHour time.Time
 }
 
-// Calls of an account, or of some keys of it, that were refused or failed since an hour, by reason, chain and method. Its periods as in reports.sql.
+// Calls of an account, or of some keys of it, that were refused or failed since an hour, by reason, chain and method. Hours alone, because the last one is
+// told; its periods as in reports.sql.
 func (q *Queries) SumRefusals(ctx context.Context, arg SumRefusalsParams) ([]SumRefusalsRow, error) {
 	rows, err := q.db.Query(ctx, sumRefusals,
 		arg.Account,
-		arg.Since,
 		arg.Keys,
+		arg.Since,
 		arg.Most,
 	)
 	if err != nil {

@@ -13,35 +13,60 @@ import (
 )
 
 const addUsage = `-- name: AddUsage :exec
-INSERT INTO usage_hours (
-    account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units
-)
-SELECT
-    account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier,
-    sum(requests)::bigint, sum(units)::bigint
-FROM (
+WITH incoming AS MATERIALIZED (
     SELECT
-        unnest($1::uuid[]) AS account_id,
-        unnest($2::date[]) AS period,
-        unnest($3::timestamptz[]) AS hour,
-        unnest($4::uuid[]) AS key_id,
-        unnest($5::text[]) COLLATE "C" AS agent,
-        unnest($6::text[]) COLLATE "C" AS chain,
-        unnest($7::text[]) COLLATE "C" AS service,
-        unnest($8::text[]) COLLATE "C" AS method,
-        unnest($9::text[]) COLLATE "C" AS class,
-        unnest($10::text[]) COLLATE "C" AS outcome,
-        unnest($11::text[]) COLLATE "C" AS source,
-        unnest($12::text[]) COLLATE "C" AS tier,
-        unnest($13::bigint[]) AS requests,
-        unnest($14::bigint[]) AS units
-) AS incoming
-GROUP BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
-ORDER BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
-ON CONFLICT (account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier)
-DO UPDATE SET
-    requests = usage_hours.requests + excluded.requests,
-    units = usage_hours.units + excluded.units
+        account_id, period, hour, date_trunc('day', hour, 'UTC') AS day, key_id, agent, chain, service, method, class, outcome, source, tier,
+        sum(requests)::bigint AS requests, sum(units)::bigint AS units
+    FROM (
+        SELECT
+            unnest($1::uuid[]) AS account_id,
+            unnest($2::date[]) AS period,
+            unnest($3::timestamptz[]) AS hour,
+            unnest($4::uuid[]) AS key_id,
+            unnest($5::text[]) COLLATE "C" AS agent,
+            unnest($6::text[]) COLLATE "C" AS chain,
+            unnest($7::text[]) COLLATE "C" AS service,
+            unnest($8::text[]) COLLATE "C" AS method,
+            unnest($9::text[]) COLLATE "C" AS class,
+            unnest($10::text[]) COLLATE "C" AS outcome,
+            unnest($11::text[]) COLLATE "C" AS source,
+            unnest($12::text[]) COLLATE "C" AS tier,
+            unnest($13::bigint[]) AS requests,
+            unnest($14::bigint[]) AS units
+    ) AS lines
+    GROUP BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
+    ORDER BY account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier
+), hours AS (
+    INSERT INTO usage_hours (account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units)
+    SELECT account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier, requests, units
+    FROM incoming
+    ON CONFLICT (account_id, period, hour, key_id, agent, chain, service, method, class, outcome, source, tier)
+    DO UPDATE SET requests = usage_hours.requests + excluded.requests, units = usage_hours.units + excluded.units
+), days AS (
+    INSERT INTO usage_days (account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier, requests, units)
+    SELECT
+        account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier, sum(requests)::bigint, sum(units)::bigint
+    FROM incoming
+    GROUP BY account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier
+    ORDER BY account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier
+    ON CONFLICT (account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier)
+    DO UPDATE SET requests = usage_days.requests + excluded.requests, units = usage_days.units + excluded.units
+), whole_hours AS (
+    INSERT INTO account_hours (account_id, period, hour, chain, service, method, class, outcome, source, tier, requests, units)
+    SELECT account_id, period, hour, chain, service, method, class, outcome, source, tier, sum(requests)::bigint, sum(units)::bigint
+    FROM incoming
+    GROUP BY account_id, period, hour, chain, service, method, class, outcome, source, tier
+    ORDER BY account_id, period, hour, chain, service, method, class, outcome, source, tier
+    ON CONFLICT (account_id, period, hour, chain, service, method, class, outcome, source, tier)
+    DO UPDATE SET requests = account_hours.requests + excluded.requests, units = account_hours.units + excluded.units
+)
+INSERT INTO account_days (account_id, period, day, chain, service, method, class, outcome, source, tier, requests, units)
+SELECT account_id, period, day, chain, service, method, class, outcome, source, tier, sum(requests)::bigint, sum(units)::bigint
+FROM incoming
+GROUP BY account_id, period, day, chain, service, method, class, outcome, source, tier
+ORDER BY account_id, period, day, chain, service, method, class, outcome, source, tier
+ON CONFLICT (account_id, period, day, chain, service, method, class, outcome, source, tier)
+DO UPDATE SET requests = account_days.requests + excluded.requests, units = account_days.units + excluded.units
 `
 
 type AddUsageParams struct {
@@ -61,7 +86,8 @@ type AddUsageParams struct {
 	Units    []int64
 }
 
-// Adds lines to their hours. Lines with the same words are added up first: a row is written once per statement.
+// Adds lines to their hours, and to the sums of these: by key and day, by account and hour, by account and day. Lines with the same words are added up
+// first: a row is written once per statement, and the rows of each table in one order.
 func (q *Queries) AddUsage(ctx context.Context, arg AddUsageParams) error {
 	_, err := q.db.Exec(ctx, addUsage,
 		arg.Accounts,
@@ -139,8 +165,8 @@ func (q *Queries) GetWatermark(ctx context.Context, shard int32) (time.Time, err
 }
 
 const insertFlushes = `-- name: InsertFlushes :many
-INSERT INTO usage_flushes (shard, slot, account_id, generation)
-SELECT shard, slot, account_id, generation
+INSERT INTO usage_flushes (shard, slot, account_id, generation, summed)
+SELECT shard, slot, account_id, generation, true
 FROM (
     SELECT
         unnest($1::integer[]) AS shard,
@@ -338,7 +364,7 @@ func (q *Queries) SumKeyDay(ctx context.Context, arg SumKeyDayParams) (int64, er
 
 const sumPacks = `-- name: SumPacks :many
 SELECT source, sum(units)::bigint AS units
-FROM usage_hours
+FROM account_days
 WHERE account_id = $1 AND source = ANY($2::text[]) AND source LIKE 'pack:%'
 GROUP BY source
 `
@@ -374,30 +400,26 @@ func (q *Queries) SumPacks(ctx context.Context, arg SumPacksParams) ([]SumPacksR
 }
 
 const sumPeriod = `-- name: SumPeriod :many
-SELECT
-    (CASE WHEN key_id = ANY($1::uuid[]) THEN key_id ELSE '00000000-0000-0000-0000-000000000000' END)::uuid AS key_id,
-    service, source, sum(units)::bigint AS units
-FROM usage_hours
-WHERE account_id = $2 AND period = $3
-GROUP BY 1, 2, 3
+SELECT service, source, sum(units)::bigint AS units
+FROM account_days
+WHERE account_id = $1 AND period = $2
+GROUP BY service, source
 `
 
 type SumPeriodParams struct {
-	Keys    []uuid.UUID
 	Account uuid.UUID
 	Period  time.Time
 }
 
 type SumPeriodRow struct {
-	KeyID   uuid.UUID
 	Service string
 	Source  string
 	Units   int64
 }
 
-// Units of an account's period by key, service and source, in one scan; keys that are not among those given are added up under the zero one.
+// Units of an account's period by service and source.
 func (q *Queries) SumPeriod(ctx context.Context, arg SumPeriodParams) ([]SumPeriodRow, error) {
-	rows, err := q.db.Query(ctx, sumPeriod, arg.Keys, arg.Account, arg.Period)
+	rows, err := q.db.Query(ctx, sumPeriod, arg.Account, arg.Period)
 	if err != nil {
 		return nil, err
 	}
@@ -405,12 +427,7 @@ func (q *Queries) SumPeriod(ctx context.Context, arg SumPeriodParams) ([]SumPeri
 	var items []SumPeriodRow
 	for rows.Next() {
 		var i SumPeriodRow
-		if err := rows.Scan(
-			&i.KeyID,
-			&i.Service,
-			&i.Source,
-			&i.Units,
-		); err != nil {
+		if err := rows.Scan(&i.Service, &i.Source, &i.Units); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -423,7 +440,7 @@ func (q *Queries) SumPeriod(ctx context.Context, arg SumPeriodParams) ([]SumPeri
 
 const sumPeriodOfKeys = `-- name: SumPeriodOfKeys :many
 SELECT key_id, service, source, sum(units)::bigint AS units
-FROM usage_hours
+FROM usage_days
 WHERE account_id = $1 AND period = $2 AND key_id = ANY($3::uuid[])
 GROUP BY key_id, service, source
 `
@@ -441,7 +458,7 @@ type SumPeriodOfKeysRow struct {
 	Units   int64
 }
 
-// As SumPeriod, of these keys alone: the index passes over the others' rows.
+// As SumPeriod, of these keys, each apart: the index passes over the others' rows.
 func (q *Queries) SumPeriodOfKeys(ctx context.Context, arg SumPeriodOfKeysParams) ([]SumPeriodOfKeysRow, error) {
 	rows, err := q.db.Query(ctx, sumPeriodOfKeys, arg.Account, arg.Period, arg.Keys)
 	if err != nil {

@@ -1,53 +1,92 @@
+-- Usage since an hour is read out of usage_parts: the hours before from_day, the first midnight not before the window, and the days from there on; hours
+-- alone where from_day is the end of time. Sums of the whole account are read, and those by key only for some keys. Rows are found by their periods, with
+-- which the primary keys begin: a period is at most 31 days, so older ones hold nothing of the window, and usage_periods names each that has usage.
+
 -- name: SumServices :many
--- Units by service since an hour, of an account or of one key of it. A period is at most 31 days, so older ones hold nothing of the window.
-SELECT service, sum(units)::bigint AS units
-FROM usage_hours
-WHERE account_id = sqlc.arg(account) AND period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32 AND hour >= sqlc.arg(since)
-    AND key_id = coalesce(sqlc.narg(key), key_id)
-GROUP BY service;
+-- Units by service, of an account or of some keys of it.
+SELECT u.service, sum(u.units)::bigint AS units
+FROM usage_parts AS u
+WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz AND u.start < sqlc.arg(from_day)::timestamptz)
+        OR (u.step = 'day' AND u.start >= sqlc.arg(from_day)::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
+        SELECT p.period
+        FROM usage_periods AS p
+        WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+    ))
+    AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+GROUP BY u.service;
 
 -- name: SumDays :many
--- Usage of an account by UTC day, since an instant.
+-- Usage of an account by UTC day, since one.
 SELECT
-    (date_trunc('day', hour, 'UTC'))::timestamptz AS day,
+    day,
     coalesce(sum(requests), 0)::bigint AS requests,
     coalesce(sum(units) FILTER (WHERE class = 'standard'), 0)::bigint AS standard,
     coalesce(sum(units) FILTER (WHERE class = 'heavy'), 0)::bigint AS heavy,
     coalesce(sum(units) FILTER (WHERE class NOT IN ('standard', 'heavy')), 0)::bigint AS other,
     coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
     coalesce(sum(requests) FILTER (WHERE outcome NOT IN ('ok', 'hit', 'refund')), 0)::bigint AS refused
-FROM usage_hours
-WHERE account_id = sqlc.arg(account) AND period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32 AND hour >= sqlc.arg(since)
-GROUP BY 1
-ORDER BY 1;
-
--- Usage since an hour, of an account or of some keys of it, is found by its periods: the primary key begins with them, so that rows outside the
--- window are passed over. A period is at most 31 days, so older ones hold nothing of the window, and usage_periods names each that has usage.
+FROM account_days
+WHERE account_id = sqlc.arg(account) AND period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32 AND day >= sqlc.arg(since)
+GROUP BY day
+ORDER BY day;
 
 -- name: SumUsageGroups :many
 -- Usage as a whole, by class, by key, by method and by chain, the largest groups of each. dimension is that of GROUPING: 15 for the whole, 7 for a
--- class, 11 for a key, 13 for a method, 14 for a chain.
+-- class, 11 for a key, 13 for a method, 14 for a chain. Keys are told apart by rows of their own, all of one snapshot.
 WITH lines AS (
-    SELECT key_id, chain, method, class, outcome, sum(requests) AS requests, sum(units) AS units
-    FROM usage_hours AS h
-    WHERE h.account_id = sqlc.arg(account) AND h.hour >= sqlc.arg(since)::timestamptz
-        AND h.period = ANY(ARRAY(
+    SELECT u.chain, u.method, u.class, u.outcome, sum(u.requests) AS requests, sum(u.units) AS units
+    FROM usage_parts AS u
+    WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] IS NOT NULL)
+        AND (
+            (u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz AND u.start < sqlc.arg(from_day)::timestamptz)
+            OR (u.step = 'day' AND u.start >= sqlc.arg(from_day)::timestamptz)
+        )
+        AND u.period = ANY(ARRAY(
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
         ))
-        AND (sqlc.narg(keys)::uuid[] IS NULL OR h.key_id = ANY(sqlc.narg(keys)::uuid[]))
-        AND (sqlc.arg(only_chain)::text = '' OR h.chain = sqlc.arg(only_chain)::text)
-    GROUP BY key_id, chain, method, class, outcome
+        AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+        AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
+    GROUP BY u.chain, u.method, u.class, u.outcome
+), lines_of_keys AS (
+    SELECT u.key_id, u.outcome, sum(u.requests) AS requests, sum(u.units) AS units
+    FROM usage_parts AS u
+    WHERE u.account_id = sqlc.arg(account) AND u.by_key = true
+        AND (
+            (u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz AND u.start < sqlc.arg(from_day)::timestamptz)
+            OR (u.step = 'day' AND u.start >= sqlc.arg(from_day)::timestamptz)
+        )
+        AND u.period = ANY(ARRAY(
+            SELECT p.period
+            FROM usage_periods AS p
+            WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+        ))
+        AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+        AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
+    GROUP BY u.key_id, u.outcome
 ), sums AS (
     SELECT
-        GROUPING(class, key_id, method, chain) AS dimension, class, key_id, method, chain,
+        GROUPING(class, method, chain) AS words, class, NULL::uuid AS key_id, method, chain,
         coalesce(sum(requests), 0) AS requests,
         coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0) AS billable,
         coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0) AS hits,
         coalesce(sum(units), 0) AS units
     FROM lines
-    GROUP BY GROUPING SETS ((), (class), (key_id), (method), (chain))
+    GROUP BY GROUPING SETS ((), (class), (method), (chain))
+    UNION ALL
+    SELECT
+        -1, NULL, key_id, NULL, NULL,
+        sum(requests),
+        coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0),
+        coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0),
+        sum(units)
+    FROM lines_of_keys
+    GROUP BY key_id
 )
 SELECT
     dimension::integer AS dimension, coalesce(class, '')::text AS class, coalesce(key_id, '00000000-0000-0000-0000-000000000000')::uuid AS key_id,
@@ -55,32 +94,37 @@ SELECT
     hits::bigint AS hits, units::bigint AS units, groups::bigint AS groups
 FROM (
     SELECT
-        dimension, class, key_id, method, chain, requests, billable, hits, units, count(*) OVER (PARTITION BY dimension) AS groups,
-        row_number() OVER (PARTITION BY dimension ORDER BY requests DESC, units DESC, class, key_id, method, chain) AS place
+        CASE words WHEN 7 THEN 15 WHEN 3 THEN 7 WHEN 5 THEN 13 WHEN 6 THEN 14 ELSE 11 END AS dimension,
+        class, key_id, method, chain, requests, billable, hits, units, count(*) OVER (PARTITION BY words) AS groups,
+        row_number() OVER (PARTITION BY words ORDER BY requests DESC, units DESC, class, key_id, method, chain) AS place
     FROM sums
 ) AS ranked
 WHERE ranked.place <= sqlc.arg(most)::bigint
 ORDER BY dimension, place;
 
 -- name: SumUsageSteps :many
--- Usage by steps of time that begin at the first hour.
+-- Usage by steps of time that begin at the first hour. Steps that are no whole days take the hours alone.
 SELECT
-    date_bin(make_interval(secs => sqlc.arg(step_seconds)::bigint), hour, sqlc.arg(since)::timestamptz)::timestamptz AS start,
-    coalesce(sum(requests), 0)::bigint AS requests,
-    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
-    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund') AND service = 'utils'), 0)::bigint AS computed,
-    coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
-    coalesce(sum(units), 0)::bigint AS units,
-    coalesce(sum(units) FILTER (WHERE source LIKE 'pack:%'), 0)::bigint AS pack_units
-FROM usage_hours AS h
-WHERE h.account_id = sqlc.arg(account) AND h.hour >= sqlc.arg(since)::timestamptz
-    AND h.period = ANY(ARRAY(
+    date_bin(make_interval(secs => sqlc.arg(step_seconds)::bigint), u.start, sqlc.arg(since)::timestamptz)::timestamptz AS start,
+    coalesce(sum(u.requests), 0)::bigint AS requests,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome IN ('ok', 'refund') AND u.service = 'utils'), 0)::bigint AS computed,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome = 'hit'), 0)::bigint AS hits,
+    coalesce(sum(u.units), 0)::bigint AS units,
+    coalesce(sum(u.units) FILTER (WHERE u.source LIKE 'pack:%'), 0)::bigint AS pack_units
+FROM usage_parts AS u
+WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz AND u.start < sqlc.arg(from_day)::timestamptz)
+        OR (u.step = 'day' AND u.start >= sqlc.arg(from_day)::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND (sqlc.narg(keys)::uuid[] IS NULL OR h.key_id = ANY(sqlc.narg(keys)::uuid[]))
-    AND (sqlc.arg(only_chain)::text = '' OR h.chain = sqlc.arg(only_chain)::text)
+    AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+    AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
 GROUP BY 1
 ORDER BY 1;
 
@@ -88,18 +132,22 @@ ORDER BY 1;
 -- What was refused or failed, by reason and by chain and method, the largest groups of each. dimension is that of GROUPING: 3 for a reason, 4 for a
 -- method on a chain.
 WITH lines AS (
-    SELECT chain, method, outcome, sum(requests) AS requests
-    FROM usage_hours AS h
-    WHERE h.account_id = sqlc.arg(account) AND h.hour >= sqlc.arg(since)::timestamptz
-        AND h.period = ANY(ARRAY(
+    SELECT u.chain, u.method, u.outcome, sum(u.requests) AS requests
+    FROM usage_parts AS u
+    WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] IS NOT NULL)
+        AND (
+            (u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz AND u.start < sqlc.arg(from_day)::timestamptz)
+            OR (u.step = 'day' AND u.start >= sqlc.arg(from_day)::timestamptz)
+        )
+        AND u.period = ANY(ARRAY(
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
         ))
-        AND (sqlc.narg(keys)::uuid[] IS NULL OR h.key_id = ANY(sqlc.narg(keys)::uuid[]))
-        AND (sqlc.arg(only_chain)::text = '' OR h.chain = sqlc.arg(only_chain)::text)
-        AND outcome NOT IN ('ok', 'hit', 'refund')
-    GROUP BY chain, method, outcome
+        AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+        AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
+        AND u.outcome NOT IN ('ok', 'hit', 'refund')
+    GROUP BY u.chain, u.method, u.outcome
 ), sums AS (
     SELECT GROUPING(outcome, chain, method) AS dimension, outcome, chain, method, sum(requests) AS requests
     FROM lines
@@ -118,40 +166,48 @@ WHERE ranked.place <= sqlc.arg(most)::bigint
 ORDER BY dimension, place;
 
 -- name: SumFailureSteps :many
--- What was refused or failed, by steps of time that begin at the first hour, of these methods on their chains.
+-- What was refused or failed, by steps of time as those of SumUsageSteps, of these methods on their chains.
 SELECT
-    date_bin(make_interval(secs => sqlc.arg(step_seconds)::bigint), hour, sqlc.arg(since)::timestamptz)::timestamptz AS start,
-    chain, method, sum(requests)::bigint AS requests
-FROM usage_hours AS h
-WHERE h.account_id = sqlc.arg(account) AND h.hour >= sqlc.arg(since)::timestamptz
-    AND h.period = ANY(ARRAY(
+    date_bin(make_interval(secs => sqlc.arg(step_seconds)::bigint), u.start, sqlc.arg(since)::timestamptz)::timestamptz AS start,
+    u.chain, u.method, sum(u.requests)::bigint AS requests
+FROM usage_parts AS u
+WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz AND u.start < sqlc.arg(from_day)::timestamptz)
+        OR (u.step = 'day' AND u.start >= sqlc.arg(from_day)::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND (sqlc.narg(keys)::uuid[] IS NULL OR h.key_id = ANY(sqlc.narg(keys)::uuid[]))
-    AND (sqlc.arg(only_chain)::text = '' OR h.chain = sqlc.arg(only_chain)::text)
-    AND outcome NOT IN ('ok', 'hit', 'refund')
-    AND (chain, method) IN (SELECT unnest(sqlc.arg(chains)::text[]), unnest(sqlc.arg(methods)::text[]))
+    AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+    AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
+    AND u.outcome NOT IN ('ok', 'hit', 'refund')
+    AND (u.chain, u.method) IN (SELECT unnest(sqlc.arg(chains)::text[]), unnest(sqlc.arg(methods)::text[]))
 GROUP BY 1, 2, 3
 ORDER BY 1, 2, 3;
 
 -- name: SumAnswered :many
 -- What was answered by upstreams and by the cache, by the words that say what a call weighs.
 SELECT
-    service, method, class, tier,
-    coalesce(sum(requests) FILTER (WHERE outcome IN ('ok', 'refund')), 0)::bigint AS billable,
-    coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0)::bigint AS hits,
-    coalesce(sum(units), 0)::bigint AS units
-FROM usage_hours AS h
-WHERE h.account_id = sqlc.arg(account) AND h.hour >= sqlc.arg(since)::timestamptz
-    AND h.period = ANY(ARRAY(
+    u.service, u.method, u.class, u.tier,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+    coalesce(sum(u.requests) FILTER (WHERE u.outcome = 'hit'), 0)::bigint AS hits,
+    coalesce(sum(u.units), 0)::bigint AS units
+FROM usage_parts AS u
+WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] IS NOT NULL)
+    AND (
+        (u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz AND u.start < sqlc.arg(from_day)::timestamptz)
+        OR (u.step = 'day' AND u.start >= sqlc.arg(from_day)::timestamptz)
+    )
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND (sqlc.narg(keys)::uuid[] IS NULL OR h.key_id = ANY(sqlc.narg(keys)::uuid[]))
-    AND (sqlc.arg(only_chain)::text = '' OR h.chain = sqlc.arg(only_chain)::text)
-    AND outcome IN ('ok', 'refund', 'hit')
-GROUP BY service, method, class, tier
-ORDER BY hits DESC, billable DESC, service, method, class, tier;
+    AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+    AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
+    AND u.outcome IN ('ok', 'refund', 'hit')
+GROUP BY u.service, u.method, u.class, u.tier
+ORDER BY hits DESC, billable DESC, u.service, u.method, u.class, u.tier;

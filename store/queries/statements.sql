@@ -72,7 +72,8 @@ CROSS JOIN LATERAL (
 ) AS changed;
 
 -- name: SumStatementLines :many
--- Usage of periods by key, chain and class. What was refused at one of the limits is apart, by its name.
+-- Usage of periods by key, chain and class. What was refused at one of the limits is apart, by its name. What is frozen
+-- is compiled from the hours, which are what all sums of them are proven by.
 SELECT wanted.account_id::uuid AS account_id, wanted.period::date AS period, lines.*
 FROM (
     SELECT unnest(sqlc.arg(accounts)::uuid[]) AS account_id, unnest(sqlc.arg(periods)::date[]) AS period
@@ -90,6 +91,29 @@ CROSS JOIN LATERAL (
         coalesce(sum(h.units) FILTER (WHERE h.source = 'plan'), 0)::bigint AS plan_units,
         coalesce(sum(h.units) FILTER (WHERE h.source LIKE 'pack:%'), 0)::bigint AS pack_units
     FROM usage_hours AS h
+    WHERE h.account_id = wanted.account_id AND h.period = wanted.period
+    GROUP BY 1, 2, 3, 4, 5
+) AS lines;
+
+-- name: SumLiveLines :many
+-- As SumStatementLines out of the days, for what is shown of a period and not kept.
+SELECT wanted.account_id::uuid AS account_id, wanted.period::date AS period, lines.*
+FROM (
+    SELECT unnest(sqlc.arg(accounts)::uuid[]) AS account_id, unnest(sqlc.arg(periods)::date[]) AS period
+) AS wanted
+CROSS JOIN LATERAL (
+    SELECT
+        h.key_id, h.agent, h.chain, h.class,
+        (CASE WHEN h.outcome = ANY(sqlc.arg(limits)::text[]) THEN h.outcome ELSE '' END)::text AS limited,
+        sum(h.requests)::bigint AS requests,
+        coalesce(sum(h.requests) FILTER (WHERE h.outcome IN ('ok', 'refund')), 0)::bigint AS billable,
+        coalesce(sum(h.requests) FILTER (WHERE h.outcome = 'hit'), 0)::bigint AS hits,
+        coalesce(sum(h.requests) FILTER (WHERE h.outcome NOT IN ('ok', 'refund', 'hit')), 0)::bigint AS refused,
+        coalesce(-sum(h.requests) FILTER (WHERE h.outcome = 'refund'), 0)::bigint AS refunded,
+        sum(h.units)::bigint AS units,
+        coalesce(sum(h.units) FILTER (WHERE h.source = 'plan'), 0)::bigint AS plan_units,
+        coalesce(sum(h.units) FILTER (WHERE h.source LIKE 'pack:%'), 0)::bigint AS pack_units
+    FROM usage_days AS h
     WHERE h.account_id = wanted.account_id AND h.period = wanted.period
     GROUP BY 1, 2, 3, 4, 5
 ) AS lines;

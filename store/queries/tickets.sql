@@ -88,17 +88,18 @@ ORDER BY late.number
 LIMIT sqlc.arg(most);
 
 -- name: SumRefusals :many
--- Calls of an account, or of some keys of it, that were refused or failed since an hour, by reason, chain and method. Its periods as in reports.sql.
-SELECT outcome, chain, method, sum(requests)::bigint AS requests, max(hour)::timestamptz AS last_hour
-FROM usage_hours AS h
-WHERE h.account_id = sqlc.arg(account) AND h.hour >= sqlc.arg(since)::timestamptz
-    AND h.period = ANY(ARRAY(
+-- Calls of an account, or of some keys of it, that were refused or failed since an hour, by reason, chain and method. Hours alone, because the last one is
+-- told; its periods as in reports.sql.
+SELECT u.outcome, u.chain, u.method, sum(u.requests)::bigint AS requests, max(u.start)::timestamptz AS last_hour
+FROM usage_parts AS u
+WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] IS NOT NULL) AND u.step = 'hour' AND u.start >= sqlc.arg(since)::timestamptz
+    AND u.period = ANY(ARRAY(
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
     ))
-    AND h.outcome NOT IN ('ok', 'hit', 'refund') AND (sqlc.narg(keys)::uuid[] IS NULL OR h.key_id = ANY(sqlc.narg(keys)::uuid[]))
-GROUP BY outcome, chain, method
-HAVING sum(requests) > 0
-ORDER BY requests DESC, last_hour DESC, outcome, chain, method
+    AND u.outcome NOT IN ('ok', 'hit', 'refund') AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
+GROUP BY u.outcome, u.chain, u.method
+HAVING sum(u.requests) > 0
+ORDER BY requests DESC, last_hour DESC, u.outcome, u.chain, u.method
 LIMIT sqlc.arg(most);
