@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/fault"
 )
 
-// Answers out of the record of usage take PostgreSQL up to a second for an account of a million lines, and cost their caller nothing. So they are kept for a
+// Answers out of the record of usage take PostgreSQL some dozens of milliseconds for an account of a million lines, and cost their caller nothing. So they are kept for a
 // moment, in each process: a report polled by every key of an account is made once.
 const (
 	usageKeptFor  = 10 * time.Second

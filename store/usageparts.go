@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// endOfTime lies after all that is recorded: from there on days are read where hours alone are wanted.
-var endOfTime = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
+// onlyHours is from when on days are read where hours alone are wanted: after all that is recorded.
+var onlyHours = time.Date(9999, time.December, 31, 0, 0, 0, 0, time.UTC)
 
 // midnightFrom is the first begin of a UTC day that does not lie before an instant. A window's hours before it are not whole days.
 func midnightFrom(at time.Time) time.Time {
@@ -25,7 +25,7 @@ func midnightFrom(at time.Time) time.Time {
 // daysOfSteps is from when on days can be read for steps of time that begin at an instant: none, where a step begins or ends within a day.
 func daysOfSteps(since time.Time, step time.Duration) time.Time {
 	if step%day != 0 || !since.Equal(since.Truncate(day)) {
-		return endOfTime
+		return onlyHours
 	}
 	return since
 }
