@@ -11,6 +11,7 @@ type PartitionStore interface {
 	DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error)
 	DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error)
 	DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error)
+	DeleteChainSlotsBefore(ctx context.Context, before time.Time) (int64, error)
 	SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error)
 	DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error)
 }
@@ -32,6 +33,8 @@ type PartitionUpkeep struct {
 	KeepPeopleDays int `json:"keep_people_days"`
 	// KeepEventDays is of webhooks that were handed on; 0 keeps all.
 	KeepEventDays int `json:"keep_event_days"`
+	// KeepStatusDays is of how chains stood in five minutes; 0 keeps all. Their days stay.
+	KeepStatusDays int `json:"keep_status_days"`
 }
 
 // PartitionReport is what an upkeep did.
@@ -42,6 +45,7 @@ type PartitionReport struct {
 	LatencyDeleted  int64 `json:"latency_rows_deleted"`
 	PeopleDeleted   int64 `json:"people_rows_deleted"` // sessions, sign-ins and invitations
 	EventsDeleted   int64 `json:"event_rows_deleted"`  // webhooks of Stripe
+	StatusDeleted   int64 `json:"status_rows_deleted"` // how chains stood
 }
 
 // KeepPartitions makes the partitions of the coming days and drops those past their keeping. Repeating it does no harm.
@@ -62,6 +66,11 @@ func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (Pa
 	}
 	if in.KeepLatencyDays > 0 {
 		if report.LatencyDeleted, err = p.Store.DeleteLatencyBefore(ctx, today.AddDate(0, 0, -in.KeepLatencyDays)); err != nil {
+			return report, err
+		}
+	}
+	if in.KeepStatusDays > 0 {
+		if report.StatusDeleted, err = p.Store.DeleteChainSlotsBefore(ctx, today.AddDate(0, 0, -in.KeepStatusDays)); err != nil {
 			return report, err
 		}
 	}

@@ -154,3 +154,30 @@ func TestUpkeepDeletesEventsThatWereHandedOn(t *testing.T) {
 		}
 	}
 }
+
+func TestUpkeepForgetsHowChainsStoodWhenNoPageShowsItAnyMore(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := store.Open(ctx, testkit.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	clock := testkit.NewClock(time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC))
+	for range 2 {
+		calls := store.ChainCalls{Slot: clock.Now(), ChainTraffic: store.ChainTraffic{Calls: 1, Attempts: 1}}
+		if err := s.RecordChain(ctx, &store.ChainReport{Chain: "eth_mainnet", State: "up", MeasuredAt: clock.Now(), Calls: []store.ChainCalls{calls}}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		clock.Advance(24 * time.Hour)
+	}
+	clock.Advance(89 * 24 * time.Hour)
+	partitions := &activities.Partitions{Store: s, Now: clock.Now}
+	for days, want := range map[int]int64{0: 0, workflows.PartitionInput().KeepStatusDays: 1} {
+		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35, KeepStatusDays: days})
+		if err != nil || report.StatusDeleted != want {
+			t.Errorf("kept for %d days: %+v, %v", days, report, err)
+		}
+	}
+}

@@ -230,3 +230,32 @@ func (b *bundle) prepared() int {
 	defer b.mu.Unlock()
 	return len(b.letters)
 }
+
+func TestWhatIsSeenOfChainsIsRecordedOnceHoweverManyLook(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	start := b.clock.Now().UTC().Truncate(upstream.SlotLength)
+	b.slots = map[chain.ID][]upstream.Slot{chain.EthMainnet: {
+		{Start: start.Add(-upstream.SlotLength), Calls: 4, Attempts: 4, Latencies: map[int]int64{7: 4, -1: 1, account.LatencyBuckets: 1}},
+		{Start: start, Calls: 100, Rerouted: 3, Lost: 30, Attempts: 160, Failed: 60},
+		{Start: start.Add(24 * time.Hour), Calls: 1, Attempts: 1}, // of a process whose clock is wrong
+	}}
+	b.passes(t, true, 3*time.Minute)
+	b.passes(t, false, time.Minute)
+	all, err := b.store.LoadChains(b.ctx, start.AddDate(0, 0, -2), start.Add(-time.Hour))
+	if err != nil || all[chain.EthMainnet] == nil {
+		t.Fatalf("%v, %v", all, err)
+	}
+	r := all[chain.EthMainnet]
+	var up, degraded, down time.Duration
+	for _, d := range r.Days {
+		up, degraded, down = up+d.Up, degraded+d.Degraded, down+d.Down
+	}
+	// One of two upstreams was usable from the first measurement to the first without any.
+	if up != 0 || degraded != 3*time.Minute || down != 30*time.Second || r.Newest.State != chain.Down || r.Newest.Why != upstream.WhyNoUpstream {
+		t.Errorf("up %s, degraded %s, down %s; the newest is %+v", up, degraded, down, r.Newest)
+	}
+	if w := r.Windows[0]; w.Calls != 104 || w.Rerouted != 3 || w.Lost != 30 || w.Attempts != 164 || w.Latency.Calls() != 4 {
+		t.Errorf("calls are %+v", w)
+	}
+}

@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/store"
+)
+
+const gap = 2 * time.Minute
+
+var statusDay = time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)
+
+func report(state chain.State, at time.Time, calls ...store.ChainCalls) *store.ChainReport {
+	return &store.ChainReport{Chain: chain.EthMainnet, State: state, MeasuredAt: at, Calls: calls}
+}
+
+// chainDays is what is recorded of Ethereum.
+func chainDays(t *testing.T, s *store.Store) *store.ChainRecord {
+	t.Helper()
+	all := must[map[chain.ID]*store.ChainRecord](t)(s.LoadChains(t.Context(), statusDay.AddDate(0, 0, -100), statusDay))
+	if all[chain.EthMainnet] == nil {
+		t.Fatalf("the chain is not in %v", all)
+	}
+	return all[chain.EthMainnet]
+}
+
+func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	// Up until 23:58:20, then degraded over midnight until 00:01, then down for 30 seconds, then a gap of which nobody knows, then up.
+	at := statusDay.Add(-100 * time.Second)
+	steps := []struct {
+		state chain.State
+		after time.Duration
+	}{
+		{chain.Degraded, 0}, {chain.Degraded, 70 * time.Second}, {chain.Down, 90*time.Second + 250*time.Millisecond}, {chain.Up, 30 * time.Second},
+		{chain.Up, 3 * time.Minute}, {chain.Up, 45 * time.Second},
+	}
+	var workers sync.WaitGroup
+	reports := make([]*store.ChainReport, len(steps))
+	for i, step := range steps {
+		at = at.Add(step.after)
+		reports[i] = report(step.state, at)
+		for range 4 {
+			workers.Go(func() {
+				if err := s.RecordChain(ctx, reports[i], gap); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		workers.Wait()
+	}
+	for _, old := range reports { // what is not newer changes nothing
+		if err := s.RecordChain(ctx, old, gap); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := chainDays(t, s)
+	if len(r.Days) != 2 || !r.Days[0].Day.Equal(statusDay.AddDate(0, 0, -1)) || !r.Days[1].Day.Equal(statusDay) {
+		t.Fatalf("the days are %+v", r.Days)
+	}
+	if d := r.Days[0]; d.Degraded != 100*time.Second || d.Up != 0 || d.Down != 0 {
+		t.Errorf("before midnight: %+v", d)
+	}
+	if d := r.Days[1]; d.Degraded != 60*time.Second+250*time.Millisecond || d.Down != 30*time.Second || d.Up != 45*time.Second {
+		t.Errorf("after midnight: %+v", d)
+	}
+	if n := r.Newest; n.State != chain.Up || !n.At.Equal(at) {
+		t.Errorf("the newest measurement is %+v", n)
+	}
+}
+
+func callsAt(at time.Time, n int64) store.ChainCalls {
+	c := store.ChainCalls{Slot: at, ChainTraffic: store.ChainTraffic{Calls: n, Rerouted: 1, Lost: 2, Attempts: n + 3, Failed: 3}}
+	c.Latency[account.LatencyBucketOf(time.Second)] = n
+	return c
+}
+
+func TestCallsOfASlotAreWhatWasReportedOfItLast(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	first, second := statusDay.Add(time.Hour), statusDay.Add(time.Hour+store.ChainSlot)
+	for _, calls := range [][]store.ChainCalls{
+		{callsAt(first, 10)}, {callsAt(first, 30), callsAt(second, 5)}, {callsAt(first, 30), callsAt(second, 8)},
+		{callsAt(first, 20)}, // a process ended and is forgotten: what is there stays
+	} {
+		for range 2 {
+			if err := s.RecordChain(ctx, report(chain.Up, second, calls...), gap); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r := chainDays(t, s)
+	want := store.ChainTraffic{Calls: 38, Rerouted: 2, Lost: 4, Attempts: 44, Failed: 6}
+	if len(r.Days) != 1 || r.Days[0].ChainTraffic != want || r.Days[0].Up != 0 {
+		t.Errorf("the days are %+v, want %+v", r.Days, want)
+	}
+	if w := r.Windows[0]; w.ChainTraffic != want || w.Latency.Calls() != 38 {
+		t.Errorf("since the day began: %+v with %d durations", w.ChainTraffic, w.Latency.Calls())
+	}
+	later := must[map[chain.ID]*store.ChainRecord](t)(s.LoadChains(ctx, statusDay, second.Add(time.Minute)))
+	if w := later[chain.EthMainnet].Windows[0]; w.Calls != 8 { // by whole slots
+		t.Errorf("since the second slot: %+v", w.ChainTraffic)
+	}
+}
+
+func TestSlotsAreForgottenAndTheirDaysStay(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	for i := range 3 {
+		at := statusDay.AddDate(0, 0, i)
+		if err := s.RecordChain(ctx, report(chain.Up, at, callsAt(at, 10), callsAt(at.Add(store.ChainSlot), 10)), gap); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := must[int64](t)(s.DeleteChainSlotsBefore(ctx, statusDay.AddDate(0, 0, 2).Add(time.Hour))); n != 4 {
+		t.Errorf("%d slots went, want those of two days", n)
+	}
+	if r := chainDays(t, s); len(r.Days) != 3 || r.Days[0].Calls != 20 || r.Windows[0].Calls != 20 {
+		t.Errorf("afterwards: %+v, %+v", r.Days, r.Windows[0].ChainTraffic)
+	}
+}
+
+func TestIncidentsAreListedOnceTheyAreNews(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	p := store.Patience{After: time.Minute, Gap: gap}
+	observe := func(id string, down bool, at time.Time) {
+		t.Helper()
+		if _, err := s.ObserveChain(ctx, id, down, at, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, at := 0, statusDay; i < 8; i, at = i+1, at.Add(30*time.Second) {
+		observe("eth_mainnet", i < 4, at)                      // over
+		observe("base_mainnet", true, at.Add(2*time.Minute))   // goes on
+		observe("polygon_pos", i == 7, at.Add(10*time.Second)) // no news yet
+	}
+	all := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay, 50))
+	if len(all) != 2 || all[0].Chain != "base_mainnet" || all[0].Over() || all[1].Chain != "eth_mainnet" || !all[1].EndedAt.Equal(statusDay.Add(2*time.Minute)) {
+		t.Errorf("the incidents are %+v", all)
+	}
+	if later := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay.Add(time.Hour), 50)); len(later) != 1 || later[0].Chain != "base_mainnet" {
+		t.Errorf("later: %+v", later)
+	}
+	if one := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay, 1)); len(one) != 1 {
+		t.Errorf("one at most: %+v", one)
+	}
+}
