@@ -97,7 +97,7 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 	lines := must[[]store.AuditLine](t)(s.ListAudit(ctx, id, 100))
 	if len(lines) != 4 || lines[0].Author != operator || !strings.Contains(string(lines[0].After), `"service_cap_units": {"rpc": 3}`) ||
 		!strings.Contains(string(lines[3].Before), `"status": "active"`) {
-		t.Errorf("the audit log is %s", lines)
+		t.Errorf("the audit log is %+v", lines)
 	}
 	pushes := must[[]store.Push](t)(s.ListPushes(ctx, 0, 100))
 	if len(pushes) != 1 || pushes[0].Account != id || pushes[0].Version != 5 || !pushes[0].Key.IsZero() {
