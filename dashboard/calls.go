@@ -68,7 +68,15 @@ type Calls struct {
 	ListAgents        Call[capability.Nothing, capability.AgentList]
 	AdoptKey          Call[capability.AdoptKeyInput, capability.AdoptedKey]
 
-	GetStatus  Call[capability.Nothing, capability.Status]
+	GetStatus      Call[capability.Nothing, capability.Status]
+	PreviewTicket  Call[capability.PreviewTicketInput, capability.TicketPreview]
+	CreateTicket   Call[capability.CreateTicketInput, capability.CreatedTicket]
+	ListTickets    Call[capability.ListTicketsInput, capability.TicketList]
+	GetTicket      Call[capability.TicketInput, capability.TicketDetail]
+	ReplyTicket    Call[capability.ReplyTicketInput, capability.TicketView]
+	SubmitFeedback Call[capability.SubmitFeedbackInput, capability.FeedbackView]
+	ListFeedback   Call[capability.ListFeedbackInput, capability.FeedbackList]
+
 	GetReceipt Call[capability.ReceiptInput, capability.Receipt]
 
 	// What public pages show and make.
@@ -99,6 +107,8 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ListStatements: c.ListStatements.Invoke, GetStatement: c.GetStatement.Invoke, ExportStatement: c.ExportStatement.Invoke,
 		ShowUnsubscribe: c.ShowUnsubscribe.Invoke, Unsubscribe: c.Unsubscribe.Invoke, ListMailTopics: c.ListMailTopics.Invoke, ChooseMailTopics: c.ChooseMailTopics.Invoke,
 		GetKey: c.GetKey.Invoke, ListPlans: c.ListPlans.Invoke, PriceVolume: c.PriceVolume.Invoke, RecommendChain: c.RecommendChain.Invoke,
+		PreviewTicket: c.PreviewTicket.Invoke, CreateTicket: c.CreateTicket.Invoke, ListTickets: c.ListTickets.Invoke, GetTicket: c.GetTicket.Invoke,
+		ReplyTicket: c.ReplyTicket.Invoke, SubmitFeedback: c.SubmitFeedback.Invoke, ListFeedback: c.ListFeedback.Invoke,
 		GetStatus: c.GetStatus.Invoke, GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),
 	}
 }

@@ -29,9 +29,13 @@ const (
 // caller is what this request says of who sends it.
 func (v *visit) caller() *capability.Caller {
 	id, _ := uuid.Parse(v.request()) // whoever passed the request on made it
-	return &capability.Caller{
-		Door: capability.DoorConsole, RequestID: id, Network: v.Network(v.r), Session: v.jar.get(v.r, sessionCookie), Browser: v.r.UserAgent(),
+	c := &capability.Caller{Door: capability.DoorConsole, RequestID: id, Network: v.Network(v.r), Browser: v.r.UserAgent()}
+	if v.holder.IsZero() {
+		c.Session = v.jar.get(v.r, sessionCookie)
+	} else {
+		c.Bearer = v.holder.Reveal()
 	}
+	return c
 }
 
 // ask runs a capability for this visit.
@@ -46,29 +50,40 @@ func ask[In, Out any](v *visit, run Call[In, Out], in In) (Out, error) {
 // console serves a pattern for people who signed in. Whoever did not signs in first, and comes back.
 func (p *Pages) console(pattern string, f func(*visit) error) {
 	p.handle(pattern, func(v *visit) error {
-		if v.jar.get(v.r, sessionCookie) == "" {
-			return v.signInFirst()
-		}
-		session, err := ask(v, v.Calls.ShowSession, capability.Nothing{})
+		known, err := v.enter()
 		switch {
-		case refusedFor(err, fault.KeyInvalid):
-			v.jar.drop(v.w, sessionCookie)
-			return v.signInFirst()
 		case err != nil:
 			return err
+		case !known:
+			return v.signInFirst()
+		case v.r.Method == http.MethodPost && v.formOf != v.account():
+			return v.formMoved()
 		}
-		v.session = &session
-		if v.r.Method == http.MethodPost && v.formOf != session.AccountID {
-			return &refusal{status: http.StatusConflict, heading: "This page is of another account", text: movedText}
-		}
-		v.reader = reader{now: v.Now(), zone: zoneOf(session.TimeZone)}
-		choice, err := ask(v, v.Calls.ListAccounts, capability.Nothing{})
-		if err != nil {
-			return err
-		}
-		v.accounts = choice.Accounts
 		return f(v)
 	})
+}
+
+// enter finds out who signed in; false when nobody did, or when the session is over.
+func (v *visit) enter() (bool, error) {
+	if v.jar.get(v.r, sessionCookie) == "" {
+		return false, nil
+	}
+	session, err := ask(v, v.Calls.ShowSession, capability.Nothing{})
+	switch {
+	case refusedFor(err, fault.KeyInvalid):
+		v.jar.drop(v.w, sessionCookie)
+		v.bearing = v.jar.get(v.r, visitorCookie)
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	v.session, v.reader = &session, reader{now: v.Now(), zone: zoneOf(session.TimeZone)}
+	choice, err := ask(v, v.Calls.ListAccounts, capability.Nothing{})
+	if err != nil {
+		return false, err
+	}
+	v.accounts = choice.Accounts
+	return true, nil
 }
 
 // refusedFor says whether an error is a refusal for a reason.

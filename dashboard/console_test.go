@@ -32,7 +32,7 @@ func routesOf(p *Pages, method string) []string {
 		case strings.Contains(path, "sessions"):
 			id = "s2"
 		}
-		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{period}", "2026-11-01", "{tx}", receiptOf.TxHash).Replace(path))
+		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{period}", "2026-11-01", "{tx}", receiptOf.TxHash, "{reference}", "CAG-1001").Replace(path))
 	}
 	return paths
 }
@@ -68,7 +68,7 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	p := visitorOf(t, h).pages
 	public := []string{"/", pathFirstKey, pathPricing, "/toolbox", pathStatus, "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathReceipts + receiptOf.TxHash}
 	for _, path := range routesOf(p, http.MethodGet) {
-		if slices.Contains(public, path) {
+		if slices.Contains(public, path) || strings.HasPrefix(path, pathSupport+"/") {
 			continue
 		}
 		got := visitorOf(t, h).get(path + "?x=1")
@@ -104,7 +104,7 @@ func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
 	h := newHouse()
 	tried := 0
 	for _, path := range routesOf(personOf(t, h).pages, http.MethodPost) {
-		if part, _, _ := strings.Cut(path[1:], "/"); !slices.Contains([]string{"accounts", "keys", "agents", "settings"}, part) {
+		if part, _, _ := strings.Cut(path[1:], "/"); !slices.Contains([]string{"accounts", "keys", "agents", "settings", "tickets", "feedback"}, part) {
 			continue // of nobody's account
 		}
 		for _, account := range []string{"a2", ""} {
@@ -125,7 +125,7 @@ func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodPost) {
-		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" || path == pathFirstKey {
+		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" || path == pathFirstKey || strings.HasPrefix(path, pathSupport+"/") {
 			continue
 		}
 		b := visitorOf(t, h)

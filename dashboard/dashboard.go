@@ -29,6 +29,8 @@ type Options struct {
 	Calls     Calls
 	// Network is what limits of a visitor go by.
 	Network func(*http.Request) netip.Prefix
+	// Secret seals the keys that people put in to ask support: at least 32 bytes, the same in every process.
+	Secret []byte
 	// Refuse answers programs with the error envelope.
 	Refuse func(http.ResponseWriter, *fault.Error)
 	// DevMail is where caught mails are read, on development gateways; empty elsewhere.
@@ -46,6 +48,7 @@ type Pages struct {
 	tools     []toolGroup
 	foreign   *http.CrossOriginProtection
 	jar       jar
+	seal      keySeal
 	headers   http.Header
 
 	// What public pages say to everybody.
@@ -76,9 +79,13 @@ func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
+	seal, err := newKeySeal(o.Secret)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
 	https := public.Scheme == "https"
 	p := &Pages{
-		Options: o, mux: http.NewServeMux(), assets: a, templates: t, tools: tools, foreign: http.NewCrossOriginProtection(), jar: jar{secure: https},
+		Options: o, mux: http.NewServeMux(), assets: a, templates: t, tools: tools, foreign: http.NewCrossOriginProtection(), jar: jar{secure: https}, seal: seal,
 		headers: securityHeaders(https),
 	}
 	// A proxy may have changed the Host header that an Origin is compared with otherwise.
@@ -126,6 +133,7 @@ func (p *Pages) routes() {
 	p.console("GET /agents", (*visit).agents)
 	p.console("POST "+pathAdopt, (*visit).adopt)
 
+	p.supportRoutes()
 	p.console("GET "+pathBilling, (*visit).billing)
 	p.console("GET "+pathBilling+"/buy", (*visit).showPurchase)
 	p.console("POST "+pathBilling+"/buy", (*visit).purchase)

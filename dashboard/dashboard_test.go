@@ -235,7 +235,7 @@ func TestFirstPageShowsHowToGetAKeyHere(t *testing.T) {
 func TestAddressesThatAreNoneStopTheStart(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "gateway.example", "/x", "http://%zz"} {
-		if _, err := New(Options{PublicURL: address}); err == nil {
+		if _, err := New(Options{PublicURL: address, Secret: testSecret}); err == nil {
 			t.Errorf("%q is taken", address)
 		}
 	}

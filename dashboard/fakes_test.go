@@ -41,6 +41,7 @@ type house struct {
 	// standRefused answers whoever asks how chains stand.
 	standRefused *fault.Error
 	explored     capability.ExploredUsage
+	desk         fakeDesk
 	// statusRefused answers whoever asks for the status.
 	statusRefused *fault.Error
 	insights      capability.UsageInsights
@@ -102,6 +103,7 @@ func newHouse() *house {
 	h.explored, h.insights = sampleExplored("indexer"), sampleInsights()
 	h.periods, h.stated = sampleStatements(sampleNow, "indexer")
 	h.checkout = capability.FinishedCheckout{CheckoutID: checkoutOne, Item: "scale_monthly", Title: "Scale by the month", State: "paid", Tier: plan.Scale, Note: "It is paid, and what was bought is in force."}
+	h.desk = sampleDesk("The message.")
 	for _, s := range account.Services() {
 		h.services = append(h.services, capability.ServiceFence{Service: s, Enabled: true})
 	}
@@ -114,7 +116,7 @@ var stoppedPacks = capability.StoppedMails{Email: "mira@studio-north.example", T
 // reads answers without a change.
 func reads[In, Out any](answer func() Out) Call[In, Out] {
 	return func(_ context.Context, c *capability.Caller, _ In) (Out, *fault.Error) {
-		if c.Session == "" {
+		if c.Session == "" && c.Bearer == "" {
 			var none Out
 			return none, fault.New(fault.KeyInvalid, "")
 		}
@@ -161,7 +163,7 @@ func none[In any](h *house) Call[In, capability.Nothing] {
 func (h *house) calls() Calls {
 	entered := capability.Entered{SessionToken: "cags_new", Email: "mira@studio-north.example", ReturnTo: "/keys"}
 	fences := func() []capability.ServiceFence { return append([]capability.ServiceFence{}, h.services...) }
-	return Calls{
+	return h.deskCalls(Calls{
 		StartSignIn: changes[capability.StartSignInInput](h, capability.StartedSignIn{BrowserToken: "cagb_browser"}),
 		ShowLink: func(context.Context, *capability.Caller, capability.SignInLinkInput) (capability.ShownSignIn, *fault.Error) {
 			return capability.ShownSignIn{Email: "mira@studio-north.example"}, nil
@@ -244,7 +246,7 @@ func (h *house) calls() Calls {
 			return sampleStand(), h.standRefused
 		},
 		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
-	}
+	})
 }
 
 // lastChange is the input of the newest change, of the type that is asked for.

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 )
@@ -26,6 +27,7 @@ const (
 
 const (
 	forgedText = "This form did not come from a page of this site, so nothing was done. Open the page here and send the form again."
+	filesText  = "No form here takes a file, so nothing was done. Go back, and put what matters of it into the message as text, up to 5,000 characters; of calls their request ids are enough."
 	movedText  = "It is of another account of yours than the one that you switched to since, so nothing was done. Switch back, or open the page here and send the form again."
 	staleText  = "Its forms belong to a session that is over, or the browser keeps no cookies, so nothing was done. Load the page again and send the form once more."
 )
@@ -63,6 +65,9 @@ func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account str
 	}
 	if err := p.foreign.Check(r); err != nil {
 		return "", &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return "", &refusal{status: http.StatusUnsupportedMediaType, heading: "Files are not taken", text: filesText}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {

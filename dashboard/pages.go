@@ -23,6 +23,7 @@ const (
 	sectionAgents     = "agents"
 	sectionBilling    = "billing"
 	sectionStatements = "statements"
+	sectionTickets    = "tickets"
 	sectionSettings   = "settings"
 )
 

@@ -15,8 +15,11 @@ import (
 	"golang.org/x/net/html"
 )
 
+// testSecret seals what the tests seal.
+var testSecret = []byte("a secret of the tests, 32 bytes or more")
+
 // parsed is read once: parsing templates takes most of a test's time.
-var parsed = sync.OnceValues(func() (*Pages, error) { return New(Options{PublicURL: "https://gateway.example"}) })
+var parsed = sync.OnceValues(func() (*Pages, error) { return New(Options{PublicURL: "https://gateway.example", Secret: testSecret}) })
 
 func newPages(t *testing.T, publicURL string) *Pages {
 	t.Helper()
@@ -25,7 +28,7 @@ func newPages(t *testing.T, publicURL string) *Pages {
 		t.Fatal(err)
 	}
 	p, err := assemble(Options{
-		PublicURL: publicURL, Now: func() time.Time { return sampleNow }, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler), Calls: newHouse().calls(),
+		PublicURL: publicURL, Now: func() time.Time { return sampleNow }, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler), Calls: newHouse().calls(), Secret: testSecret,
 		Network: func(*http.Request) netip.Prefix { return netip.MustParsePrefix("203.0.113.7/32") },
 	}, read.assets, read.templates)
 	if err != nil {

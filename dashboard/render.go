@@ -31,10 +31,19 @@ const (
 	frameFile      = "frame.html"
 	componentsFile = "components.html"
 	toolFile       = "tool.html"
+	supportFile    = "support.html"
 	chainsFile     = "chains.html"
 )
 
-var everywhere = []string{frameFile, componentsFile, toolFile, chainsFile}
+var everywhere = []string{frameFile, componentsFile, toolFile, supportFile, chainsFile}
+
+func templatePaths(files []string) []string {
+	paths := make([]string, len(files))
+	for i, file := range files {
+		paths[i] = path.Join("templates", file)
+	}
+	return paths
+}
 
 // loadTemplates parses what is embedded, once.
 func loadTemplates(a *assets.Set) (*templates, error) {
@@ -42,7 +51,8 @@ func loadTemplates(a *assets.Set) (*templates, error) {
 		"asset":   a.Path,
 		"product": func() string { return product },
 		"key":     func(r keyRow) string { return "/keys/" + r.ID },
-	}).ParseFS(templateFiles, path.Join("templates", frameFile), path.Join("templates", componentsFile), path.Join("templates", toolFile), path.Join("templates", chainsFile))
+		"asking":  func(token, with string) asking { return asking{token, with} },
+	}).ParseFS(templateFiles, templatePaths(everywhere)...)
 	if err != nil {
 		return nil, fmt.Errorf("parse the frame: %w", err)
 	}
@@ -91,6 +101,7 @@ var rail = []railItem{
 	{link{"Agents", "/agents"}, sectionAgents, "M8 2v2.5M4.5 4.5h7A1.5 1.5 0 0 1 13 6v5a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 3 11V6a1.5 1.5 0 0 1 1.5-1.5ZM6 7.5v1m4-1v1M5.5 14.5h5"},
 	{link{"Billing", "/billing"}, sectionBilling, "M2 4.5h12v8H2zM2 7h12M4.5 10.5h3"},
 	{link{"Statements", "/statements"}, sectionStatements, "M4 1.5h8v13l-2-1.2-2 1.2-2-1.2-2 1.2v-13ZM6 5h4m-4 3h4m-4 3h2"},
+	{link{"Tickets", pathTickets}, sectionTickets, "M2.5 3.5h11v8H8l-3 2.5v-2.5H2.5v-8ZM5 6.5h6m-6 2.5h4"},
 	{link{"Settings", "/settings"}, sectionSettings, "M2.5 4.5h6m3 0h2m-11 7h2m3 0h6M11.5 4.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 0 1 3 0Zm-4 7a1.5 1.5 0 1 1-3 0 1.5 1.5 0 0 1 3 0Z"},
 }
 

@@ -175,6 +175,7 @@ func samples(name string) map[string]page {
 		},
 	}
 	maps.Copy(all, statusSamples(name))
+	maps.Copy(all, supportSamples(name))
 	return all
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 )
@@ -23,6 +24,8 @@ type visit struct {
 	bearing string
 	// formOf is the account that the page was of whose form this request sends; empty for none.
 	formOf string
+	// holder is the key that asks support; zero for none.
+	holder account.Key
 	// Of whoever is signed in.
 	session  *capability.CurrentSession
 	accounts []capability.Membership // that they belong to
@@ -83,9 +86,12 @@ func (v *visit) bear() error {
 // token is what forms of this page carry. The browser bears a cookie by then.
 func (v *visit) token() string { return forgeryToken(v.bearing, v.account()) }
 
-// account is the one that this page is of; empty for none.
+// account is what this page is of: an account by its id, or a key that asks support by its prefix; empty for none.
 func (v *visit) account() string {
-	if v.session == nil {
+	switch {
+	case !v.holder.IsZero():
+		return v.holder.Prefix()
+	case v.session == nil:
 		return ""
 	}
 	return v.session.AccountID
@@ -140,7 +146,10 @@ func (v *visit) fail(err error) {
 	request := v.request()
 	var status int
 	content := errorPage{Public: v.session == nil, Back: link{"To the first page", "/"}}
-	if v.session != nil {
+	switch {
+	case !v.holder.IsZero():
+		content.Back = link{"To your tickets", pathAskTickets}
+	case v.session != nil:
 		content.Back = link{"To the overview", pathOverview}
 	}
 	if refused, ok := errors.AsType[*refusal](err); ok {

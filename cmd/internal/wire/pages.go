@@ -46,7 +46,7 @@ func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) 
 func newPages(cfg config.Config, operations *capability.Catalogue, routes []Route, log *slog.Logger) (*dashboard.Pages, error) { //nolint:gocritic // read once at the start
 	o := dashboard.Options{
 		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: dashboard.CallsOf(operations),
-		Network: api.ClientNetwork(cfg.TrustedProxies), Refuse: api.WriteRefusal,
+		Network: api.ClientNetwork(cfg.TrustedProxies), Refuse: api.WriteRefusal, Secret: []byte(cfg.KeyPepper),
 	}
 	for _, route := range routes {
 		if route.Prefix == caughtMail {
