@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +21,7 @@ import (
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/sandbox/contracts"
 	"github.com/chainaccess/gateway/sandbox/internal/genesis"
+	"github.com/chainaccess/gateway/sandbox/thismachine"
 )
 
 // FaucetPath is where a development gateway serves the faucet.
@@ -87,7 +85,7 @@ func (f *faucet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Address string `json:"address"`
 	}
 	switch {
-	case !plainHost(r.Host):
+	case !thismachine.Named(r.Host):
 		http.Error(w, "ask the faucet by an IP address or as localhost", http.StatusForbidden)
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
@@ -184,15 +182,6 @@ func AwaitMined(ctx context.Context, node *ethclient.Client, tx common.Hash) err
 		case <-tick.C:
 		}
 	}
-}
-
-// plainHost is whether a host, with or without a port, is an address or localhost.
-func plainHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil || strings.EqualFold(host, "localhost")
 }
 
 // SignCall signs a transaction with the account's next nonce, at twice the fees of now.

@@ -108,7 +108,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, cards.Close()) }()
-	routes := []wire.Route{mailRoute}
+	routes := []wire.Route{mailRoute, {Prefix: staffPath, Handler: staffDesk(cfg)}}
 	if box != nil && box.Runs(chain.BaseMainnet) {
 		routes = append(routes, wire.Route{Prefix: sandbox.FaucetPath, Handler: box.Faucet(time.Now)})
 	}

@@ -4,11 +4,10 @@ import (
 	_ "embed"
 	"encoding/json"
 	"html/template"
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
-	"strings"
+
+	"github.com/chainaccess/gateway/sandbox/thismachine"
 )
 
 // Path is where the pages stand; the list for programs is at Path + ".json".
@@ -50,7 +49,7 @@ func (b *Box) Handler() http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if !plainHost(r.Host) {
+		if !thismachine.Named(r.Host) {
 			http.Error(w, "ask for this page by an IP address or as localhost", http.StatusForbidden)
 			return
 		}
@@ -84,13 +83,4 @@ func show(w http.ResponseWriter, page string, data any) {
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_ = pages.ExecuteTemplate(w, page, data) // the reader went away
-}
-
-// plainHost is whether a host, with or without a port, is an address or localhost.
-func plainHost(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil || strings.EqualFold(host, "localhost")
 }

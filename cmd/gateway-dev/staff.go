@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/sandbox/thismachine"
+	"github.com/chainaccess/gateway/store"
+)
+
+// staffPath is where a user of this machine's gateway becomes one who answers tickets.
+const staffPath = "/dev/staff"
+
+const (
+	staffBody    = 1 << 10
+	staffTimeout = 10 * time.Second
+)
+
+// staffDesk gives the staff role to the user in a POST of {"email":"…"}, who must have signed in once. Requests must name an IP address or localhost as
+// host and come from no page, so that none hands out the role.
+func staffDesk(cfg config.Config) http.HandlerFunc { //nolint:gocritic // a copy at the start does no harm
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		var asked struct {
+			Email string `json:"email"`
+		}
+		switch {
+		case !thismachine.Named(r.Host) || r.Header.Get("Origin") != "":
+			http.Error(w, "ask by a program, with an IP address or localhost as the host", http.StatusForbidden)
+			return
+		case r.Method != http.MethodPost:
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, `POST {"email":"…"}`, http.StatusMethodNotAllowed)
+			return
+		case json.NewDecoder(http.MaxBytesReader(w, r.Body, staffBody)).Decode(&asked) != nil:
+			http.Error(w, `send {"email":"…"}`, http.StatusUnprocessableEntity)
+			return
+		}
+		email, refusal := account.ParseEmail(asked.Email)
+		if refusal != nil {
+			http.Error(w, refusal.Message, http.StatusUnprocessableEntity)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), staffTimeout)
+		defer cancel()
+		switch err := wire.AddStaff(ctx, cfg, email); {
+		case errors.Is(err, store.ErrNotFound):
+			http.Error(w, "nobody has signed in with this address: sign in once, then ask again", http.StatusNotFound)
+		case err != nil:
+			http.Error(w, "the role could not be given: "+err.Error(), http.StatusServiceUnavailable)
+		default:
+			fmt.Fprintln(w, "reads and answers tickets at "+cfg.PublicURL+"/staff/tickets")
+		}
+	}
+}
