@@ -107,6 +107,7 @@ type Catalogue struct {
 	RevokeKey         *Op[RevokeKeyInput, RevokedKey]
 	ConfigureServices *Op[ConfigureServicesInput, ConfiguredServices]
 	UpdateAccount     *Op[UpdateAccountInput, AccountSettings]
+	NameAccount       *Op[NameAccountInput, NamedAccount]
 	ListAudit         *Op[ListAuditInput, AuditLog]
 	UsageByDay        *Op[UsageByDayInput, UsageByDay]
 
@@ -244,6 +245,7 @@ func New(o Options) *Catalogue {
 		RevokeKey:         h.revokeKey(),
 		ConfigureServices: h.configureServices(),
 		UpdateAccount:     h.updateAccount(),
+		NameAccount:       h.nameAccount(),
 		ListAudit:         h.listAudit(),
 		UsageByDay:        h.usageByDay(),
 		house:             h,

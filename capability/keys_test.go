@@ -194,6 +194,25 @@ func TestSettingsChangeOnlyWhereTheyAreGiven(t *testing.T) {
 	}
 }
 
+func TestAnAccountHasTheNameThatItsPeopleGiveIt(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	for _, c := range []struct{ given, want string }{{" Studio <b>North</b> ", "Studio <b>North</b>"}, {"Studio <b>North</b>", "Studio <b>North</b>"}, {"", ""}} {
+		named := must[capability.NamedAccount](t)(o.NameAccount.Invoke(o.ctx, ann, capability.NameAccountInput{Name: c.given}))
+		if now := o.whoIs(t, ann.Session); named.Name != c.want || now.AccountName != c.want {
+			t.Errorf("named %q it is %q, to its people %q", c.given, named.Name, now.AccountName)
+		}
+	}
+	for _, name := range []string{"   ", "a\u202eb", "a\nb", strings.Repeat("x", 81)} {
+		o.refuses(t, o.NameAccount, ann, map[string]any{"name": name}, fault.FieldRefused)
+	}
+	log := must[capability.AuditLog](t)(o.ListAudit.Invoke(o.ctx, ann, capability.ListAuditInput{}))
+	if len(log.Lines) != 3 || log.Lines[0].Action != "name_account" || !strings.Contains(string(log.Lines[0].Before), "Studio") {
+		t.Errorf("the audit log is %+v", log.Lines)
+	}
+}
+
 // ids are the fields by which capabilities are told of something of an account's. Whoever adds one adds the row that tries it.
 func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	t.Parallel()
@@ -317,6 +336,7 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"get_usage_report":       {"hours": 24.0, "chain": "eth_mainnet"},
 		"get_usage_stats":        {"report": "latency", "window": "7d"},
 		"get_usage_volume":       {"window": "7d", "chain": "eth_mainnet"},
+		"name_account":           {"name": "x"},
 		"explore_usage":          {"range": "7d", "key_id": id, "chain": "eth_mainnet"},
 		"get_statement":          {"period": "2026-11-01"},
 		"export_statement":       {"period": "2026-11-01"},

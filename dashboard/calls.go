@@ -64,6 +64,7 @@ type Calls struct {
 	RevokeKey         Call[capability.RevokeKeyInput, capability.RevokedKey]
 	ConfigureServices Call[capability.ConfigureServicesInput, capability.ConfiguredServices]
 	UpdateAccount     Call[capability.UpdateAccountInput, capability.AccountSettings]
+	NameAccount       Call[capability.NameAccountInput, capability.NamedAccount]
 	ListAudit         Call[capability.ListAuditInput, capability.AuditLog]
 	ListAgents        Call[capability.Nothing, capability.AgentList]
 	AdoptKey          Call[capability.AdoptKeyInput, capability.AdoptedKey]
@@ -99,7 +100,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ShowInvitation: c.ShowInvitation.Invoke, AcceptInvitation: c.AcceptInvitation.Invoke, ChangeMember: c.ChangeMember.Invoke, RemoveMember: c.RemoveMember.Invoke,
 		ExploreUsage: c.ExploreUsage.Invoke, GetInsights: c.GetInsights.Invoke,
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
-		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, ListAudit: c.ListAudit.Invoke,
+		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, NameAccount: c.NameAccount.Invoke, ListAudit: c.ListAudit.Invoke,
 		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,
 		BillingStatus: c.BillingStatus.Invoke, PriceLadder: c.PriceLadder.Invoke, StartCheckout: c.StartCheckout.Invoke, FinishCheckout: c.FinishCheckout.Invoke,
 		ChangePlan: c.ChangePlan.Invoke, CancelPlan: c.CancelPlan.Invoke, ResumePlan: c.ResumePlan.Invoke, OpenPortal: c.OpenPortal.Invoke,

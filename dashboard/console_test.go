@@ -432,3 +432,34 @@ func TestMistakesAreShownAtTheirFields(t *testing.T) {
 		t.Error("caps that are no numbers are not told at their fields")
 	}
 }
+
+func TestAnAccountIsNamedInTheSettings(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	b := personOf(t, h)
+	if body := b.get("/settings").body; !strings.Contains(body, `value="Studio North"`) {
+		t.Error("the form does not show the name")
+	}
+	if got := b.post("/settings/name", url.Values{"account_name": {hostile}}); got.status != http.StatusSeeOther || got.header.Get("Location") != "/settings#account" {
+		t.Errorf("answered %d, to %q", got.status, got.header.Get("Location"))
+	}
+	if in := lastChange[capability.NameAccountInput](t, h); in.Name != hostile {
+		t.Errorf("named %+v", in)
+	}
+	h.refusal = fault.New(fault.FieldRefused, "name holds control or invisible characters.").With("field", "name")
+	if got := b.post("/settings/name", url.Values{"account_name": {hostile}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "account_name-error") || strings.Contains(got.body, hostile) {
+		t.Errorf("refused it answers %d", got.status)
+	}
+}
+
+func TestTheOverviewShowsHowChainsStand(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	if body := personOf(t, h).get("/overview").body; !strings.Contains(body, "Arbitrum One") || !strings.Contains(body, `href="/status"`) {
+		t.Error("the overview does not say how chains stand")
+	}
+	h.statusRefused = fault.New(fault.RateWindow, "")
+	if got := personOf(t, h).get("/overview"); got.status != http.StatusOK || strings.Contains(got.body, `href="/status">Status and incidents`) {
+		t.Errorf("while nobody says how chains stand it answers %d", got.status)
+	}
+}

@@ -151,6 +151,7 @@ func (p *Pages) routes() {
 	p.console("GET /settings", (*visit).settings)
 	p.console("POST /settings/notifications", (*visit).saveNotifications)
 	p.console("POST /settings/mails", (*visit).saveMails)
+	p.console("POST /settings/name", (*visit).saveName)
 	p.console("POST /settings/time-zone", (*visit).saveTimeZone)
 	p.console("POST /settings/services", (*visit).saveServices)
 	p.console("POST /settings/insights", (*visit).saveInsights)

@@ -34,6 +34,7 @@ func (v *visit) overview() error {
 		return err
 	}
 	p := overviewPage{Stats: v.stats(&usage), Chart: v.reader.newChart(days), Fences: v.planFences(&usage)}
+	p.Chains = v.chainsView()
 	p.Insights, p.Refusals = v.reader.insights(&insights), refusedNotices(insights.Refused)
 	used := slices.DeleteFunc(slices.Clone(keys), func(k keyRow) bool { return k.Used.IsZero() })
 	slices.SortFunc(used, func(a, b keyRow) int { return cmp.Compare(b.Used.Machine, a.Used.Machine) })

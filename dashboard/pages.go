@@ -78,6 +78,7 @@ type overviewPage struct {
 	Chart    chart
 	Refusals []notice
 	Insights []insight
+	Chains   *chainsView // nil while nobody can say
 	Keys     []keyRow
 	MoreKeys int // keys that are not listed here
 	Start    *empty

@@ -230,6 +230,7 @@ func sampleToolbox(name string) toolboxPage {
 func sampleSettings(name string) *settingsPage {
 	r := sampleReader()
 	return &settingsPage{
+		Name:      accountNameField(name, name),
 		Said:      map[string]notice{"people": {Tone: good, Title: "Invitation sent", Text: name}},
 		AccountID: "019a9f2e-1111-7000-8000-0000000000aa", Plan: "Free", Owner: true,
 		Notifications: []check{

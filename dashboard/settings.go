@@ -38,6 +38,7 @@ func (v *visit) settingsPage() (*settingsPage, error) {
 		return nil, err
 	}
 	p := &settingsPage{
+		Name:      accountNameField(v.session.AccountName, ""),
 		AccountID: v.session.AccountID, Plan: v.session.PlanTitle, Owner: v.owner(),
 		Notifications: notifications(&now), Mails: mailChecks(topics.Topics), TimeZone: zoneField(now.TimeZone, ""), Services: serviceLines(services.Services, nil),
 		Invite: inviteField("", ""), InviteRole: roleSelection(roleMember),
@@ -92,6 +93,26 @@ func (v *visit) saveNotifications() error {
 	return v.saved("Notifications", "notifications")
 }
 
+func accountNameField(value, wrong string) field {
+	return field{
+		Name: "account_name", Label: "Name", Most: 80, Value: value, Error: wrong, Complete: "organization",
+		Rule: "By which its people tell this account from others; up to 80 characters. Without one it goes by your address.",
+	}
+}
+
+// saveName saves what the account is called.
+func (v *visit) saveName() error {
+	name := v.r.PostForm.Get("account_name")
+	_, err := ask(v, v.Calls.NameAccount, capability.NameAccountInput{Name: name})
+	if wrong := mistakesOf(err, "name"); wrong != nil {
+		return v.settingsAgain(wrong, func(p *settingsPage) { p.Name = accountNameField(name, wrong["name"]) })
+	}
+	if err != nil {
+		return err
+	}
+	return v.saved("Name", "account")
+}
+
 // zones are offered by the server; scripts add those that the browser knows.
 var zones = []string{
 	"UTC", "Africa/Johannesburg", "Africa/Lagos", "America/Argentina/Buenos_Aires", "America/Chicago", "America/Denver", "America/Los_Angeles",
@@ -103,7 +124,7 @@ var zones = []string{
 func zoneField(value, wrong string) field {
 	return field{
 		Name: "time_zone", Label: "Time zone", Required: true, Most: 64, Value: value, Error: wrong, Options: zones, TimeZone: true,
-		Rule: "A name such as Europe/Vienna. Metering periods stay in UTC.",
+		Rule: "A name such as Europe/Vienna or Asia/Kolkata, as the list offers them. Metering periods stay in UTC.",
 	}
 }
 

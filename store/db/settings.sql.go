@@ -60,3 +60,19 @@ func (q *Queries) PutSettings(ctx context.Context, arg PutSettingsParams) error 
 	)
 	return err
 }
+
+const setAccountName = `-- name: SetAccountName :exec
+UPDATE accounts
+SET name = $1
+WHERE id = $2
+`
+
+type SetAccountNameParams struct {
+	Name string
+	ID   uuid.UUID
+}
+
+func (q *Queries) SetAccountName(ctx context.Context, arg SetAccountNameParams) error {
+	_, err := q.db.Exec(ctx, setAccountName, arg.Name, arg.ID)
+	return err
+}

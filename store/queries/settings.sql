@@ -9,3 +9,8 @@ VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (account_id) DO UPDATE
 SET notify_usage_80 = excluded.notify_usage_80, notify_usage_100 = excluded.notify_usage_100, notify_incidents = excluded.notify_incidents,
     time_zone = excluded.time_zone, insights = excluded.insights, updated_at = now();
+
+-- name: SetAccountName :exec
+UPDATE accounts
+SET name = sqlc.arg(name)
+WHERE id = sqlc.arg(id);
