@@ -22,7 +22,7 @@ var tags = []tag{
 	{"Toolbox", "Answers that take several calls, with one.", []string{"toolbox"}},
 	{"Data", "Balances and transfers.", []string{"data"}},
 	{"Pay per call", "Units for a payment in USDC, without an account.", []string{"x402"}},
-	{"Status", "How the chains stand, and stood. No key is needed.", []string{"status.json"}},
+	{"Status", "How the chains stand, and stood. No key is needed.", []string{"status", "status.json"}},
 	{"Webhooks", "What other services tell this one.", []string{"webhooks"}},
 	{"Documents", "What there is to read. No key is needed.", []string{"docs", "openapi.json", "terms", "skill.md", "llms.txt", "server.json", ".well-known"}},
 	{"Health", "For whoever routes requests to this process.", []string{"healthz", "readyz"}},
