@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/people"
 	"github.com/chainaccess/gateway/statement"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/support"
 	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/contracts"
@@ -84,6 +85,7 @@ type house struct {
 	Options
 
 	desk         admission.Desk
+	support      *support.Desk
 	statements   *statement.Book
 	flights      cache.Group[cache.Key, landed] // uses that share a run
 	failures     *telemetry.LogLimit[failureKind]
@@ -135,6 +137,13 @@ type Catalogue struct {
 	ListFeedback   *Op[ListFeedbackInput, FeedbackList]
 	JoinWishlist   *Op[JoinWishlistInput, JoinedWishlist]
 	JoinWaitlist   *Op[JoinWaitlistInput, JoinedWaitlist]
+
+	// Answering them, for staff.
+	DeskListTickets    *Op[DeskTicketsInput, DeskTickets]
+	DeskGetTicket      *Op[DeskTicketInput, DeskTicketDetail]
+	DeskReplyTicket    *Op[DeskReplyInput, TicketView]
+	DeskListFeedback   *Op[DeskFeedbackInput, DeskFeedbackList]
+	DeskAnswerFeedback *Op[AnswerFeedbackInput, FeedbackView]
 
 	// How people come in, and where they are signed in.
 	StartSignIn        *Op[StartSignInInput, StartedSignIn]
@@ -236,6 +245,7 @@ func New(o Options) *Catalogue {
 		strangers: telemetry.NewLogLimit[string](1, time.Hour, o.Now),
 		registry:  newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, mostReaders()), usageKept: newUsageKept(),
 		statements: &statement.Book{Store: o.Store, Now: o.Now},
+		support:    &support.Desk{Store: o.Store, Mails: o.Mails, Hasher: o.Hasher, PublicURL: o.PublicURL, Contact: o.Contact},
 	}
 	c := &Catalogue{
 		GetKey:            h.getKey(),
@@ -279,6 +289,11 @@ func (c *Catalogue) addSupport(h *house) {
 	c.ListFeedback = h.listFeedback()
 	c.JoinWishlist = h.joinWishlist()
 	c.JoinWaitlist = h.joinWaitlist()
+	c.DeskListTickets = h.deskListTickets()
+	c.DeskGetTicket = h.deskGetTicket()
+	c.DeskReplyTicket = h.deskReplyTicket()
+	c.DeskListFeedback = h.deskListFeedback()
+	c.DeskAnswerFeedback = h.deskAnswerFeedback()
 }
 
 // addAdvice adds what tells how to use the service.

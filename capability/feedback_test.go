@@ -62,8 +62,9 @@ func onNetwork(prefix string) *capability.Caller {
 	return c
 }
 
-// Whoever gives the address of somebody else sends them nothing: mails go to the operator, few of a network and few in all.
-func TestAWishIsMailedToTheOperatorAlone(t *testing.T) {
+// Whoever gives the address of somebody else sends them one mail for ever, with nothing of theirs in it: what they wrote goes to the operator, little of a
+// network and little in all.
+func TestAWishIsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	in := capability.JoinWishlistInput{Items: "A node\nof <our> own", Email: "victim@third.example"}
@@ -93,8 +94,8 @@ func TestAWishIsMailedToTheOperatorAlone(t *testing.T) {
 	if sent != 30 {
 		t.Errorf("%d mails are on their way", sent)
 	}
-	if len(o.mails) != 1 {
-		t.Errorf("mails went to others: %d", len(o.mails))
+	if got := o.waiting(t); got["wish_received"] != 1 || got["enterprise_wish"] != 30 || len(got) != 2 {
+		t.Errorf("mails that wait: %v", got)
 	}
 	for _, wrong := range []map[string]any{
 		{"email": "a@b.example"},
@@ -132,8 +133,8 @@ func TestTheWaitlistTakesAnAddressOnce(t *testing.T) {
 	if _, refusal := o.JoinWaitlist.Invoke(o.ctx, onNetwork("192.0.2.1/32"), capability.JoinWaitlistInput{EmailAddress: "b@buyer.example", Qualifier: "curious"}); refusal == nil || refusal.Reason != fault.RateWindow {
 		t.Errorf("the 21st of a network: %v", refusal)
 	}
-	if len(o.mails) != 0 {
-		t.Errorf("mails went out: %d", len(o.mails))
+	if got := o.waiting(t); got["waitlist_joined"] != 20 || len(got) != 1 {
+		t.Errorf("mails that wait: %v", got)
 	}
 	for _, wrong := range []map[string]any{
 		{"email_address": "x", "qualifier": "curious"},

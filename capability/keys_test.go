@@ -249,6 +249,12 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 		"preview_ticket":    {"request_id": anns.String()},
 		"get_ticket":        {"reference": filed.Reference},
 		"reply_ticket":      {"reference": filed.Reference, "message": "x", "resolve": true},
+
+		"desk_list_tickets":    {"account_id": me.AccountID},
+		"desk_get_ticket":      {"reference": filed.Reference},
+		"desk_reply_ticket":    {"reference": filed.Reference, "message": "x", "seen": 1.0},
+		"desk_answer_feedback": {"id": uuid.NewString(), "status": "planned", "seen": 0.0},
+
 		"revoke_api_key":    {"api_key_id": key.ID},
 		"configure_key":     {"id": key.ID, "monthly_request_cap": 1.0},
 		"end_session":       {"id": me.SessionID},
@@ -398,6 +404,11 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"submit_feedback":          {"kind": "other", "title": "x", "body": "x", "chain": "eth_mainnet", "form": id},
 		"list_feedback":            {"status": "new", "limit": 1.0, "cursor": id},
 		"join_enterprise_wishlist": {"items": "x", "email": "bob@buyer.example"},
+		"desk_list_tickets":        {"status": "all", "priority": "low", "account_id": id, "limit": 1.0, "cursor": "CAG-1"},
+		"desk_get_ticket":          {"reference": "CAG-1"},
+		"desk_reply_ticket":        {"reference": "CAG-1", "message": "x", "resolve": true, "reopen": true, "seen": 1.0, "form": id},
+		"desk_list_feedback":       {"status": "all", "limit": 1.0, "cursor": id},
+		"desk_answer_feedback":     {"id": id, "status": "new", "reply": "x", "seen": 0.0},
 		"join_waitlist":            {"email_address": "bob@buyer.example", "qualifier": "curious", "source": "x", "product_updates": true},
 	}
 }
@@ -432,7 +443,7 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 		users = append(users, browser(o.signIn(t, name+"@buyer.example")))
 	}
 	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
-	metered := holder(o.wideKey(t))
+	metered, staff := holder(o.wideKey(t)), browser(o.staff(t, "dee@staff.example"))
 	wrong := map[string]any{
 		"a text": "\x00\x1b[31m\u202e", "a long text": strings.Repeat("x", 100_000), "a number": 1.5, "a negative number": -1.0, "a huge number": 1e300,
 		"a truth": true, "a list": []any{map[string]any{}}, "a list of texts": []any{"\x00"}, "an object": map[string]any{"\x00": []any{}}, "a deep object": map[string]any{"rpc": map[string]any{}},
@@ -449,6 +460,8 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 			caller = metered
 		case meta.Access == capability.KeyHolders:
 			caller = holder(door.Key)
+		case meta.Access == capability.Staff:
+			caller = staff
 		}
 		if meta.PerNetwork {
 			caller = neighbour(i)

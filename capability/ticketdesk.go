@@ -106,8 +106,14 @@ func (h *house) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Tick
 	if err != nil {
 		return TicketDetail{}, toldOfTickets(err)
 	}
+	d := h.ticketDetail(&t, messages)
+	d.Evidence = c.evidenceFor(d.Evidence)
+	return d, nil
+}
+
+func (h *house) ticketDetail(t *store.Ticket, messages []store.TicketMessage) TicketDetail {
 	d := TicketDetail{
-		TicketView: h.ticketView(&t), Messages: make([]TicketNote, len(messages)), Evidence: c.evidenceFor(t.Evidence), SuggestedPaths: t.Evidence.Paths(),
+		TicketView: h.ticketView(t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence, SuggestedPaths: t.Evidence.Paths(),
 		ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
 	}
 	if t.Status == ticket.Resolved {
@@ -120,7 +126,7 @@ func (h *house) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Tick
 			d.Messages[i].RequestID = m.RequestID.String()
 		}
 	}
-	return d, nil
+	return d
 }
 
 // ReplyTicketInput is what a customer does with a ticket.
@@ -155,7 +161,7 @@ func (h *house) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInput
 		return TicketView{}, refusal
 	}
 	by := c.author("")
-	t, verdict, err := h.Store.ReplyTicket(ctx, store.TicketReply{
+	t, verdict, err := h.support.ReplyTicket(ctx, store.TicketReply{
 		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor, Origin: by.Origin, Text: in.Message,
 		Resolve: in.Resolve, Reopen: in.Reopen, Form: form, At: h.Now(),
 	})

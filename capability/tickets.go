@@ -84,7 +84,7 @@ func (h *house) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInp
 		n.Category = evidence.Category()
 	}
 	n.Priority = evidence.Priority(n.Category, pays(&c.Account))
-	made, joined, err := h.Store.CreateTicket(ctx, n)
+	made, joined, err := h.support.CreateTicket(ctx, n)
 	if err != nil {
 		return CreatedTicket{}, toldOfTickets(err)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/notify"
 	"github.com/chainaccess/gateway/outbox"
 	"github.com/chainaccess/gateway/store"
 )
@@ -24,7 +23,7 @@ type crowdLimits struct {
 	network, area, everyone int64 // a day
 }
 
-// What may be entered in a day. Mails go to the operator alone, whatever address is given.
+// What may be entered in a day. An address that is given gets one mail for ever; all others go to the operator.
 var (
 	wishLimits    = crowdLimits{"wishlist", 5, 40, 100}
 	waitingLimits = crowdLimits{"waitlist", 20, 100, 5_000}
@@ -77,8 +76,8 @@ type JoinedWishlist struct {
 func (h *house) joinWishlist() *Op[JoinWishlistInput, JoinedWishlist] {
 	return define(h, Meta{
 		Name: "join_enterprise_wishlist", Title: "Ask for an enterprise agreement", Access: Everybody, PerNetwork: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Tells the operator, by mail, what an enterprise agreement should hold; they answer to the address that is given, and no mail goes there before. It " +
-			"needs no key and costs nothing. Each repeat tells it again, up to five times a day from one network.",
+		Description: "Tells the operator, by mail, what an enterprise agreement should hold; they answer to the address that is given. One mail confirms it there, the first " +
+			"time an address is given and never again. It needs no key and costs nothing. Each repeat tells it again, up to five times a day from one network.",
 	}, h.runJoinWishlist)
 }
 
@@ -94,14 +93,7 @@ func (h *house) runJoinWishlist(ctx context.Context, c *Call, in JoinWishlistInp
 		return JoinedWishlist{}, refusal
 	}
 	wish := store.Wish{ID: store.NewWishID(), Items: in.Items, Email: email, Channel: c.Door, At: h.Now()}
-	mail, err := h.Mails.Prepare(outbox.Letter{
-		Reason: "wish/" + wish.ID.String(), To: h.Contact,
-		Mail: notify.EnterpriseWish{Wanted: notify.Passage(wish.Items), Email: email.Address(), At: wish.At, Link: h.PublicURL + "/"},
-	})
-	if err != nil {
-		return JoinedWishlist{}, err
-	}
-	sent, err := h.Store.JoinWishlist(ctx, wish, mail, nil)
+	sent, err := h.support.JoinWishlist(ctx, wish)
 	if err != nil {
 		return JoinedWishlist{}, told(err, "wish")
 	}
@@ -113,7 +105,7 @@ type JoinWaitlistInput struct {
 	EmailAddress   string `json:"email_address" minLength:"1" maxLength:"1016" doc:"one e-mail address" example:"name@domain.example"`
 	Qualifier      string `json:"qualifier" enum:"developer,investor,curious" doc:"who you are: developer, investor or curious"`
 	Source         string `json:"source,omitempty" maxLength:"100" doc:"where you heard of the service, up to 100 characters" example:"a friend"`
-	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true asks for news of the product; false (default) for word of the opening alone. It stays unconfirmed: nothing is ever sent before the address confirmed it"`
+	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true asks for news of the product; false (default) for word of the opening alone. It stays unconfirmed: no news is sent before the address confirmed it"`
 }
 
 // JoinedWaitlist says whether the address is on the list.
@@ -125,7 +117,7 @@ type JoinedWaitlist struct {
 func (h *house) joinWaitlist() *Op[JoinWaitlistInput, JoinedWaitlist] {
 	return define(h, Meta{
 		Name: "join_waitlist", Title: "Join the waitlist", Access: Everybody, PerNetwork: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Puts an address on the list of those who hear when something opens. No mail goes out now. It needs no key and costs nothing. A repeat with the same " +
+		Description: "Puts an address on the list of those who hear when something opens. One mail confirms it there, the first time and never again. It needs no key and costs nothing. A repeat with the same " +
 			"address changes nothing; a network may send 20 a day.",
 	}, h.runJoinWaitlist)
 }
@@ -143,9 +135,9 @@ func (h *house) runJoinWaitlist(ctx context.Context, c *Call, in JoinWaitlistInp
 	if refusal := h.limitCrowd(ctx, c.Network, waitingLimits); refusal != nil {
 		return JoinedWaitlist{}, refusal
 	}
-	already, err := h.Store.JoinWaitlist(ctx, store.Waiting{
+	already, err := h.support.JoinWaitlist(ctx, store.Waiting{
 		Email: email, Qualifier: in.Qualifier, Source: in.Source, ProductUpdates: in.ProductUpdates, Channel: c.Door, At: h.Now(),
-	}, nil)
+	})
 	if err != nil {
 		return JoinedWaitlist{}, told(err, "address")
 	}

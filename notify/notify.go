@@ -227,6 +227,14 @@ var kinds = []Mail{
 	IncidentBegan{},
 	IncidentOver{},
 	EnterpriseWish{},
+	TicketReceived{},
+	TicketReplied{},
+	TicketResolved{},
+	TicketNews{},
+	FeedbackAnswered{},
+	WishReceived{},
+	WishAnswered{},
+	WaitlistJoined{},
 }
 
 // Kinds lists the kinds.

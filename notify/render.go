@@ -58,7 +58,7 @@ var pages = func() map[Kind]page {
 		all[m.Kind()] = page{
 			text: text.Must(text.New("base.txt").ParseFS(templates, "templates/base.txt", "templates/usage_next.partial", "templates/"+name+".txt")),
 			html: html.Must(html.New("base.html").Funcs(html.FuncMap{"button": newButton, "fact": newFact}).
-				ParseFS(templates, "templates/base.html", "templates/usage_next.partial", "templates/"+name+".html")),
+				ParseFS(templates, "templates/base.html", "templates/usage_next.partial", "templates/prose.partial", "templates/"+name+".html")),
 		}
 	}
 	return all
@@ -144,12 +144,16 @@ func unfit(r rune) bool {
 	return r <= ' ' || r > unicode.MaxASCII || strings.ContainsRune(`"<>\`+"`", r)
 }
 
-// oneLined is a copy of the mail whose texts are as Spoken gives them; its link stays.
+// oneLined is a copy of the mail whose texts are as Spoken gives them, each line of prose by itself; its link stays.
 func oneLined(m Mail) Mail {
 	changed := reflect.New(reflect.TypeOf(m)).Elem()
 	changed.Set(reflect.ValueOf(m))
 	for i := range changed.NumField() {
 		if f := changed.Field(i); f.Kind() == reflect.String && changed.Type().Field(i).Name != "Link" {
+			if f.Type() == reflect.TypeFor[Prose]() {
+				f.SetString(strings.Join(Prose(f.String()).Lines(), "\n"))
+				continue
+			}
 			most := maxSpoken
 			if f.Type() == reflect.TypeFor[Passage]() {
 				most = maxPassage

@@ -62,6 +62,27 @@ var samples = func() map[string]notify.Mail {
 		"enterprise_wish": notify.EnterpriseWish{
 			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.", Email: "ann@buyer.example", At: at, Link: house.URL + "/",
 		},
+		"ticket_received": notify.TicketReceived{
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Paths: "Rate limit\nWait for the seconds that Retry-After names.", Link: house.URL + "/tickets/CAG-1001",
+		},
+		"ticket_received_bare": notify.TicketReceived{Reference: "CAG-1001", Subject: "A question", Link: house.URL + "/tickets/CAG-1001"},
+		"ticket_replied": notify.TicketReplied{
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Message: "Since 13:00 the second upstream is back.\n\nDoes it work now?", Link: house.URL + "/tickets/CAG-1001",
+		},
+		"ticket_resolved": notify.TicketResolved{
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Message: "It is mended.", Closes: at.AddDate(0, 0, 7), Link: house.URL + "/tickets/CAG-1001",
+		},
+		"ticket_resolved_bare": notify.TicketResolved{
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Closes: at.AddDate(0, 0, 7), Link: house.URL + "/tickets/CAG-1001",
+		},
+		"ticket_news": notify.TicketNews{
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", New: true, Priority: "high", Category: "incident", Account: "Buyer", Plan: "pro",
+			Message: "Since 13:00 every call of 500 blocks times out.", Link: house.URL + "/staff/tickets/CAG-1001",
+		},
+		"feedback_answered": notify.FeedbackAnswered{Title: "WebSocket subscriptions", Status: "planned", Reply: "In spring.", Link: house.URL + "/feedback"},
+		"wish_received":     notify.WishReceived{At: at, Link: house.URL + "/"},
+		"wish_answered":     notify.WishAnswered{At: at, Status: "talking", Reply: "When may we call you?", Link: house.URL + "/"},
+		"waitlist_joined":   notify.WaitlistJoined{At: at, Link: house.URL + "/"},
 		"incident_over": notify.IncidentOver{
 			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute), Link: house.URL + "/status",
 		},
@@ -138,7 +159,8 @@ func TestBothFormsOfAMailSayTheSame(t *testing.T) {
 			(want != "" && !slices.Contains(attributes(t, c.HTML, "href"), want)) {
 			t.Errorf("%s: it is stopped at %q, want %q in both forms", name, c.Unsubscribe, want)
 		}
-		if strings.ContainsAny(c.Text+c.Subject, "!<>") || strings.Contains(c.Text, "&#") {
+		// The marks before quoted lines are no markup.
+		if strings.ContainsAny(strings.ReplaceAll(c.Text, "\n>", "\n")+c.Subject, "!<>") || strings.Contains(c.Text, "&#") {
 			t.Errorf("%s: the text shouts or holds markup: %s", name, c.Text)
 		}
 		if links := attributes(t, c.HTML, "href"); !slices.Contains(links, v.FieldByName("Link").String()) {
@@ -231,6 +253,28 @@ func TestAPassageIsLongerThanAName(t *testing.T) {
 		if !strings.Contains(c.Text, "\n"+want+"\n") || !strings.Contains(c.HTML, ">"+want+"<") {
 			t.Errorf("%d letters read\n%s", length, c.Text)
 		}
+	}
+}
+
+func TestProseKeepsItsLinesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"":                                 nil,
+		"\n\n a\tb \r\n\r\n\r\nc\u2028d\n": {"a b", "", "c", "d"},
+		hostile:                            {"Ann", "Bcc: all@victim.example", "", "<script>alert(1)</script><a href=\"https://evil.example\">x</a> gnp.exe", "{{.House}}"},
+		strings.Repeat("é", 6000):          {strings.Repeat("é", 4999) + "…"},
+		strings.Repeat("a\n", 6000):        append(slices.Repeat([]string{"a"}, 5000), "…"),
+	} {
+		if got := notify.Prose(text).Lines(); !slices.Equal(got, want) {
+			t.Errorf("%.40q has the lines %.200q, want %.200q", text, got, want)
+		}
+	}
+	if got := notify.Prose("a\n\nb").Quoted(); got != "> a\n>\n> b" {
+		t.Errorf("quoted it reads %q", got)
+	}
+	c := render(t, notify.TicketReplied{Reference: "CAG-1", Subject: "s", Message: hostile, Link: house.URL + "/"}, "")
+	if !strings.Contains(c.Text, "\n> Bcc: all@victim.example\n>\n> <script>") || strings.Contains(c.HTML, "<script") || !strings.Contains(c.HTML, "Ann<br>Bcc") {
+		t.Errorf("the mail reads\n%s\n%s", c.Text, c.HTML)
 	}
 }
 

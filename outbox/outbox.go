@@ -44,8 +44,9 @@ const (
 
 // most is how many mails of a kind one recipient gets in 24 hours. There is no other way in than a mail to sign in, so its bound lies above
 // what package people lets through for an address (a test of it holds that): nobody fills it who is not limited, visibly, before.
+// The operator gets as many of customers' tickets as fit into a day's reading.
 func most(kind notify.Kind) int {
-	if kind == notify.KindSignIn {
+	if kind == notify.KindSignIn || kind == notify.KindTicketNews {
 		return 200
 	}
 	return 30

@@ -104,6 +104,9 @@ const (
 
 var priorities = []Priority{Low, Normal, High, Urgent}
 
+// Priorities lists the priorities, from the lowest.
+func Priorities() []Priority { return slices.Clone(priorities) }
+
 // Symptom is by what tickets of an account join. Code is error.code of the call, 0 when it was answered.
 type Symptom struct {
 	Code   int

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 var (
 	words   = []string{"fault", "chain", "provider", "plan", "account", "wallet", "x402", "subscription", "abi", "ticket", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify", "geo", "facilitator"}
-	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "cashier", "statement", "alerts", "activities", "workflows"}
+	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "cashier", "statement", "alerts", "support", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
 	serving = join(words, outside, flows, doors, []string{"capability", "internal/assets", "migrations", "cmd/internal/wire"})
 )
@@ -75,6 +75,7 @@ var layers = []rule{
 	{"cashier", join(words, []string{"store", "meter", "facilitator"})},
 	{"statement", join(words, []string{"store"})},
 	{"alerts", join(words, []string{"store", "upstream", "notify", "outbox"})},
+	{"support", join(words, []string{"store", "notify", "outbox"})},
 	// Durable work.
 	{"activities", join(words, outside, []string{"fences", "outbox", "settlement", "statement"})},
 	{"workflows", join(words, []string{"activities"})},
@@ -120,6 +121,7 @@ var unreachable = []struct {
 	{"flush", "go.temporal.io", "the record does not need Temporal"},
 	{"outbox", "go.temporal.io", "a sign-in works while Temporal is away"},
 	{"alerts", "go.temporal.io", "incidents are told while Temporal is away"},
+	{"support", "go.temporal.io", "tickets are filed and answered while Temporal is away"},
 	{"people", "go.temporal.io", "a sign-in works while Temporal is away"},
 }
 

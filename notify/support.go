@@ -1,0 +1,153 @@
+package notify
+
+import (
+	"strings"
+	"time"
+)
+
+// The kinds of mails about what is asked of people.
+const (
+	KindTicketReceived   Kind = "ticket_received"
+	KindTicketReplied    Kind = "ticket_replied"
+	KindTicketResolved   Kind = "ticket_resolved"
+	KindTicketNews       Kind = "ticket_news"
+	KindFeedbackAnswered Kind = "feedback_answered"
+	KindWishReceived     Kind = "wish_received"
+	KindWishAnswered     Kind = "wish_answered"
+	KindWaitlistJoined   Kind = "waitlist_joined"
+)
+
+// TicketReceived tells whoever filed a ticket its reference, and what to try meanwhile.
+type TicketReceived struct {
+	Reference string
+	Subject   string // as it was written
+	Paths     Prose  // what to try, a line each; empty for nothing
+	Link      string // to the ticket
+}
+
+// TicketReplied brings what the service answered to a ticket.
+type TicketReplied struct {
+	Reference string
+	Subject   string // as it was written
+	Message   Prose
+	Link      string // to the ticket
+}
+
+// TicketResolved tells that the service resolved a ticket, and when it closes.
+type TicketResolved struct {
+	Reference string
+	Subject   string // as it was written
+	Message   Prose  // that came with it; empty for none
+	Closes    time.Time
+	Link      string // to the ticket
+}
+
+// TicketNews tells the operator of the service of a new ticket, or of a customer's reply.
+type TicketNews struct {
+	Reference string
+	Subject   string // as it was written
+	New       bool
+	Priority  string
+	Category  string
+	Account   string // what the account is called, or its id
+	Plan      string // of the account
+	Message   Prose  // as it was written
+	Link      string // to the ticket at the desk
+}
+
+// FeedbackAnswered brings what the service says to feedback.
+type FeedbackAnswered struct {
+	Title  string // as it was written
+	Status string // what became of it
+	Reply  Prose  // empty for none
+	Link   string // to the feedback
+}
+
+// WishReceived confirms that a request for an enterprise agreement arrived. Nobody proved that the address is theirs, so it holds nothing of it.
+type WishReceived struct {
+	At   time.Time
+	Link string // to the service
+}
+
+// WishAnswered brings what the service says to a request for an enterprise agreement.
+type WishAnswered struct {
+	At     time.Time // of the request
+	Status string    // what became of it
+	Reply  Prose
+	Link   string // to the service
+}
+
+// WaitlistJoined confirms that an address is on the waitlist. Nobody proved that it is theirs.
+type WaitlistJoined struct {
+	At   time.Time
+	Link string // to the service
+}
+
+// Prose is a text of several lines that somebody wrote: at most 5,000 characters, each line as Spoken gives it, however long.
+type Prose string
+
+const maxProse = 5000
+
+// Lines are the lines of the text, without empty ones at its ends and without two empty ones in a row.
+func (p Prose) Lines() []string {
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n").Replace(string(p))
+	var lines []string
+	left, blank := maxProse, false
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = oneLine(line, max(left, 1)); line == "" {
+			blank = len(lines) > 0
+			continue
+		}
+		if left <= 0 {
+			return append(lines, "…")
+		}
+		if blank {
+			lines, blank = append(lines, ""), false
+		}
+		lines = append(lines, line)
+		left -= len([]rune(line))
+	}
+	return lines
+}
+
+// Quoted is the text with a mark before each line, so that nothing in it reads as the mail's own words.
+func (p Prose) Quoted() string {
+	var b strings.Builder
+	for _, line := range p.Lines() {
+		b.WriteString(strings.TrimRight("> "+line, " ") + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Kind of the mail.
+func (TicketReceived) Kind() Kind { return KindTicketReceived }
+
+// Kind of the mail.
+func (TicketReplied) Kind() Kind { return KindTicketReplied }
+
+// Kind of the mail.
+func (TicketResolved) Kind() Kind { return KindTicketResolved }
+
+// Kind of the mail.
+func (TicketNews) Kind() Kind { return KindTicketNews }
+
+// Kind of the mail.
+func (FeedbackAnswered) Kind() Kind { return KindFeedbackAnswered }
+
+// Kind of the mail.
+func (WishReceived) Kind() Kind { return KindWishReceived }
+
+// Kind of the mail.
+func (WishAnswered) Kind() Kind { return KindWishAnswered }
+
+// Kind of the mail.
+func (WaitlistJoined) Kind() Kind { return KindWaitlistJoined }
+
+func (m TicketReceived) link() string   { return m.Link }
+func (m TicketReplied) link() string    { return m.Link }
+func (m TicketResolved) link() string   { return m.Link }
+func (m TicketNews) link() string       { return m.Link }
+func (m FeedbackAnswered) link() string { return m.Link }
+func (m WishReceived) link() string     { return m.Link }
+func (m WishAnswered) link() string     { return m.Link }
+func (m WaitlistJoined) link() string   { return m.Link }

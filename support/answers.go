@@ -1,0 +1,73 @@
+package support
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/store"
+)
+
+// AnswerFeedback is store.AnswerFeedback, told to whoever gave the feedback.
+func (d *Desk) AnswerFeedback(ctx context.Context, id store.FeedbackID, a store.Answer) (store.Feedback, error) { //nolint:gocritic // a copy does no harm
+	return d.Store.AnswerFeedback(ctx, id, a, func(f *store.Feedback, readers []store.TicketReader) ([]store.NewMail, error) {
+		said := notify.FeedbackAnswered{Title: f.Title, Status: f.Status, Reply: notify.Prose(f.Reply), Link: d.PublicURL + "/feedback"}
+		letters := make([]outbox.Letter, len(readers))
+		for i, r := range readers {
+			letters[i] = outbox.Letter{
+				Reason: fmt.Sprintf("feedback/%s/%d/%s", f.ID, f.Answers, r.User), To: r.Email.Address(), Account: f.Account, Zone: r.Zone, Mail: said,
+			}
+		}
+		return d.prepared(letters)
+	})
+}
+
+// AnswerWish is store.AnswerWish, mailed to the address that was given with the wish when there is something to read.
+func (d *Desk) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) (store.Wish, error) { //nolint:gocritic // a copy does no harm
+	return d.Store.AnswerWish(ctx, id, a, func(w *store.Wish) ([]store.NewMail, error) {
+		if w.Reply == "" {
+			return nil, nil
+		}
+		return d.prepared([]outbox.Letter{{
+			Reason: fmt.Sprintf("wish/%s/%d", w.ID, w.Answers), To: w.Email.Address(),
+			Mail: notify.WishAnswered{At: w.At, Status: w.Status, Reply: notify.Prose(w.Reply), Link: d.PublicURL + "/"},
+		}})
+	})
+}
+
+// JoinWishlist records a wish, tells the operator, and confirms it to the address once for ever. It says whether the operator's mail waits to be sent.
+func (d *Desk) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) { //nolint:gocritic // a copy does no harm
+	mail, err := d.Mails.Prepare(outbox.Letter{
+		Reason: "wish/" + w.ID.String(), To: d.Contact,
+		Mail: notify.EnterpriseWish{Wanted: notify.Passage(w.Items), Email: w.Email.Address(), At: w.At, Link: d.PublicURL + "/"},
+	})
+	if err != nil {
+		return false, err
+	}
+	c, err := d.confirmation("wishlist", w.Email, notify.WishReceived{At: w.At, Link: d.PublicURL + "/"})
+	if err != nil {
+		return false, err
+	}
+	return d.Store.JoinWishlist(ctx, w, mail, c)
+}
+
+// JoinWaitlist puts an address on the list, confirms it there once for ever, and says whether it was on it before.
+func (d *Desk) JoinWaitlist(ctx context.Context, w store.Waiting) (already bool, err error) { //nolint:gocritic // a copy does no harm
+	c, err := d.confirmation("waitlist", w.Email, notify.WaitlistJoined{At: w.At, Link: d.PublicURL + "/"})
+	if err != nil {
+		return false, err
+	}
+	return d.Store.JoinWaitlist(ctx, w, c)
+}
+
+// confirmation is a mail to an address that nobody proved to be theirs.
+func (d *Desk) confirmation(about string, to account.Email, said notify.Mail) (*store.Confirmation, error) {
+	digest := to.Digest(d.Hasher)
+	mail, err := d.Mails.Prepare(outbox.Letter{Reason: "confirm/" + about + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(), Mail: said})
+	if err != nil {
+		return nil, err
+	}
+	return &store.Confirmation{Email: digest, About: about, Mail: mail}, nil
+}
