@@ -102,6 +102,7 @@ const (
 	OpsPaid   // looks at what was paid per call
 	OpsFlows  // has durable flows of it go on
 	OpsStripe // makes at Stripe what is sold, or checks it
+	OpsDesk   // answers tickets, feedback and wishes, and queues mails about it
 )
 
 // minPepper is the shortest pepper that is taken: 256 bits in base64 are 43 characters, in hex 64.
@@ -166,6 +167,8 @@ func (c *Config) validate(role Role) error {
 		c.checkPublic(&f)
 	case OpsRecord:
 		c.checkRedis(&f)
+	case OpsDesk:
+		c.checkMailed(&f)
 	case Serve:
 		c.checkShared(&f)
 		c.checkServe(&f)
@@ -222,14 +225,19 @@ func (c *Config) checkShared(f *faults) {
 	c.checkBoard(f)
 	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
 	c.checkTemporal(f)
-	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
-	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
-	c.checkPublic(f)
-	f.check(bareAddress(c.Contact), "CONTACT", "must be an e-mail address: mails name it for questions")
+	c.checkMailed(f)
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkPayments(f)
 	c.checkStripe(f)
 	c.checkTraces(f)
+}
+
+// checkMailed checks what mails are made with.
+func (c *Config) checkMailed(f *faults) {
+	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
+	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
+	c.checkPublic(f)
+	f.check(bareAddress(c.Contact), "CONTACT", "must be an e-mail address: mails name it for questions")
 }
 
 // checkPublic checks where people and other services find us.

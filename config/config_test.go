@@ -38,6 +38,7 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 		OpsPaid:   {"DATABASE_URL"},
 		OpsFlows:  {"DATABASE_URL", "TEMPORAL_ADDRESS"},
 		OpsStripe: {"STRIPE_SECRET_KEY"},
+		OpsDesk:   {"DATABASE_URL", "KEY_PEPPER"},
 	} {
 		all, e := environment(map[string]string{"STRIPE_SECRET_KEY": "sk_test_1"}), map[string]string{}
 		for _, name := range needed {
