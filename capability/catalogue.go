@@ -120,6 +120,7 @@ type Catalogue struct {
 	WhatCanIDo  *Op[Nothing, WhatICanDo]
 	// The same for people: all of a range at once, as a table too, and what follows from it.
 	ExploreUsage *Op[ExploreUsageInput, ExploredUsage]
+	ExportUsage  *Op[ExploreUsageInput, UsageTable]
 	GetInsights  *Op[Nothing, UsageInsights]
 
 	// What an account is told of its billing periods.
@@ -315,6 +316,7 @@ func (c *Catalogue) addUsage(h *house) {
 	c.UsageVolume = h.usageVolume()
 	c.WhatCanIDo = h.whatCanIDo()
 	c.ExploreUsage = h.exploreUsage()
+	c.ExportUsage = h.exportUsage()
 	c.GetInsights = h.getInsights()
 }
 

@@ -243,6 +243,7 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	filed := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "s", Message: "m"}))
 	foreign := map[string]map[string]any{
 		"explore_usage":     {"key_id": key.ID},
+		"export_usage":      {"key_id": key.ID},
 		"finish_checkout":   {"checkout_id": checkout.ID.String()},
 		"show_invoice":      {"id": invoice.ID},
 		"create_ticket":     {"subject": "x", "message": "x", "request_id": anns.String()},
@@ -344,6 +345,7 @@ func right(door capability.Welcome) map[string]map[string]any {
 		"get_usage_volume":       {"window": "7d", "chain": "eth_mainnet"},
 		"name_account":           {"name": "x"},
 		"explore_usage":          {"range": "7d", "key_id": id, "chain": "eth_mainnet"},
+		"export_usage":           {"range": "7d", "key_id": id, "chain": "eth_mainnet"},
 		"get_statement":          {"period": "2026-11-01"},
 		"export_statement":       {"period": "2026-11-01"},
 		"get_gas":                {"chain": "eth_mainnet"},

@@ -1,6 +1,8 @@
 package capability_test
 
 import (
+	"encoding/csv"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,5 +136,51 @@ func TestRecentFailuresOfAChainAreThoseOfTheChain(t *testing.T) {
 	}
 	if of := explored(t, b, capability.ExploreUsageInput{KeyID: b.keyID.String()}); len(of.Recent) != 0 {
 		t.Errorf("of another key there are %+v", of.Recent)
+	}
+}
+
+func TestUsageAsATableHasEveryWordAndNoFormula(t *testing.T) {
+	t.Parallel()
+	b, other := openRange(t)
+	made := must[capability.CreatedKey](t)(b.CreateKey.Invoke(b.ctx, b.ann, capability.CreateKeyInput{Name: `=HYPERLINK("http://x")`}))
+	id, err := account.ParseKeyID(made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.commit(t, noon, nil, b.written(id, "solana_mainnet", "getSlot", "standard", "ok", 1, plan.Unit))
+	table := func(in capability.ExploreUsageInput) (string, [][]string) {
+		t.Helper()
+		name, media, text := must[capability.UsageTable](t)(b.ExportUsage.Invoke(b.ctx, b.ann, in)).Document()
+		rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
+		if err != nil || !strings.HasPrefix(media, "text/csv") {
+			t.Fatal(err, media)
+		}
+		return name, rows[1:]
+	}
+	name, rows := table(capability.ExploreUsageInput{Range: "30d"})
+	if name != "usage-30d-2026-11-22.csv" || len(rows) != 7 || rows[0][0] != "2026-11-02T00:00:00Z" || rows[0][9] != "50" {
+		t.Errorf("%s has %q", name, rows)
+	}
+	var requests, refusals int64
+	for _, row := range rows {
+		n, _ := strconv.ParseInt(row[9], 10, 64)
+		r, _ := strconv.ParseInt(row[13], 10, 64)
+		requests, refusals = requests+n, refusals+r
+		if row[1] == made.ID && row[3] != `'=HYPERLINK("http://x")` {
+			t.Errorf("the name of a key is %q", row[3])
+		}
+	}
+	if requests != 68 || refusals != 3 {
+		t.Errorf("%d requests, %d refused", requests, refusals)
+	}
+	if _, rows := table(capability.ExploreUsageInput{Range: "24h", KeyID: other}); len(rows) != 1 || rows[0][0] != "2026-11-22T12:00:00Z" || rows[0][12] != "2" || rows[0][7] != "eth_chainId" {
+		t.Errorf("of a key and a day it is %q", rows)
+	}
+	if _, rows := table(capability.ExploreUsageInput{Chain: "base_mainnet"}); len(rows) != 3 {
+		t.Errorf("of a chain it is %q", rows)
+	}
+	w := store.UsageWindow{Account: b.id, Since: noon.Add(-20 * 24 * time.Hour).Truncate(24 * time.Hour)}
+	if lines, err := b.store.UsageLines(b.ctx, &w, false, 2); err != nil || len(lines) != 2 || lines[0].Requests != 50 {
+		t.Errorf("at most two lines are %+v, %v", lines, err)
 	}
 }

@@ -57,6 +57,7 @@ type Calls struct {
 
 	UsageByDay        Call[capability.UsageByDayInput, capability.UsageByDay]
 	ExploreUsage      Call[capability.ExploreUsageInput, capability.ExploredUsage]
+	ExportUsage       Call[capability.ExploreUsageInput, capability.UsageTable]
 	GetInsights       Call[capability.Nothing, capability.UsageInsights]
 	CreateKey         Call[capability.CreateKeyInput, capability.CreatedKey]
 	ListKeys          Call[capability.ListKeysInput, capability.KeyList]
@@ -98,7 +99,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ListSessions: c.ListSessions.Invoke, EndSession: c.EndSession.Invoke, ListAccounts: c.ListAccounts.Invoke, SwitchAccount: c.SwitchAccount.Invoke,
 		ListMembers: c.ListMembers.Invoke, InviteMember: c.InviteMember.Invoke, RevokeInvitation: c.RevokeInvitation.Invoke,
 		ShowInvitation: c.ShowInvitation.Invoke, AcceptInvitation: c.AcceptInvitation.Invoke, ChangeMember: c.ChangeMember.Invoke, RemoveMember: c.RemoveMember.Invoke,
-		ExploreUsage: c.ExploreUsage.Invoke, GetInsights: c.GetInsights.Invoke,
+		ExploreUsage: c.ExploreUsage.Invoke, ExportUsage: c.ExportUsage.Invoke, GetInsights: c.GetInsights.Invoke,
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
 		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, NameAccount: c.NameAccount.Invoke, ListAudit: c.ListAudit.Invoke,
 		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,

@@ -123,6 +123,7 @@ func (p *Pages) routes() {
 	p.console("POST /accounts/switch", (*visit).switchAccount)
 	p.console("GET /overview", (*visit).overview)
 	p.console("GET "+pathUsage, (*visit).usage)
+	p.console("GET "+pathUsageTable, (*visit).usageTable)
 	p.console("GET /keys", (*visit).keys)
 	p.console("GET /keys/new", (*visit).newKey)
 	p.console("POST /keys/new", (*visit).createKey)

@@ -186,9 +186,12 @@ func (h *house) calls() Calls {
 		ChangeMember:     none[capability.ChangeMemberInput](h), RemoveMember: none[capability.RemoveMemberInput](h),
 		ExploreUsage: reads[capability.ExploreUsageInput](func() capability.ExploredUsage { return h.explored }),
 		GetInsights:  reads[capability.Nothing](func() capability.UsageInsights { return h.insights }),
-		UsageByDay:   reads[capability.UsageByDayInput](func() capability.UsageByDay { return h.usage }),
-		CreateKey:    changes[capability.CreateKeyInput](h, capability.CreatedKey{ID: keyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: plaintext}),
-		ListKeys:     reads[capability.ListKeysInput](func() capability.KeyList { return capability.KeyList{Keys: h.keys} }),
+		ExportUsage: reads[capability.ExploreUsageInput](func() capability.UsageTable {
+			return capability.UsageTable{FileName: "usage-7d-2026-11-20.csv", Media: "text/csv; charset=utf-8; header=present", Text: "key\r\n"}
+		}),
+		UsageByDay: reads[capability.UsageByDayInput](func() capability.UsageByDay { return h.usage }),
+		CreateKey:  changes[capability.CreateKeyInput](h, capability.CreatedKey{ID: keyOne, Name: "indexer", Prefix: "cag_aHCrXoRO", PlaintextToken: plaintext}),
+		ListKeys:   reads[capability.ListKeysInput](func() capability.KeyList { return capability.KeyList{Keys: h.keys} }),
 		ConfigureKey: mixed(h, func() capability.ConfiguredKey { return capability.ConfiguredKey{Services: fences()} },
 			func(in capability.ConfigureKeyInput) bool { return in == capability.ConfigureKeyInput{ID: in.ID} }),
 		NameAccount: changes[capability.NameAccountInput](h, capability.NamedAccount{Name: "Studio"}),

@@ -74,7 +74,11 @@ func (v *visit) statementTable(key string) error {
 	if err != nil {
 		return noPeriod(err)
 	}
-	name, media, text := t.Document()
+	return v.sendTable(t.Document())
+}
+
+// sendTable sends a table as a file.
+func (v *visit) sendTable(name, media, text string) error {
 	v.w.Header().Set("Content-Type", media)
 	v.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	_, _ = v.w.Write([]byte(text)) // a client that went away is told nothing

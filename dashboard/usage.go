@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"errors"
 	"math/bits"
 	"net/http"
 	"net/url"
@@ -83,6 +84,18 @@ func (r reader) usagePage(used *capability.ExploredUsage, in *capability.Explore
 		p.Failed = append(p.Failed, r.failedRow(&used.Recent[i]))
 	}
 	return p
+}
+
+// usageTable sends the usage of a range as a file for spreadsheets.
+func (v *visit) usageTable() error {
+	t, err := ask(v, v.Calls.ExportUsage, v.usageInput())
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Data["most_rows"] != nil {
+		return err // it says what to choose instead
+	}
+	if err != nil {
+		return noUsage(err)
+	}
+	return v.sendTable(t.Document())
 }
 
 // noUsage says of an address that chooses what there is not that there is none.

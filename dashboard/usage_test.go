@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,6 +83,21 @@ func TestUsageOfWhatThereIsNotIsNotFound(t *testing.T) {
 		if got := b.get("/usage?key=x"); got.status != http.StatusNotFound || !strings.Contains(got.body, "There is no such usage") {
 			t.Errorf("%s is answered with %d", reason, got.status)
 		}
+	}
+}
+
+func TestUsageIsDownloadedAsATable(t *testing.T) {
+	t.Parallel()
+	b := personOf(t, newHouse())
+	got := b.get("/usage.csv?range=7d")
+	if got.status != http.StatusOK || got.header.Get("Content-Disposition") != `attachment; filename="usage-7d-2026-11-20.csv"` || got.body != "key\r\n" {
+		t.Errorf("answered %d, %v: %q", got.status, got.header, got.body)
+	}
+	b.pages.Calls.ExportUsage = func(context.Context, *capability.Caller, capability.ExploreUsageInput) (capability.UsageTable, *fault.Error) {
+		return capability.UsageTable{}, fault.New(fault.FieldRefused, "range has more than 100,000 rows of usage. Choose a shorter range.").With("most_rows", 100_000)
+	}
+	if got := b.get("/usage.csv"); got.status != fault.FieldRefused.Entry().HTTP || !strings.Contains(got.body, "Choose a shorter range.") {
+		t.Errorf("too much is answered with %d", got.status)
 	}
 }
 

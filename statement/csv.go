@@ -14,22 +14,41 @@ var columns = []string{
 // byteOrderMark has spreadsheets read the table as UTF-8.
 const byteOrderMark = "\ufeff"
 
-// CSV is the usage of a statement as a table (RFC 4180, UTF-8 with a byte order mark): a row for each key, chain and class. Adjustments follow, under
-// the periods that they are of. Text is quoted always, and no cell is a formula to a spreadsheet, whatever character that takes for the separator.
-func (s Statement) CSV() string { //nolint:gocritic // a copy does no harm
-	var b strings.Builder
-	b.WriteString(byteOrderMark)
-	b.WriteString(strings.Join(columns, ",") + lineEnd)
-	rows(&b, s.Account, s.Period, s.Keys)
-	for i := range s.Adjustments {
-		rows(&b, s.Account, s.Adjustments[i].Period, s.Adjustments[i].Keys)
+// Table is a table being written (RFC 4180, UTF-8 with a byte order mark). Text is quoted always, and no cell is a formula to a spreadsheet, whatever
+// character that takes for the separator.
+type Table struct{ text strings.Builder }
+
+// NewTable begins a table with the names of its columns, which hold nothing that needs quotes.
+func NewTable(columns []string) *Table {
+	var t Table
+	t.text.WriteString(byteOrderMark + strings.Join(columns, ",") + lineEnd)
+	return &t
+}
+
+// Row adds a row: cells of text, then figures.
+func (t *Table) Row(cells []string, figures ...string) {
+	for _, cell := range cells {
+		t.text.WriteString(`"` + quoted.Replace(harmless(cell)) + `",`)
 	}
-	return b.String()
+	t.text.WriteString(strings.Join(figures, ",") + lineEnd)
+}
+
+// String is the table so far.
+func (t *Table) String() string { return t.text.String() }
+
+// CSV is the usage of a statement as a table: a row for each key, chain and class. Adjustments follow, under the periods that they are of.
+func (s Statement) CSV() string { //nolint:gocritic // a copy does no harm
+	t := NewTable(columns)
+	t.rows(s.Account, s.Period, s.Keys)
+	for i := range s.Adjustments {
+		t.rows(s.Account, s.Adjustments[i].Period, s.Adjustments[i].Keys)
+	}
+	return t.String()
 }
 
 const lineEnd = "\r\n"
 
-func rows(b *strings.Builder, of, period string, keys []Key) {
+func (t *Table) rows(of, period string, keys []Key) {
 	for i := range keys {
 		k, agent := &keys[i], ""
 		if k.Agent != nil {
@@ -40,13 +59,9 @@ func rows(b *strings.Builder, of, period string, keys []Key) {
 		}
 		for j := range k.Chains {
 			for _, c := range k.Chains[j].Classes {
-				for _, text := range []string{of, period, k.ID, harmless(k.Prefix), harmless(k.Name), harmless(agent), harmless(k.Chains[j].Chain), harmless(c.Class)} {
-					b.WriteString(`"` + quoted.Replace(text) + `",`)
-				}
-				b.WriteString(strings.Join([]string{
+				t.Row([]string{of, period, k.ID, k.Prefix, k.Name, agent, k.Chains[j].Chain, c.Class},
 					strconv.FormatInt(c.Requests, 10), strconv.FormatInt(c.Billable, 10), c.Units.String(), strconv.FormatInt(c.CacheHits, 10),
-					strconv.FormatInt(c.Refusals, 10),
-				}, ",") + lineEnd)
+					strconv.FormatInt(c.Refusals, 10))
 			}
 		}
 	}
