@@ -6,27 +6,24 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/plan"
 )
 
-// Lines of the audit log on a page, and how many there may be at most.
-const (
-	auditLines = 100
-	auditMost  = 500
-)
+// auditLines are those of one page of the audit log.
+const auditLines = 100
 
-// audit is the log of changes, newest first. The page grows; it has no further ones.
+const pathAudit = pathSettings + "/audit"
+
+// audit is the log of changes, newest first, by pages.
 func (v *visit) audit() error {
-	limit, err := strconv.Atoi(v.r.URL.Query().Get("lines"))
-	if err != nil || limit < 1 {
-		limit = auditLines
+	cursor := v.r.URL.Query().Get(cursorField)
+	log, err := ask(v, v.Calls.ListAudit, capability.ListAuditInput{Limit: auditLines, Cursor: cursor})
+	if mistakesOf(err, cursorField) != nil { // an address that no page has
+		return v.notFound()
 	}
-	limit = min(limit, auditMost)
-	log, err := ask(v, v.Calls.ListAudit, capability.ListAuditInput{Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -39,8 +36,11 @@ func (v *visit) audit() error {
 	for i := range log.Lines {
 		p.Events = append(p.Events, v.event(&log.Lines[i], names))
 	}
-	if len(log.Lines) == limit && limit < auditMost {
-		p.Older = "/settings/audit?lines=" + strconv.Itoa(min(limit+auditLines, auditMost))
+	if log.NextCursor != "" {
+		p.Older = pageAt(pathAudit, "", log.NextCursor)
+	}
+	if cursor != "" {
+		p.Newest = pathAudit
 	}
 	return v.show(http.StatusOK, p)
 }

@@ -156,7 +156,7 @@ func (p *Pages) routes() {
 	p.console("POST /settings/time-zone", (*visit).saveTimeZone)
 	p.console("POST /settings/services", (*visit).saveServices)
 	p.console("POST /settings/insights", (*visit).saveInsights)
-	p.console("GET /settings/audit", (*visit).audit)
+	p.console("GET "+pathAudit, (*visit).audit)
 	p.console("GET /settings/members", func(v *visit) error { return v.moveOn(pathSettings + "#people") })
 	p.console("POST /settings/members/{id}/role", (*visit).changeRole)
 	p.console("GET /settings/members/{id}/remove", (*visit).confirmRemove)

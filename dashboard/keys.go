@@ -57,20 +57,6 @@ func keyTitle(name, prefix string) string {
 	return name
 }
 
-// keys lists the keys of the account.
-func (v *visit) keys() error {
-	list, err := ask(v, v.Calls.ListKeys, capability.ListKeysInput{})
-	if err != nil {
-		return err
-	}
-	p := keysPage{}
-	p.Keys, p.Revoked = v.keyRows(list.Keys)
-	if len(p.Keys) == 0 {
-		p.Empty = &empty{Title: "No key yet", Text: "A key is what programs send with each call.", Action: &link{"Create key", "/keys/new"}}
-	}
-	return v.show(http.StatusOK, p)
-}
-
 func nameField(value, wrong string) field {
 	return field{
 		Name: "name", Label: "Name", Required: true, Most: 80, Value: value, Error: wrong, Autofocus: true,

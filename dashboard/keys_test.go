@@ -108,7 +108,7 @@ func TestRevokedKeysAreShownAndNotChanged(t *testing.T) {
 	if got := b.get("/keys/" + keyOld + "/revoke"); got.header.Get("Location") != "/keys/"+keyOld {
 		t.Errorf("revoking it again answers %d", got.status)
 	}
-	if text := b.get("/keys").body; !strings.Contains(text, "Revoked keys (1)") {
+	if text := b.get("/keys").body; !strings.Contains(text, "Revoked (1)") {
 		t.Error("the list leaves it out")
 	}
 }

@@ -98,11 +98,17 @@ type keyRow struct {
 	Cap              string
 }
 
-// keysPage lists the keys of an account.
+// keysPage lists keys of an account.
 type keysPage struct {
-	Keys    []keyRow
-	Revoked []keyRow
-	Empty   *empty
+	Keys     []keyRow
+	Total    int // keys of the account, shown or not
+	Filters  []filter
+	Status   string // that is shown; empty for active ones
+	Find     field
+	Findable bool
+	// Of several pages: which one this is, and the addresses of those before and after it; empty where there is none.
+	Pages, Newer, Older string
+	Empty               *empty
 }
 
 func (keysPage) head() head {
@@ -234,6 +240,7 @@ func (*settingsPage) head() head {
 type auditPage struct {
 	Events []event
 	Older  string // address of the next page; empty at the end
+	Newest string // address of the first page; empty on it
 }
 
 func (auditPage) head() head {

@@ -116,7 +116,10 @@ func samples(name string) map[string]page {
 			Start: &empty{Title: "No call yet", Text: "Create a key, then make a first call.", Action: &link{"Create key", "/keys/new"}},
 		},
 		"usage": sampleUsagePage(name),
-		"keys":  keysPage{Keys: keys, Revoked: []keyRow{revoked}},
+		"keys": keysPage{
+			Keys: keys, Total: 120, Findable: true, Find: field{Value: name}, Filters: filtersOf(pathKeys, [][2]string{{"", "Active (119)"}, {showRevoked, "Revoked (1)"}}, ""),
+			Pages: "Page 2 of 3", Newer: pathKeys, Older: "/keys?page=3", Status: name,
+		},
 		"keys-empty": keysPage{Empty: &empty{
 			Title: "No key yet", Text: "A key is what programs send with each call.", Action: &link{"Create key", "/keys/new"},
 		}},
