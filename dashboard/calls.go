@@ -70,6 +70,9 @@ type Calls struct {
 	ListAgents        Call[capability.Nothing, capability.AgentList]
 	AdoptKey          Call[capability.AdoptKeyInput, capability.AdoptedKey]
 
+	ClaimAgentStart    Call[capability.ClaimAgentStartInput, capability.Challenged]
+	ClaimAgentComplete Call[capability.ClaimAgentInput, capability.ClaimedAgent]
+
 	GetStatus      Call[capability.Nothing, capability.Status]
 	PreviewTicket  Call[capability.PreviewTicketInput, capability.TicketPreview]
 	CreateTicket   Call[capability.CreateTicketInput, capability.CreatedTicket]
@@ -102,7 +105,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ExploreUsage: c.ExploreUsage.Invoke, ExportUsage: c.ExportUsage.Invoke, GetInsights: c.GetInsights.Invoke,
 		UsageByDay: c.UsageByDay.Invoke, CreateKey: c.CreateKey.Invoke, ListKeys: c.ListKeys.Invoke, ConfigureKey: c.ConfigureKey.Invoke,
 		RevokeKey: c.RevokeKey.Invoke, ConfigureServices: c.ConfigureServices.Invoke, UpdateAccount: c.UpdateAccount.Invoke, NameAccount: c.NameAccount.Invoke, ListAudit: c.ListAudit.Invoke,
-		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke,
+		ListAgents: c.ListAgents.Invoke, AdoptKey: c.AdoptKey.Invoke, ClaimAgentStart: c.ClaimAgentStart.Invoke, ClaimAgentComplete: c.ClaimAgentComplete.Invoke,
 		BillingStatus: c.BillingStatus.Invoke, PriceLadder: c.PriceLadder.Invoke, StartCheckout: c.StartCheckout.Invoke, FinishCheckout: c.FinishCheckout.Invoke,
 		ChangePlan: c.ChangePlan.Invoke, CancelPlan: c.CancelPlan.Invoke, ResumePlan: c.ResumePlan.Invoke, OpenPortal: c.OpenPortal.Invoke,
 		ListInvoices: c.ListInvoices.Invoke, ShowInvoice: c.ShowInvoice.Invoke,

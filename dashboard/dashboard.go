@@ -133,6 +133,9 @@ func (p *Pages) routes() {
 	p.console("POST /keys/{id}/revoke", (*visit).revokeKey)
 	p.console("GET /agents", (*visit).agents)
 	p.console("POST "+pathAdopt, (*visit).adopt)
+	p.console("GET "+pathClaim, (*visit).claim)
+	p.console("POST "+pathClaim, (*visit).startClaim)
+	p.console("POST "+pathClaimSign, (*visit).finishClaim)
 
 	p.supportRoutes()
 	p.console("GET "+pathBilling, (*visit).billing)
