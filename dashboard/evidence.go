@@ -38,7 +38,7 @@ func (v *visit) evidenceView(e *ticket.Evidence) *evidenceView {
 	for i := range e.Refusals {
 		r := &e.Refusals[i]
 		row := refusalRow{
-			Title: outcomeWords(r.Reason), Chain: chainTitle(string(r.Chain)), Method: r.Method, Count: number(r.Count), Last: v.reader.hour(r.Last),
+			Title: outcomeWords(r.Reason), Chain: chainTitle(string(r.Chain)), Method: methodWords(r.Method), Count: number(r.Count), Last: v.reader.hour(r.Last),
 		}
 		if r.Code != 0 {
 			row.Code = codeOf(r.Code)
@@ -64,6 +64,14 @@ func outcomeWords(outcome string) string {
 	return sentenceCase(strings.ReplaceAll(outcome, "_", " "))
 }
 
+// methodWords is a method by its name; those that no chain has are not recorded.
+func methodWords(method string) string {
+	if method == "" {
+		return "not known"
+	}
+	return method
+}
+
 func (v *visit) callFacts(c *ticket.ReportedCall) []detail {
 	if c == nil {
 		return nil
@@ -73,7 +81,7 @@ func (v *visit) callFacts(c *ticket.ReportedCall) []detail {
 		outcome += " (" + codeOf(c.Code) + ")"
 	}
 	facts := []detail{
-		{"Request", c.RequestID, true}, {"Time", v.reader.moment(c.At).Exact, false}, {"Chain", chainTitle(string(c.Chain)), false}, {"Method", c.Method, true},
+		{"Request", c.RequestID, true}, {"Time", v.reader.moment(c.At).Exact, false}, {"Chain", chainTitle(string(c.Chain)), false}, {"Method", methodWords(c.Method), true},
 		{"Outcome", outcome, false},
 	}
 	if c.HTTPStatus != 0 {

@@ -84,9 +84,12 @@ func (v *visit) newTicketPage(preview *capability.TicketPreview, typed ticketTyp
 
 // subjectOf proposes what a ticket about a call is called.
 func subjectOf(c *ticket.ReportedCall) string {
-	text := strings.TrimSpace(c.Method + " on " + chainTitle(string(c.Chain)))
-	if c.Chain == "" {
-		text = c.Method
+	text := c.Method
+	if text == "" {
+		text = "A call"
+	}
+	if c.Chain != "" {
+		text += " on " + chainTitle(string(c.Chain))
 	}
 	text += ": " + outcomeWords(c.Outcome)
 	if c.Code != 0 {
@@ -131,7 +134,7 @@ func (v *visit) fileTicket() error {
 	if filed.Joined {
 		v.leave(good, "Added to this ticket", "The same symptom has an open ticket already, so your message was added to it.")
 	} else {
-		v.leave(good, "Ticket filed", "Somebody reads it. What you can try meanwhile stands below.")
+		v.leave(good, "Ticket filed", "A person reads it and answers here.")
 	}
 	return v.moveOn(v.ticketsAt() + "/" + filed.Reference)
 }
