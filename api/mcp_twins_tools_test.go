@@ -203,7 +203,7 @@ func fromToolbox(g *gateway, _ string) *gateway {
 
 // withoutTwin are routes that no tool stands for, and those of bind, whose rows are where flows run (cmd/internal/wire).
 var withoutTwin = []string{
-	"/x402", "/.well-known/x402", "/x402/receipts/{tx_hash}.json", "/x402/redeem", "/api/statements/{period}.csv", "/keys/bind/start", "/keys/bind",
+	"/x402", "/.well-known/x402", "/x402/receipts/{tx_hash}.json", "/x402/redeem", "/api/statements/{period}.csv", "/keys/bind/start", "/keys/bind", "/status.json",
 }
 
 func TestEveryRouteThatHasAToolIsInTheTable(t *testing.T) {

@@ -33,7 +33,7 @@ func (s *server) routeOperations(engine *gin.Engine) {
 		route := c.Meta().Route
 		page, paged := strings.CutSuffix(route.Path, asJSON)
 		switch {
-		case paged:
+		case paged && strings.HasSuffix(page, "}"): // else the two are different routes by themselves
 			engine.Handle(route.Method, ginPath(page), besides(asJSON, s.operation(c), s.noRoute))
 		case route.Path == "" || strings.HasSuffix(route.Path, asCSV):
 		case tables[route.Path] != nil:

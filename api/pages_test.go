@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// somePages serve a receipt, GET /keys, GET /overview, POST /settings and POST /agents/adopt.
+// somePages serve a receipt, the status, GET /keys, GET /overview, POST /settings and POST /agents/adopt.
 type somePages struct{}
 
 func (somePages) Serves(r *http.Request) bool {
 	switch r.Method + " " + r.URL.Path {
-	case "GET /keys", "GET /overview", "POST /settings", "POST /agents/adopt", "GET /x402/receipts/0x12", "GET /x402/receipts/{tx_hash}":
+	case "GET /keys", "GET /overview", "POST /settings", "POST /agents/adopt", "GET /x402/receipts/0x12", "GET /x402/receipts/{tx_hash}", "GET /status":
 		return true
 	}
 	return false
@@ -43,6 +43,8 @@ func TestPagesHaveThePathsThatNoRouteHas(t *testing.T) {
 		"the same, to a program":              {http.MethodGet, "/keys", "*/*", http.StatusMethodNotAllowed, false},
 		"a page beside its JSON":              {http.MethodGet, "/x402/receipts/0x12", "*/*", http.StatusOK, true},
 		"the JSON of a page":                  {http.MethodGet, "/x402/receipts/0x12.json", "text/html", http.StatusUnprocessableEntity, false},
+		"a page of a fixed path":              {http.MethodGet, "/status", "*/*", http.StatusOK, true},
+		"the JSON of it":                      {http.MethodGet, "/status.json", "text/html", http.StatusOK, false},
 		"nothing, to a browser":               {http.MethodGet, "/nothing", "text/html", http.StatusOK, true},
 		"nothing, to a program":               {http.MethodGet, "/nothing", "*/*", http.StatusNotFound, false},
 		"a route with another method":         {http.MethodGet, "/rpc/eth_mainnet", "text/html", http.StatusMethodNotAllowed, false},
