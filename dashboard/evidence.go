@@ -81,7 +81,10 @@ func (v *visit) callFacts(c *ticket.ReportedCall) []detail {
 		outcome += " (" + codeOf(c.Code) + ")"
 	}
 	facts := []detail{
-		{"Request", c.RequestID, true}, {"Time", v.reader.moment(c.At).Exact, false}, {"Chain", chainTitle(string(c.Chain)), false}, {"Method", methodWords(c.Method), true},
+		{"Request", c.RequestID, true},
+		{"Time", v.reader.moment(c.At).Exact, false},
+		{"Chain", chainTitle(string(c.Chain)), false},
+		{"Method", methodWords(c.Method), true},
 		{"Outcome", outcome, false},
 	}
 	if c.HTTPStatus != 0 {

@@ -18,8 +18,13 @@ var ticketStatuses = map[ticket.Status]status{
 
 // ticketFilters are what the list may be narrowed to, in the order of the page. The first is what it shows unasked.
 var ticketFilters = [][2]string{
-	{"unresolved", "Unresolved"}, {string(ticket.Open), "Open"}, {string(ticket.WaitingCustomer), "Waiting for you"}, {string(ticket.WaitingUs), "Waiting for us"},
-	{string(ticket.Resolved), "Resolved"}, {string(ticket.Closed), "Closed"}, {"all", "All"},
+	{"unresolved", "Unresolved"},
+	{string(ticket.Open), "Open"},
+	{string(ticket.WaitingCustomer), "Waiting for you"},
+	{string(ticket.WaitingUs), "Waiting for us"},
+	{string(ticket.Resolved), "Resolved"},
+	{string(ticket.Closed), "Closed"},
+	{"all", "All"},
 }
 
 // filtersOf makes links of the choices of a list; current is the one that is shown.
@@ -150,7 +155,8 @@ func (v *visit) ticketPage(t *capability.TicketDetail, typed, wrong string) tick
 		Reference: t.Reference, Subject: t.Subject, Status: ticketStatuses[t.Status], Notes: v.notes(t.Messages), Paths: pathsOf(t.SuggestedPaths), Evidence: v.evidenceView(&t.Evidence),
 		Action: v.ticketsAt() + "/" + t.Reference, With: v.askingWith(), Crumb: v.ticketsCrumb(),
 		Facts: []detail{
-			{"Category", sentenceCase(string(t.Category)), false}, {"Priority", sentenceCase(string(t.Priority)), false},
+			{"Category", sentenceCase(string(t.Category)), false},
+			{"Priority", sentenceCase(string(t.Priority)), false},
 			{"Filed", strings.TrimSpace(v.reader.moment(t.CreatedAt).Exact + " " + channelWords[t.Channel]), false},
 			{"Last activity", v.reader.moment(t.LastActivityAt).Exact, false},
 		},
