@@ -33,6 +33,7 @@ func measurements() []measurement {
 		measurement{idleKeysName, "memory that Redis takes for a key in a million, without and with counters", measureIdleKeys},
 		measurement{flushName, "seconds in which 100,000 usage buckets move to PostgreSQL", measureFlush},
 		measurement{statementsName, "seconds in which a month of 10,000 accounts with a million rows of usage is closed, and what an account costs as they grow", measureStatements},
+		measurement{consoleName, "milliseconds and bytes of each page of the console, of an account with a million rows of usage", measureConsole},
 		measurement{subscriptionsName, "periods' ends that 10,000 flows of subscriptions miss or pass twice, in simulated time", measureSubscriptions},
 		measurement{traceName, "resident memory that a trace answer of 50 MB takes, with and without gzip", measureTrace},
 		measurement{idleName, "resident memory that 1,000 open connections take which have made a call each", measureIdle},
