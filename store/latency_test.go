@@ -235,7 +235,7 @@ func TestOldLatenciesAreDeletedInBatches(t *testing.T) {
 		t.Errorf("%d calls are left, want the 3 of the hour that is kept", got.Calls())
 	}
 	if n := must[int64](t)(s.DeleteLatencyBefore(ctx, slot.Add(24*time.Hour))); n != old+4 {
-		t.Errorf("a day later %d rows went, want want those of the day and of the last hour", n)
+		t.Errorf("a day later %d rows went, want those of the day and of the last hour", n)
 	}
 }
 

@@ -309,7 +309,7 @@ func (g *ledgerOf) holdLatency(ctx context.Context, t *testing.T, s *store.Store
 		}
 		for _, l := range g.times {
 			if !l.hour.Before(since) && l.hour.Before(q.Until) && (q.Keys == nil || slices.Contains(q.Keys, l.Key)) && (q.Chain == "" || q.Chain == l.Chain) {
-				want = append(want, cell{text(l.Key, l.Chain, l.hour, l.Outcome, int(l.Bucket)), l.Calls})
+				want = append(want, cell{text(l.Key, l.Chain, l.hour, l.Outcome, l.Bucket), l.Calls})
 			}
 		}
 		figures := func(c *cell) (string, []int64) { return c.name, []int64{c.calls} }
