@@ -13,11 +13,12 @@ export async function stranger(gateway) {
   const { address, privateKey } = Wallet.createRandom();
   const given = await fetch(`${gateway}/dev/faucet`, asJSON({ address }));
   assert.equal(given.status, 200, await given.clone().text());
-  const provider = new JsonRpcProvider((await given.json()).rpc_url, menu.chainId, { staticNetwork: true });
+  const { rpc_url: rpcURL } = await given.json();
+  const provider = new JsonRpcProvider(rpcURL, menu.chainId, { staticNetwork: true });
   provider.pollingInterval = 500;
   const wallet = new Wallet(privateKey, provider);
   return {
-    address, menu, wallet,
+    address, menu, rpcURL, wallet,
     close: () => provider.destroy(),
     tier: (name) => menu.tiers.find((t) => t.name === name),
     // Transfers an amount to the seller, and gives the transaction's hash.
