@@ -79,7 +79,7 @@ for (const code of [...waits, ...tells]) {
         assert.equal(ran.code, 0, ran.stderr);
         if (waits.includes(code)) {
           assert.match(ran.stdout, /^\d+n?\n$/, ran.stderr);
-          assert.equal(ran.times, 2);
+          assert.equal(ran.times, 2, 'the loop is what sends it again');
         } else {
           assert.ok(ran.stderr.includes(page.example.error.message), ran.stderr);
           assert.deepEqual([ran.stdout, ran.times], ['', 1]);

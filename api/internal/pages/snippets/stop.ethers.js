@@ -2,9 +2,9 @@ import { FetchRequest, JsonRpcProvider } from 'ethers';
 
 const request = new FetchRequest('<<.URL>>/rpc/eth_mainnet');
 request.setHeader('Authorization', `Bearer ${process.env.API_KEY}`);
+request.retryFunc = async () => false; // it may be hours until the limit counts anew
 const provider = new JsonRpcProvider(request, 1, { batchMaxCount: 1, staticNetwork: true });
 const refusalIn = (error) => JSON.parse(error.info?.responseBody ?? '{}').error;
-request.retryFunc = async () => false; // it may be hours until the limit counts anew
 
 try {
   console.log(await provider.getBlockNumber());
