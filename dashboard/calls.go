@@ -85,10 +85,9 @@ type Calls struct {
 	GetReceipt Call[capability.ReceiptInput, capability.Receipt]
 
 	// What public pages show and make.
-	GetKey         Call[capability.GetKeyInput, capability.Welcome]
-	ListPlans      Call[capability.Nothing, capability.PlanList]
-	PriceVolume    Call[capability.PriceVolumeInput, capability.PriceLadder]
-	RecommendChain Call[capability.RecommendChainInput, capability.RecommendedChain]
+	GetKey      Call[capability.GetKeyInput, capability.Welcome]
+	ListPlans   Call[capability.Nothing, capability.PlanList]
+	PriceVolume Call[capability.PriceVolumeInput, capability.PriceLadder]
 
 	// Tools are the metered capabilities, which visitors may use on the toolbox page. Their forms follow from their schemas.
 	Tools []capability.Capability
@@ -111,7 +110,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ListInvoices: c.ListInvoices.Invoke, ShowInvoice: c.ShowInvoice.Invoke,
 		ListStatements: c.ListStatements.Invoke, GetStatement: c.GetStatement.Invoke, ExportStatement: c.ExportStatement.Invoke,
 		ShowUnsubscribe: c.ShowUnsubscribe.Invoke, Unsubscribe: c.Unsubscribe.Invoke, ListMailTopics: c.ListMailTopics.Invoke, ChooseMailTopics: c.ChooseMailTopics.Invoke,
-		GetKey: c.GetKey.Invoke, ListPlans: c.ListPlans.Invoke, PriceVolume: c.PriceVolume.Invoke, RecommendChain: c.RecommendChain.Invoke,
+		GetKey: c.GetKey.Invoke, ListPlans: c.ListPlans.Invoke, PriceVolume: c.PriceVolume.Invoke,
 		PreviewTicket: c.PreviewTicket.Invoke, CreateTicket: c.CreateTicket.Invoke, ListTickets: c.ListTickets.Invoke, GetTicket: c.GetTicket.Invoke,
 		ReplyTicket: c.ReplyTicket.Invoke, SubmitFeedback: c.SubmitFeedback.Invoke, ListFeedback: c.ListFeedback.Invoke,
 		GetStatus: c.GetStatus.Invoke, GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),

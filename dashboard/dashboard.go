@@ -53,7 +53,7 @@ type Pages struct {
 
 	// What public pages say to everybody.
 	plans kept[capability.PlanList]
-	stand kept[capability.RecommendedChain]
+	stand kept[capability.Status]
 }
 
 // New reads the embedded assets and templates. It fails when they or the public address are broken.

@@ -38,10 +38,8 @@ type house struct {
 	stated   statement.Statement
 	checkout capability.FinishedCheckout
 	usage    capability.UsageByDay
-	// standRefused answers whoever asks how chains stand.
-	standRefused *fault.Error
-	explored     capability.ExploredUsage
-	desk         fakeDesk
+	explored capability.ExploredUsage
+	desk     fakeDesk
 	// statusRefused answers whoever asks for the status.
 	statusRefused *fault.Error
 	insights      capability.UsageInsights
@@ -245,9 +243,6 @@ func (h *house) calls() Calls {
 			l := h.ladder
 			l.Volume, l.Current = plan.Units(in.Units)*plan.Unit, ""
 			return l, nil
-		},
-		RecommendChain: func(context.Context, *capability.Caller, capability.RecommendChainInput) (capability.RecommendedChain, *fault.Error) {
-			return sampleStand(), h.standRefused
 		},
 		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
 	}))

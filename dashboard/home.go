@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/chainaccess/gateway/capability"
@@ -47,7 +46,7 @@ func (v *visit) showHome(status int, made *capability.Welcome, refused *notice) 
 		offers = capability.PlanList{} // the page has more to say
 	}
 	p := homePage{
-		Tool: v.liveTool(homeTool), Refused: refused, Chains: v.chainRows(), Prices: priceRows(&offers), Doors: v.doorCards(&offers),
+		Tool: v.liveTool(homeTool), Refused: refused, Chains: v.chainsView(), Prices: priceRows(&offers), Doors: v.doorCards(&offers),
 		NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST " + v.PublicURL + "/keys"},
 		FirstCall: firstCall(v.PublicURL), PerDay: plan.Must(plan.Door1).DailyQuota().Grouped(), KeysPerDay: capability.KeysPerDay,
 	}
@@ -77,36 +76,6 @@ func firstCall(publicURL string) copyable {
 			`  -d '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'`,
 	}
 }
-
-// chainRows are the chains as they were measured last; none while nobody can say.
-func (v *visit) chainRows() []chainRow {
-	stand, err := v.stand.get(v.Now(), func() (capability.RecommendedChain, error) {
-		return ask(v, v.Calls.RecommendChain, capability.RecommendChainInput{})
-	})
-	if err != nil {
-		return nil // the page has more to say
-	}
-	var rows []chainRow
-	for i := range stand.Ranked {
-		c := &stand.Ranked[i]
-		row := chainRow{
-			ID: string(c.Chain), Title: c.Title, Latency: milliseconds1(c.LatencyMS), Status: status{good, "up"},
-			Upstreams: strconv.Itoa(c.Usable) + " of " + strconv.Itoa(c.Upstreams),
-		}
-		if c.Usable < c.Upstreams {
-			row.Status = status{warn, "up, on fewer upstreams"}
-		}
-		rows = append(rows, row)
-	}
-	for i := range stand.NotRanked {
-		c := &stand.NotRanked[i]
-		rows = append(rows, chainRow{ID: string(c.Chain), Title: chainTitle(string(c.Chain)), Latency: "–", Upstreams: "–", Status: status{warn, "not measured or not usable now"}})
-	}
-	return rows
-}
-
-// milliseconds1 is a measured latency with one decimal.
-func milliseconds1(ms float64) string { return strconv.FormatFloat(ms, 'f', 1, 64) + " ms" }
 
 // priceRows are the prices of the first page: each plan that is given or sold, and the largest pack.
 func priceRows(l *capability.PlanList) []offerRow {

@@ -89,14 +89,14 @@ func TestTheFirstPageShowsChainsPricesAndDoors(t *testing.T) {
 	h := newHouse()
 	page := text(parse(t, visitorOf(t, h).get("/").body))
 	for _, want := range []string{
-		"Base", "12.3 ms", "up, on fewer upstreams", "not measured or not usable now", "10,000 a day", "$99.00 a month", "$6.60", "Anonymous key", "Wallet-bound key", "Pay per call",
+		"Ethereum", "degraded", "not measured", "10,000 a day", "$99.00 a month", "$6.60", "Anonymous key", "Wallet-bound key", "Pay per call",
 		"0.090000 USDC for 10,000 units", "Not on sale on the main network",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("it lacks %q", want)
 		}
 	}
-	h.standRefused = fault.New(fault.RateWindow, "")
+	h.statusRefused = fault.New(fault.RateWindow, "")
 	if got := visitorOf(t, h).get("/"); got.status != http.StatusOK || strings.Contains(got.body, `id="chains"`) || !strings.Contains(got.body, "Make a key") {
 		t.Errorf("while nobody says how chains stand it answers %d", got.status)
 	}

@@ -3,10 +3,10 @@ package dashboard
 // homePage is public: what this is, a first key, a tool to try, how the chains stand, and what it costs.
 type homePage struct {
 	NewKey, FirstCall copyable
-	Made              *madeKey  // the key that its button made, shown this once
-	Refused           *notice   // why it made none
-	Tool              *toolView // nil where there is none
-	Chains            []chainRow
+	Made              *madeKey    // the key that its button made, shown this once
+	Refused           *notice     // why it made none
+	Tool              *toolView   // nil where there is none
+	Chains            *chainsView // nil while nobody can say how they stand
 	Prices            []offerRow
 	Doors             []doorCard
 	PerDay            string // units of a key that is made here
@@ -25,12 +25,6 @@ type madeKey struct {
 	Secret, ClaimCode copyable
 	Prefix            string
 	Limits            string
-}
-
-// chainRow is a chain as it was measured last.
-type chainRow struct {
-	ID, Title, Latency, Upstreams string
-	Status                        status
 }
 
 // doorCard is a way to a key.

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 )
@@ -45,25 +44,17 @@ func samplePlans() capability.PlanList {
 	}
 }
 
-func sampleStand() capability.RecommendedChain {
-	return capability.RecommendedChain{
-		Ranked: []capability.RankedChain{
-			{Chain: chain.BaseMainnet, Title: "Base", LatencyMS: 12.34, Usable: 2, Upstreams: 2},
-			{Chain: chain.EthMainnet, Title: "Ethereum", LatencyMS: 31, Usable: 1, Upstreams: 3},
-		},
-		NotRanked: []capability.UnrankedHere{{Chain: chain.SolanaMainnet, Why: "No probe has looked at it yet."}},
-	}
-}
-
 // sampleHome is the first page, before and after a key was made.
 func sampleHome(name string, made bool) homePage {
 	offers := samplePlans()
 	v := &visit{Pages: &Pages{Options: Options{PublicURL: "https://gateway.example"}}}
+	stand := sampleStatus(name)
+	chains := newChainsView(&stand)
 	p := homePage{
-		Tool: &sampleToolbox(name).Groups[0].Tools[0], Prices: priceRows(&offers), Doors: v.doorCards(&offers), PerDay: "10,000", KeysPerDay: 3,
+		Chains: &chains,
+		Tool:   &sampleToolbox(name).Groups[0].Tools[0], Prices: priceRows(&offers), Doors: v.doorCards(&offers), PerDay: "10,000", KeysPerDay: 3,
 		NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST https://gateway.example/keys"},
 		FirstCall: firstCall("https://gateway.example"),
-		Chains:    []chainRow{{ID: "eth_mainnet", Title: name, Latency: "12.3 ms", Upstreams: "2 of 2", Status: status{good, "up"}}},
 	}
 	if made {
 		w := sampleWelcome()
