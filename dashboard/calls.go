@@ -82,6 +82,13 @@ type Calls struct {
 	SubmitFeedback Call[capability.SubmitFeedbackInput, capability.FeedbackView]
 	ListFeedback   Call[capability.ListFeedbackInput, capability.FeedbackList]
 
+	// The desk, for staff.
+	DeskListTickets    Call[capability.DeskTicketsInput, capability.DeskTickets]
+	DeskGetTicket      Call[capability.DeskTicketInput, capability.DeskTicketDetail]
+	DeskReplyTicket    Call[capability.DeskReplyInput, capability.TicketView]
+	DeskListFeedback   Call[capability.DeskFeedbackInput, capability.DeskFeedbackList]
+	DeskAnswerFeedback Call[capability.AnswerFeedbackInput, capability.FeedbackView]
+
 	GetReceipt Call[capability.ReceiptInput, capability.Receipt]
 
 	// What public pages show and make.
@@ -113,6 +120,8 @@ func CallsOf(c *capability.Catalogue) Calls {
 		GetKey: c.GetKey.Invoke, ListPlans: c.ListPlans.Invoke, PriceVolume: c.PriceVolume.Invoke,
 		PreviewTicket: c.PreviewTicket.Invoke, CreateTicket: c.CreateTicket.Invoke, ListTickets: c.ListTickets.Invoke, GetTicket: c.GetTicket.Invoke,
 		ReplyTicket: c.ReplyTicket.Invoke, SubmitFeedback: c.SubmitFeedback.Invoke, ListFeedback: c.ListFeedback.Invoke,
+		DeskListTickets: c.DeskListTickets.Invoke, DeskGetTicket: c.DeskGetTicket.Invoke, DeskReplyTicket: c.DeskReplyTicket.Invoke,
+		DeskListFeedback: c.DeskListFeedback.Invoke, DeskAnswerFeedback: c.DeskAnswerFeedback.Invoke,
 		GetStatus: c.GetStatus.Invoke, GetReceipt: c.GetReceipt.Invoke, Tools: toolsOf(c.All()),
 	}
 }

@@ -123,6 +123,7 @@ type option struct {
 
 // selection is a choice of one.
 type selection struct {
+	ID                       string // on the page; empty for the name
 	Name, Label, Rule, Error string
 	Options                  []option
 }

@@ -121,7 +121,7 @@ func (v *visit) person() *person {
 	}
 	p := &person{
 		Email: s.Email, Account: accountTitle(s.AccountName, s.Email), Plan: s.PlanTitle,
-		Period: period(s.PeriodStart, s.PeriodEnd), Left: v.reader.left(s.PeriodEnd),
+		Period: period(s.PeriodStart, s.PeriodEnd), Left: v.reader.left(s.PeriodEnd), Staff: s.Staff,
 	}
 	for _, a := range v.accounts {
 		if !a.Current {

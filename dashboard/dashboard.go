@@ -138,6 +138,7 @@ func (p *Pages) routes() {
 	p.console("POST "+pathClaimSign, (*visit).finishClaim)
 
 	p.supportRoutes()
+	p.staffRoutes()
 	p.console("GET "+pathBilling, (*visit).billing)
 	p.console("GET "+pathBilling+"/buy", (*visit).showPurchase)
 	p.console("POST "+pathBilling+"/buy", (*visit).purchase)

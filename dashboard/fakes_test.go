@@ -161,7 +161,7 @@ func none[In any](h *house) Call[In, capability.Nothing] {
 func (h *house) calls() Calls {
 	entered := capability.Entered{SessionToken: "cags_new", Email: "mira@studio-north.example", ReturnTo: "/keys"}
 	fences := func() []capability.ServiceFence { return append([]capability.ServiceFence{}, h.services...) }
-	return h.claimCalls(h.deskCalls(Calls{
+	return h.staffCalls(h.claimCalls(h.deskCalls(Calls{
 		StartSignIn: changes[capability.StartSignInInput](h, capability.StartedSignIn{BrowserToken: "cagb_browser"}),
 		ShowLink: func(context.Context, *capability.Caller, capability.SignInLinkInput) (capability.ShownSignIn, *fault.Error) {
 			return capability.ShownSignIn{Email: "mira@studio-north.example"}, nil
@@ -245,7 +245,7 @@ func (h *house) calls() Calls {
 			return l, nil
 		},
 		ListAudit: reads[capability.ListAuditInput](func() capability.AuditLog { return capability.AuditLog{Lines: h.log} }),
-	}))
+	})))
 }
 
 // lastChange is the input of the newest change, of the type that is asked for.

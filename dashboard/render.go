@@ -82,6 +82,7 @@ type person struct {
 	Email, Account, Plan string
 	Period, Left         string
 	Others               []otherAccount
+	Staff                bool // answers the tickets of all accounts
 }
 
 // otherAccount is one that the person may change to.
@@ -117,8 +118,13 @@ type frame struct {
 	Page    page
 }
 
-// Rail lists the places of the rail.
-func (frame) Rail() []railItem { return rail }
+// Rail lists the places of the rail; staff has one more.
+func (f frame) Rail() []railItem {
+	if f.Person != nil && f.Person.Staff {
+		return append(slices.Clone(rail), deskItem)
+	}
+	return rail
+}
 
 // Themes lists what the switch offers.
 func (frame) Themes() []theme { return themes }

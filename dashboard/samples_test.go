@@ -180,6 +180,7 @@ func samples(name string) map[string]page {
 	maps.Copy(all, statusSamples(name))
 	maps.Copy(all, supportSamples(name))
 	maps.Copy(all, claimSamples(name))
+	maps.Copy(all, staffSamples(name))
 	return all
 }
 

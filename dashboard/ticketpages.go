@@ -1,5 +1,7 @@
 package dashboard
 
+import "cmp"
+
 // asking says with which key this page asks, and takes it back.
 type asking struct{ Token, With string }
 
@@ -35,6 +37,7 @@ func (ticketsPage) head() head {
 
 // area is a text of several lines.
 type area struct {
+	ID                              string // on the page; empty for the name
 	Name, Label, Value, Rule, Error string
 	Required, Autofocus             bool
 	Most, Rows                      int
@@ -42,7 +45,7 @@ type area struct {
 
 // Described lists the ids of what describes the text.
 func (a area) Described() string {
-	return field{Name: a.Name, Rule: a.Rule, Error: a.Error}.Described()
+	return field{Name: cmp.Or(a.ID, a.Name), Rule: a.Rule, Error: a.Error}.Described()
 }
 
 // pathView is something to try before anybody answers.

@@ -1,12 +1,18 @@
 package store_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/ticket"
 )
@@ -103,5 +109,59 @@ func TestAReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 	if err != nil || len(lines) != 3 || lines[0].Action != "file" || lines[1].Actor != "op@host" || lines[1].Before["status"] != "open" ||
 		lines[1].After["status"] != "waiting_customer" || lines[2].After["message"] != 3.0 || lines[2].Account != of.ID {
 		t.Errorf("the log is %+v, %v", lines, err)
+	}
+}
+
+// TestTheDeskReadsTenThousandTicketsByItsIndex reads what PostgreSQL does: a page is walks down the index, whatever is asked for.
+func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
+	t.Cleanup(cancel)
+	url := testkit.Postgres(t)
+	s, err := store.Open(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	of, _ := newDoorKey(1)
+	must[store.Account](t)(s.CreateAccount(ctx, of))
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	fill := fmt.Sprintf(`INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, resolved_at, closed_at)
+		SELECT '%s', 'ticket ' || i, 'question', (ARRAY['low', 'normal', 'high', 'urgent'])[1 + i %% 4], 'api', CASE WHEN i %% 100 = 0 THEN 'open' ELSE 'closed' END, false, '{}', 1,
+			'2026-11-01', '2026-11-01', '2026-11-01', CASE WHEN i %% 100 = 0 THEN NULL ELSE '2026-11-08'::timestamptz END
+		FROM generate_series(1, 10000) AS i`, of.ID)
+	for _, sql := range []string{fill, "ANALYZE tickets"} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := store.DeskFilter{Statuses: []ticket.Status{ticket.Open, ticket.WaitingUs}, Priorities: ticket.Priorities(), Limit: 51}
+	first := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
+	asked.Before = first[len(first)-1].Number
+	second := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
+	if len(first) != 51 || len(second) != 49 || second[0].Number >= first[50].Number || first[0].Plan != of.Plan || first[0].Status != ticket.Open {
+		t.Errorf("the pages have %d and %d tickets, of which the first is %+v", len(first), len(second), first[0])
+	}
+	asked.Before, asked.Account, asked.Priorities = 0, of.ID, []ticket.Priority{ticket.Low}
+	if low := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked)); len(low) != 51 || low[0].Priority != ticket.Low {
+		t.Errorf("%d tickets of low priority wait, want the first page of 100", len(low))
+	}
+	if counts := must[[]store.DeskCount](t)(s.CountDeskTickets(ctx)); len(counts) != 1 || counts[0].Tickets != 100 {
+		t.Errorf("unresolved are %+v", counts)
+	}
+	if _, err := conn.Exec(ctx, "SET plan_cache_mode = force_generic_plan"); err != nil {
+		t.Fatal(err)
+	}
+	source := must[[]byte](t)(os.ReadFile("queries/desk.sql"))
+	_, query, _ := strings.Cut(string(source), "-- name: ListDeskTickets :many\n")
+	query, _, _ = strings.Cut(query, ";")
+	for name, as := range map[string]string{"statuses": "$1", "priorities": "$2", "before": "$3", "most": "$4"} {
+		query = strings.ReplaceAll(query, "sqlc.arg("+name+")", as)
+	}
+	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query, []string{"open", "waiting_us", "closed"}, []string{"low", "urgent"}, int64(1<<62), 51)
+	plan := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
+	if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "tickets_by_status") || strings.Contains(text, "Seq Scan on tickets") {
+		t.Errorf("the list is read by\n%s\n%v", text, err)
 	}
 }

@@ -21,11 +21,13 @@ func opsCommand() *cobra.Command {
 		Use:   "ops",
 		Short: "Look at a running gateway and steer it",
 		Long: `gateway ops looks at a running gateway and steers it. Commands for upstreams need REDIS_URL and UPSTREAMS_FILE, those for
-accounts and their books DATABASE_URL and REDIS_URL.`,
+accounts and their books DATABASE_URL and REDIS_URL. Those for tickets, feedback, wishes and staff need DATABASE_URL; those that answer
+besides KEY_PEPPER, PUBLIC_URL and CONTACT as the servers have them, because they queue mails.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsBillingCommand(), opsStatementsCommand(), opsAuditCommand())
+	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsBillingCommand(), opsStatementsCommand(), opsAuditCommand(),
+		opsTicketsCommand(), opsFeedbackCommand(), opsWishlistCommand(), opsWaitlistCommand(), opsStaffCommand())
 	return cmd
 }
 

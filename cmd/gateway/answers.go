@@ -1,0 +1,236 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+func opsFeedbackCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "feedback", Short: "Look at what customers think, and answer", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	list := listCommand("List feedback, newest first", store.FeedbackStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, limit int, asJSON bool) error {
+		all, err := wire.OpsFeedback(cmd.Context(), cfg, statuses, limit)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return writeJSON(cmd.OutOrStdout(), all)
+		}
+		return writeFeedback(cmd.OutOrStdout(), all, limit)
+	})
+	answer := answerCommand("Say what becomes of feedback, and mail it to its giver", store.FeedbackStatuses(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
+		return wire.OpsAnswerFeedback(cmd.Context(), cfg, store.FeedbackID{UUID: id}, *a)
+	})
+	cmd.AddCommand(list, answer)
+	return cmd
+}
+
+func opsWishlistCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "wishlist", Short: "Look at requests for enterprise agreements, and answer", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	list := listCommand("List requests, newest first", store.WishStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, limit int, asJSON bool) error {
+		all, err := wire.OpsWishes(cmd.Context(), cfg, statuses, limit)
+		switch {
+		case err != nil:
+			return err
+		case asJSON:
+			return writeJSON(cmd.OutOrStdout(), all)
+		}
+		return writeWishes(cmd.OutOrStdout(), all, limit)
+	})
+	answer := answerCommand("Say what becomes of a request, and mail the reply to the address that was given", store.WishStatuses(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
+		return wire.OpsAnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
+	})
+	cmd.AddCommand(list, answer)
+	return cmd
+}
+
+func opsWaitlistCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "waitlist", Short: "Look at who waits for the opening", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var limit int
+	var asJSON bool
+	list := &cobra.Command{
+		Use: "list", Short: "List addresses, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkLimit(limit); err != nil {
+				return err
+			}
+			cfg, err := config.FromEnvironment(config.OpsPaid)
+			if err != nil {
+				return err
+			}
+			all, err := wire.OpsWaitlist(cmd.Context(), cfg, limit)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), all)
+			}
+			return writeWaitlist(cmd.OutOrStdout(), all, limit)
+		},
+	}
+	list.Flags().IntVar(&limit, "limit", 100, "how many")
+	list.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	cmd.AddCommand(list)
+	return cmd
+}
+
+// listCommand makes a command that lists what has a status.
+func listCommand(short string, statuses []string, show func(*cobra.Command, config.Config, []string, int, bool) error) *cobra.Command {
+	var status string
+	var limit int
+	var asJSON bool
+	names := strings.Join(statuses, ", ") + ", all"
+	cmd := &cobra.Command{
+		Use: "list [--status STATUS]", Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chosen := []string{status}
+			switch {
+			case status == "all":
+				chosen = statuses
+			case !slices.Contains(statuses, status):
+				return fmt.Errorf("--status: there is no status %q: choose from %s", shortened(status), names)
+			}
+			if err := checkLimit(limit); err != nil {
+				return err
+			}
+			cfg, err := config.FromEnvironment(config.OpsPaid)
+			if err != nil {
+				return err
+			}
+			return show(cmd, cfg, chosen, limit, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", statuses[0], "which: "+names)
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+// answerCommand makes a command that answers what has an id.
+func answerCommand(short string, statuses []string, answer func(*cobra.Command, config.Config, uuid.UUID, *store.Answer) error) *cobra.Command {
+	var status, message string
+	seen := -1
+	names := strings.Join(statuses, ", ")
+	cmd := &cobra.Command{
+		Use: "answer ID --status STATUS --seen N [--message TEXT]", Short: short, Args: cobra.ExactArgs(1),
+		Long: short + `.
+
+The reply is what --message says, or what stands on standard input where that is a file or a pipe and --message is -. It replaces the one before. It is
+refused when somebody answered after the answers that --seen counts; list shows how many there are.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := uuid.Parse(args[0])
+			if err != nil {
+				return fmt.Errorf("give an id as list shows it, not %q", shortened(args[0]))
+			}
+			if !slices.Contains(statuses, status) {
+				return fmt.Errorf("--status: there is no status %q: choose from %s", shortened(status), names)
+			}
+			if seen < 0 {
+				return fmt.Errorf("--seen is missing: say how many answers you have read; list counts them")
+			}
+			if message == "-" {
+				if message, err = readText(cmd.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			if err := checkText("--message", message, ticket.MaxMessage); err != nil {
+				return err
+			}
+			cfg, err := config.FromEnvironment(config.OpsDesk)
+			if err != nil {
+				return err
+			}
+			a := store.Answer{Status: status, Reply: message, By: store.Author{Actor: operator(), Origin: "ops"}, Seen: &seen, At: time.Now()}
+			if err := answer(cmd, cfg, id, &a); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is %s\n", id, status)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", "what becomes of it: "+names)
+	cmd.Flags().StringVar(&message, "message", "", "the reply; - reads it from standard input")
+	cmd.Flags().IntVar(&seen, "seen", -1, "how often it was answered when you read it; required")
+	return cmd
+}
+
+func writeFeedback(out io.Writer, all []wire.FeedbackView, limit int) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line(table, "GIVEN", "STATUS", "KIND", "ANSWERS", "PLAN", "ACCOUNT", "ID", "TITLE")
+	for i := range all {
+		f := &all[i]
+		line(table, moment(f.CreatedAt), f.Status, f.Kind, fmt.Sprint(f.Answers), f.Plan, f.AccountID, f.ID, notify.Spoken(f.Title))
+	}
+	if err := endOfList(table, len(all), limit); err != nil {
+		return err
+	}
+	for i := range all {
+		if err := writeText(out, all[i].ID, all[i].Body, all[i].Reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeWishes(out io.Writer, all []wire.WishView, limit int) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line(table, "ASKED", "STATUS", "ANSWERS", "ADDRESS", "ID")
+	for i := range all {
+		w := &all[i]
+		line(table, moment(w.CreatedAt), w.Status, fmt.Sprint(w.Answers), notify.Spoken(w.Email), w.ID)
+	}
+	if err := endOfList(table, len(all), limit); err != nil {
+		return err
+	}
+	for i := range all {
+		if err := writeText(out, all[i].ID, all[i].Items, all[i].Reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeText writes what somebody wrote, and what they were answered.
+func writeText(out io.Writer, id, text, reply string) error {
+	if text == "" && reply == "" {
+		return nil
+	}
+	if _, err := fmt.Fprintf(out, "\n%s\n%s\n", id, notify.Prose(text).Quoted()); err != nil || reply == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "answered:\n%s\n", notify.Prose(reply).Quoted())
+	return err
+}
+
+func writeWaitlist(out io.Writer, all []wire.WaitingView, limit int) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line(table, "JOINED", "WHO", "NEWS", "ADDRESS", "SOURCE")
+	for i := range all {
+		w := &all[i]
+		news := "no"
+		if w.ProductUpdates {
+			news = "asked for, unconfirmed"
+		}
+		line(table, moment(w.JoinedAt), w.Qualifier, news, notify.Spoken(w.Email), orDash(notify.Spoken(w.Source)))
+	}
+	return endOfList(table, len(all), limit)
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+// setUpDesk is books whose mails can be made.
+func setUpDesk(t *testing.T) *books {
+	t.Helper()
+	b := setUpBooks(t)
+	delete(b.env, "REDIS_URL")
+	b.env["KEY_PEPPER"], b.env["PUBLIC_URL"], b.env["CONTACT"] = strings.Repeat("pepper", 8), "https://gateway.example", "support@gateway.example"
+	return b
+}
+
+// person makes a user with an account of their own.
+func (b *books) person(t *testing.T, address string) (account.UserID, account.ID) {
+	t.Helper()
+	user, of := uuid.Must(uuid.NewV7()), account.NewID()
+	if _, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: of, Kind: store.KindOwner, Plan: "free"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{
+		`INSERT INTO users (id, email, email_key, created_at) VALUES ('` + user.String() + `', '` + address + `', '` + address + `', now())`,
+		`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ('` + of.String() + `', '` + user.String() + `', 'owner', now(), now())`,
+	} {
+		if _, err := b.db.Exec(b.ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return account.UserID{UUID: user}, of
+}
+
+func (b *books) file(t *testing.T, of account.ID, user account.UserID, subject, message string) ticket.Number {
+	t.Helper()
+	made, _, err := b.store.CreateTicket(b.ctx, store.NewTicket{
+		Writer: store.Writer{Account: of, User: user, Channel: "console"}, Subject: subject, Message: message, Category: ticket.Question, Priority: ticket.Normal, At: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Number
+}
+
+// ops runs a command that succeeds.
+func (b *books) ops(t *testing.T, args ...string) string {
+	t.Helper()
+	exit, out, errs := run(t, b.env, append([]string{"ops"}, args...)...)
+	if exit != 0 || errs != "" {
+		t.Fatalf("%v: exit code %d, %q, %q", args, exit, out, errs)
+	}
+	return out
+}
+
+// refusesTo runs a command that fails, and gives what it says.
+func (b *books) refusesTo(t *testing.T, args ...string) string {
+	t.Helper()
+	exit, out, errs := run(t, b.env, append([]string{"ops"}, args...)...)
+	if exit == 0 || out != "" {
+		t.Errorf("%v: exit code %d, %q", args, exit, out)
+	}
+	return errs
+}
+
+func (b *books) mails(t *testing.T) map[string]int {
+	t.Helper()
+	waiting, err := b.store.CountWaitingMails(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, w := range waiting {
+		counts[w.Kind] = w.Count
+	}
+	return counts
+}
+
+func TestOperatorsListShowAnswerAndResolveTickets(t *testing.T) {
+	t.Parallel()
+	b := setUpDesk(t)
+	if out := b.ops(t, "tickets", "list"); !strings.Contains(out, "none") {
+		t.Errorf("without tickets the list is %q", out)
+	}
+	user, of := b.person(t, "ann@buyer.example")
+	n := b.file(t, of, user, "<b>Slow</b>", "Why?\n<script>alert(1)</script>").Reference()
+	if out := b.ops(t, "tickets", "list", "--priority", "normal", "--account", of.String()); !strings.Contains(out, n) || !strings.Contains(out, "<b>Slow</b>") || !strings.Contains(out, "free") {
+		t.Errorf("the list is %q", out)
+	}
+	if out := b.ops(t, "tickets", "list", "--status", "closed"); strings.Contains(out, n) {
+		t.Errorf("closed are %q", out)
+	}
+	shown := b.ops(t, "tickets", "show", n)
+	for _, want := range []string{"ann@buyer.example", "> <script>alert(1)</script>", "filed it; since then it is open", "--seen 1"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the ticket lacks %q: %s", want, shown)
+		}
+	}
+	if out := b.ops(t, "tickets", "reply", n, "--seen", "1", "--message", "Since when?"); !strings.Contains(out, "waiting customer, with 2 messages") {
+		t.Errorf("answered it is %q", out)
+	}
+	if said := b.refusesTo(t, "tickets", "reply", n, "--seen", "1", "--message", "Well?"); !strings.Contains(said, "has 2 messages and --seen is 1") {
+		t.Errorf("a reply that overlooks a message is refused with %q", said)
+	}
+	if out := b.ops(t, "tickets", "resolve", n, "--seen", "2"); !strings.Contains(out, "resolved") {
+		t.Errorf("resolved it is %q", out)
+	}
+	if shown := b.ops(t, "tickets", "show", n); !strings.Contains(shown, operator()) || !strings.Contains(shown, "resolved it; since then it is resolved") {
+		t.Errorf("the history is %s", shown)
+	}
+	if got := b.mails(t); got["ticket_replied"] != 1 || got["ticket_resolved"] != 1 || len(got) != 2 {
+		t.Errorf("mails wait: %v", got)
+	}
+	var v wire.DeskTicketHistory
+	if err := json.Unmarshal([]byte(b.ops(t, "tickets", "show", n, "--json")), &v); err != nil || v.Reference != n || len(v.History) != 3 || len(v.Messages) != 2 {
+		t.Errorf("as JSON it is %+v, %v", v, err)
+	}
+	for _, wrong := range [][]string{
+		{"tickets", "list", "--status", "lost"}, {"tickets", "list", "--priority", "x"}, {"tickets", "list", "--account", "x"}, {"tickets", "list", "--limit", "0"},
+		{"tickets", "show", "1001"}, {"tickets", "show", "CAG-999999"}, {"tickets", "reply", n, "--message", "x"}, {"tickets", "reply", n, "--seen", "2"},
+		{"tickets", "reply", "CAG-999999", "--seen", "1", "--message", "x"}, {"tickets", "reply", n, "--seen", "2", "--message", strings.Repeat("x", 5001)},
+	} {
+		if said := b.refusesTo(t, wrong...); said == "" {
+			t.Errorf("%v is refused without a word", wrong)
+		}
+	}
+}
+
+func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
+	t.Parallel()
+	b := setUpDesk(t)
+	user, of := b.person(t, "ann@buyer.example")
+	given, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"}, store.Feedback{
+		ID: store.NewFeedbackID(), Kind: "feature", Title: "WebSockets", Body: "Please.", CreatedAt: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := b.ops(t, "feedback", "list"); !strings.Contains(out, given.ID.String()) || !strings.Contains(out, "> Please.") {
+		t.Errorf("feedback is %q", out)
+	}
+	b.ops(t, "feedback", "answer", given.ID.String(), "--status", "planned", "--message", "In spring.", "--seen", "0")
+	b.refusesTo(t, "feedback", "answer", given.ID.String(), "--status", "declined", "--seen", "0")
+	b.refusesTo(t, "feedback", "answer", uuid.NewString(), "--status", "declined", "--seen", "0")
+	b.refusesTo(t, "feedback", "answer", given.ID.String(), "--status", "great", "--seen", "1")
+	if out := b.ops(t, "feedback", "list", "--status", "planned"); !strings.Contains(out, "answered:\n> In spring.") {
+		t.Errorf("planned is %q", out)
+	}
+	wish := uuid.Must(uuid.NewV7())
+	for _, sql := range []string{
+		`INSERT INTO wishlist (id, items, email, channel, created_at) VALUES ('` + wish.String() + `', 'A node', 'bob@buyer.example', 'api', now())`,
+		`INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at) VALUES ('cem@buyer.example', 'cem@buyer.example', 'curious', 'a friend', true, 'api', now())`,
+	} {
+		if _, err := b.db.Exec(b.ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := b.ops(t, "wishlist", "list"); !strings.Contains(out, "bob@buyer.example") || !strings.Contains(out, "> A node") {
+		t.Errorf("wishes are %q", out)
+	}
+	b.ops(t, "wishlist", "answer", wish.String(), "--status", "talking", "--message", "When may we call you?", "--seen", "0")
+	if out := b.ops(t, "wishlist", "list", "--status", "all"); !strings.Contains(out, "talking") || !strings.Contains(out, "When may we call you?") {
+		t.Errorf("answered wishes are %q", out)
+	}
+	if out := b.ops(t, "waitlist", "list"); !strings.Contains(out, "cem@buyer.example") || !strings.Contains(out, "unconfirmed") {
+		t.Errorf("the waitlist is %q", out)
+	}
+	if got := b.mails(t); got["feedback_answered"] != 1 || got["wish_answered"] != 1 {
+		t.Errorf("mails wait: %v", got)
+	}
+}
+
+func TestOperatorsSayWhoIsStaff(t *testing.T) {
+	t.Parallel()
+	b := setUpDesk(t)
+	b.person(t, "dee@staff.example")
+	if out := b.ops(t, "staff", "add", "Dee@staff.example"); !strings.Contains(out, "is staff") {
+		t.Errorf("added: %q", out)
+	}
+	if out := b.ops(t, "staff", "add", "dee@staff.example"); !strings.Contains(out, "nothing changed") {
+		t.Errorf("added again: %q", out)
+	}
+	if out := b.ops(t, "staff", "list"); !strings.Contains(out, "dee@staff.example") || !strings.Contains(out, operator()) {
+		t.Errorf("staff is %q", out)
+	}
+	if said := b.refusesTo(t, "staff", "add", "eve@other.example"); !strings.Contains(said, "never") && !strings.Contains(said, "ever signed in") {
+		t.Errorf("somebody who never signed in: %q", said)
+	}
+	b.refusesTo(t, "staff", "add", "x")
+	b.ops(t, "staff", "remove", "dee@staff.example")
+	if out := b.ops(t, "staff", "list"); strings.Contains(out, "dee@") {
+		t.Errorf("staff is %q", out)
+	}
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+func opsTicketsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tickets",
+		Short: "Look at what customers ask, and answer",
+		Long: `gateway ops tickets shows the tickets of all accounts and answers them, as the pages under /staff do. Texts are shown as customers wrote
+them, without control characters. Answers are mailed by a worker; a resolved ticket closes after seven days without a reply.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(ticketsListCommand(), ticketShowCommand(), ticketReplyCommand(), ticketResolveCommand())
+	return cmd
+}
+
+// ticketStatuses are what --status takes, besides the states themselves.
+var ticketStatuses = map[string][]ticket.Status{
+	"to_answer":  {ticket.Open, ticket.WaitingUs},
+	"unresolved": ticket.Unresolved(),
+	"all":        append(ticket.Unresolved(), ticket.Resolved, ticket.Closed),
+}
+
+const ticketStatusNames = "to_answer, unresolved, open, waiting_customer, waiting_us, resolved, closed, all"
+
+func ticketsListCommand() *cobra.Command {
+	var status, priority, of string
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list [--status STATUS] [--priority PRIORITY] [--account ID]", Short: "List tickets, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := deskFilter(status, priority, of, limit)
+			if err != nil {
+				return err
+			}
+			cfg, err := config.FromEnvironment(config.OpsPaid)
+			if err != nil {
+				return err
+			}
+			all, err := wire.OpsTickets(cmd.Context(), cfg, f)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), all)
+			}
+			return writeTickets(cmd.OutOrStdout(), all, limit)
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "to_answer", "which: "+ticketStatusNames)
+	cmd.Flags().StringVar(&priority, "priority", "", "only those of a priority: low, normal, high, urgent")
+	cmd.Flags().StringVar(&of, "account", "", "only those of the account with this id")
+	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+func deskFilter(status, priority, of string, limit int) (store.DeskFilter, error) {
+	f := store.DeskFilter{Statuses: ticketStatuses[status], Priorities: ticket.Priorities(), Limit: limit}
+	for _, s := range ticketStatuses["all"] {
+		if status == string(s) {
+			f.Statuses = []ticket.Status{s}
+		}
+	}
+	if f.Statuses == nil {
+		return f, fmt.Errorf("--status: there is no status %q: choose from %s", shortened(status), ticketStatusNames)
+	}
+	if priority != "" {
+		f.Priorities = nil
+		for _, p := range ticket.Priorities() {
+			if priority == string(p) {
+				f.Priorities = []ticket.Priority{p}
+			}
+		}
+		if f.Priorities == nil {
+			return f, fmt.Errorf("--priority: there is no priority %q: choose from low, normal, high, urgent", shortened(priority))
+		}
+	}
+	if of != "" {
+		id, err := account.ParseID(of)
+		if err != nil {
+			return f, fmt.Errorf("--account takes the id of an account, not %q; gateway ops account show finds one by a key", shortened(of))
+		}
+		f.Account = id
+	}
+	return f, checkLimit(limit)
+}
+
+func checkLimit(limit int) error {
+	if limit < 1 || limit > store.MaxDeskPage {
+		return fmt.Errorf("--limit takes 1 to %d", store.MaxDeskPage)
+	}
+	return nil
+}
+
+func parseReference(text string) (ticket.Number, error) {
+	n, ok := ticket.ParseReference(text)
+	if !ok {
+		return 0, fmt.Errorf("a ticket is named by its reference, such as CAG-1001, not %q", shortened(text))
+	}
+	return n, nil
+}
+
+func ticketShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show REFERENCE", Short: "Show a ticket: messages, evidence, history in words", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := parseReference(args[0])
+			if err != nil {
+				return err
+			}
+			cfg, err := config.FromEnvironment(config.OpsPaid)
+			if err != nil {
+				return err
+			}
+			v, err := wire.OpsTicket(cmd.Context(), cfg, n)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), v)
+			}
+			return writeTicket(cmd.OutOrStdout(), &v)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return cmd
+}
+
+// written is what an operator writes, and what they have seen.
+type written struct {
+	message string
+	seen    int
+	reopen  bool
+}
+
+func (s *written) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.message, "message", "", "what the customer is answered; without it, the text on standard input")
+	cmd.Flags().IntVar(&s.seen, "seen", 0, "how many messages you have read, as show counts them; required")
+	cmd.Flags().BoolVar(&s.reopen, "reopen", false, "open a resolved or closed ticket again")
+}
+
+// run sends a reply that is understood.
+func (s *written) run(cmd *cobra.Command, reference string, resolve, must bool) error {
+	n, err := parseReference(reference)
+	if err != nil {
+		return err
+	}
+	if s.seen < 1 {
+		return errors.New("--seen is missing: say how many messages you have read; gateway ops tickets show counts them")
+	}
+	text := s.message
+	if text == "" && must {
+		if text, err = readText(cmd.InOrStdin()); err != nil {
+			return err
+		}
+	}
+	if err := checkText("--message", text, ticket.MaxMessage); err != nil {
+		return err
+	}
+	cfg, err := config.FromEnvironment(config.OpsDesk)
+	if err != nil {
+		return err
+	}
+	v, err := wire.OpsReplyTicket(cmd.Context(), cfg, store.TicketReply{
+		Number: n, Actor: operator(), Text: text, Resolve: resolve, Reopen: s.reopen, Seen: &s.seen, At: time.Now(),
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is %s, with %d messages\n", v.Reference, words(string(v.Status)), v.Messages)
+	return err
+}
+
+// longestText is how much of standard input is read: more than any message may have.
+const longestText = 1 << 16
+
+func readText(in io.Reader) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(in, longestText))
+	if err != nil {
+		return "", fmt.Errorf("read the text from standard input: %w", err)
+	}
+	if strings.TrimSpace(string(text)) == "" {
+		return "", errors.New("there is nothing to say: give --message, or text on standard input")
+	}
+	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+// checkText refuses what nobody could read.
+func checkText(name, text string, most int) error {
+	switch {
+	case !utf8.ValidString(text) || text != "" && len(notify.Prose(text).Lines()) == 0:
+		return fmt.Errorf("%s must be text that can be read", name)
+	case utf8.RuneCountInString(text) > most:
+		return fmt.Errorf("%s may have %d characters and has %d", name, most, utf8.RuneCountInString(text))
+	}
+	return nil
+}
+
+func ticketReplyCommand() *cobra.Command {
+	var s written
+	cmd := &cobra.Command{
+		Use: "reply REFERENCE --seen N [--message TEXT]", Short: "Answer a ticket", Args: cobra.ExactArgs(1),
+		Long: `gateway ops tickets reply answers a ticket, by --message or by what it reads from standard input, and has the answer mailed to whoever
+filed it, or to the owners of the account. It is refused when somebody wrote after the messages that --seen counts.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args[0], false, !s.reopen) },
+	}
+	s.flags(cmd)
+	return cmd
+}
+
+func ticketResolveCommand() *cobra.Command {
+	var s written
+	cmd := &cobra.Command{
+		Use: "resolve REFERENCE --seen N [--message TEXT]", Short: "Say that nothing is left to do; the ticket closes after seven days", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args[0], true, false) },
+	}
+	cmd.Flags().StringVar(&s.message, "message", "", "what the customer is told besides")
+	cmd.Flags().IntVar(&s.seen, "seen", 0, "how many messages you have read, as show counts them; required")
+	return cmd
+}
+
+func writeTickets(out io.Writer, all []wire.DeskTicketView, limit int) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line(table, "TICKET", "STATUS", "PRIORITY", "CATEGORY", "CHANGED", "MESSAGES", "PLAN", "ACCOUNT", "SUBJECT")
+	for i := range all {
+		t := &all[i]
+		line(table, t.Reference, words(string(t.Status)), string(t.Priority), string(t.Category), moment(t.LastActivityAt), fmt.Sprint(t.Messages), t.Plan,
+			t.AccountID, notify.Spoken(t.Subject))
+	}
+	return endOfList(table, len(all), limit)
+}
+
+// endOfList ends a table that has as many lines as it may, or none.
+func endOfList(table *tabwriter.Writer, lines, limit int) error {
+	switch lines {
+	case 0:
+		line(table, "none")
+	case limit:
+		line(table, "there may be more; --limit shows them")
+	}
+	return table.Flush()
+}

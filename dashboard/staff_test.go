@@ -1,0 +1,173 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+func sampleDeskTicket(name string) capability.DeskTicketDetail {
+	of := sampleDesk(name).ticket
+	line := capability.DeskLine{At: sampleNow.Add(-30 * time.Hour), Actor: name, Origin: "console", Action: "file", Status: ticket.Open}
+	answer := line
+	answer.At, answer.Actor, answer.Action, answer.Status = sampleNow.Add(-2*time.Hour), "dee@staff.example", "reply", ticket.WaitingCustomer
+	return capability.DeskTicketDetail{
+		TicketDetail: of, AccountID: keyOne, Account: name, AccountStatus: account.Active, Plan: "pro", FiledBy: name, History: []capability.DeskLine{line, answer},
+	}
+}
+
+func sampleDeskList(name string) capability.DeskTickets {
+	list := capability.DeskTickets{NextCursor: "CAG-1000", Unresolved: []capability.DeskCount{
+		{Status: ticket.Open, Priority: ticket.Urgent, Tickets: 2, Oldest: sampleNow.Add(-3 * time.Hour)},
+		{Status: ticket.WaitingUs, Priority: ticket.Low, Tickets: 1203, Oldest: sampleNow.Add(-30 * time.Hour)},
+		{Status: ticket.WaitingCustomer, Priority: ticket.Normal, Tickets: 1, Oldest: sampleNow},
+	}}
+	for _, t := range sampleDesk(name).tickets.Tickets {
+		list.Tickets = append(list.Tickets, capability.DeskTicket{TicketView: t, AccountID: keyOne, Account: name, Plan: "pro", Messages: 3})
+	}
+	return list
+}
+
+func sampleDeskFeedback(name string) capability.DeskFeedbackList {
+	list := capability.DeskFeedbackList{NextCursor: requestOne}
+	for _, f := range sampleDesk(name).feedback.Feedback {
+		list.Feedback = append(list.Feedback, capability.DeskFeedback{FeedbackView: f, AccountID: keyOne, Account: name, Plan: "free", Answers: 1})
+	}
+	return list
+}
+
+// staffCalls adds the desk; unread is what it says of a reply that overlooks a message.
+func (h *house) staffCalls(c Calls) Calls {
+	c.DeskListTickets = func(_ context.Context, _ *capability.Caller, in capability.DeskTicketsInput) (capability.DeskTickets, *fault.Error) {
+		if in.Status == "bogus" {
+			return capability.DeskTickets{}, fault.New(fault.FieldRefused, "status takes one of its values.")
+		}
+		if in.Status == "closed" {
+			return capability.DeskTickets{}, nil
+		}
+		return sampleDeskList("Slow"), nil
+	}
+	c.DeskGetTicket = func(_ context.Context, _ *capability.Caller, in capability.DeskTicketInput) (capability.DeskTicketDetail, *fault.Error) {
+		if in.Reference != "CAG-1001" {
+			return capability.DeskTicketDetail{}, fault.New(fault.NotYours, "No ticket has this reference.")
+		}
+		return sampleDeskTicket("Slow"), nil
+	}
+	c.DeskReplyTicket = changes[capability.DeskReplyInput](h, sampleDeskTicket("Slow").TicketView)
+	c.DeskListFeedback = func(context.Context, *capability.Caller, capability.DeskFeedbackInput) (capability.DeskFeedbackList, *fault.Error) {
+		return sampleDeskFeedback("WebSockets"), nil
+	}
+	c.DeskAnswerFeedback = changes[capability.AnswerFeedbackInput](h, capability.FeedbackView{Status: "planned"})
+	return c
+}
+
+// staffSamples are the pages of the desk.
+func staffSamples(name string) map[string]page {
+	v, of, list := deskVisit(), sampleDeskTicket(name), sampleDeskList(name)
+	tickets := staffTicketsPage{
+		Stats: v.deskStats(list.Unresolved), Status: choose(statusField, "Status", deskFilters, "to_answer", ""), Priority: choose(priorityField, "Priority", deskPriorities, "", ""),
+		Account: field{Name: accountField, Label: "Account", Value: name, Error: name, Rule: "x"}, Older: "/staff/tickets?cursor=CAG-1000", Newest: pathStaffTickets,
+	}
+	none := tickets
+	none.Empty = &empty{Title: "No ticket stands here", Text: "x"}
+	for i := range list.Tickets {
+		tickets.Tickets = append(tickets.Tickets, v.deskRow(&list.Tickets[i]))
+	}
+	resolved, closed := of, of
+	resolved.Status, closed.Status = ticket.Resolved, ticket.Closed
+	given := staffFeedbackPage{Filters: filtersOf(pathStaffFeedback, feedbackStatuses, "new"), Older: "/staff/feedback?list=new&cursor=1"}
+	all := sampleDeskFeedback(name)
+	for i := range all.Feedback {
+		given.Given = append(given.Given, v.deskFeedback(&all.Feedback[i], all.Feedback[i].Status, name))
+	}
+	return map[string]page{
+		"staff-tickets": tickets, "staff-tickets-empty": none, "staff-ticket": v.staffTicketPage(&of, "", ""), "staff-ticket-resolved": v.staffTicketPage(&resolved, name, name),
+		"staff-ticket-closed": v.staffTicketPage(&closed, "", ""), "staff-feedback": given,
+	}
+}
+
+func TestTheDeskIsNotThereForPeopleWithoutTheRole(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	b := personOf(t, h)
+	for _, path := range []string{pathStaffTickets, pathStaffTickets + "/CAG-1001", pathStaffFeedback} {
+		if got := b.get(path); got.status != http.StatusNotFound || strings.Contains(got.body, "Slow") || strings.Contains(got.body, `href="/staff`) {
+			t.Errorf("%s answers %d: %s", path, got.status, got.body)
+		}
+	}
+	if got := b.post(pathStaffTickets+"/CAG-1001", url.Values{messageField: {"x"}, seenField: {"3"}}); got.status != http.StatusNotFound {
+		t.Errorf("an answer to it is met with %d", got.status)
+	}
+	h.session.Staff = true
+	for path, want := range map[string]string{
+		pathStaffTickets: `href="/staff/tickets/CAG-1001"`, pathStaffTickets + "/CAG-1001": `name="seen" value="3"`, pathStaffFeedback: `action="/staff/feedback/` + requestOne,
+	} {
+		if got := b.get(path); got.status != http.StatusOK || !strings.Contains(got.body, want) || !strings.Contains(got.body, `href="/staff/tickets" aria-current="page"`) {
+			t.Errorf("%s answers staff %d without %q: %s", path, got.status, want, got.body)
+		}
+	}
+	if got := b.get(pathStaffTickets + "/CAG-9"); got.status != http.StatusNotFound {
+		t.Errorf("a ticket that there is not answers %d", got.status)
+	}
+}
+
+func TestTheDesksListIsNarrowed(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.session.Staff = true
+	b := personOf(t, h)
+	got := b.get(pathStaffTickets + "?status=all&priority=high")
+	for _, want := range []string{"1,205", "longest since", `<option value="all" selected>`, `<option value="high" selected>`, `href="/staff/tickets?cursor=CAG-1000&amp;priority=high&amp;status=all"`} {
+		if !strings.Contains(got.body, want) {
+			t.Errorf("the list lacks %q: %s", want, got.body)
+		}
+	}
+	if got := b.get(pathStaffTickets + "?status=bogus"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "status takes one of its values") {
+		t.Errorf("an unknown status answers %d: %s", got.status, got.body)
+	}
+	if got := b.get(pathStaffTickets + "?status=closed"); !strings.Contains(got.body, "No ticket stands here") {
+		t.Errorf("an empty list says %s", got.body)
+	}
+}
+
+func TestAnAnswerOfStaffSaysWhatItsWriterHadSeenAndIsKeptWhenItIsRefused(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.session.Staff = true
+	b := personOf(t, h)
+	sent := url.Values{doField: {doResolve}, messageField: {"It is mended.\r\nSorry."}, seenField: {"2"}, formField: {keyTwo}}
+	got := b.post(pathStaffTickets+"/CAG-1001", sent)
+	want := capability.DeskReplyInput{Reference: "CAG-1001", Message: "It is mended.\nSorry.", Resolve: true, Seen: 2, Form: keyTwo}
+	if in := lastChange[capability.DeskReplyInput](t, h); in != want || got.status != http.StatusSeeOther || got.header.Get("Location") != pathStaffTickets+"/CAG-1001" {
+		t.Errorf("it answers %d with %+v, want %+v", got.status, in, want)
+	}
+	h.refusal = fault.New(fault.FieldRefused, "seen: somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field", "seen")
+	refused := b.post(pathStaffTickets+"/CAG-1001", sent)
+	for _, want := range []string{"Read what came", "It is mended.\nSorry.</textarea>", `name="seen" value="3"`, `name="form" value="` + keyTwo + `"`} {
+		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, want) {
+			t.Errorf("a refused answer is met with %d and lacks %q: %s", refused.status, want, refused.body)
+		}
+	}
+	h.refusal = fault.New(fault.FieldRefused, "reply may have 5,000 characters.")
+	kept := b.post(pathStaffFeedback+"/"+requestOne, url.Values{statusField: {"declined"}, replyField: {"No, sorry."}, seenField: {"1"}})
+	for _, want := range []string{"No, sorry.</textarea>", "<details open>", `<option value="declined" selected>`, "5,000 characters"} {
+		if kept.status != http.StatusUnprocessableEntity || !strings.Contains(kept.body, want) {
+			t.Errorf("a refused answer to feedback is met with %d and lacks %q: %s", kept.status, want, kept.body)
+		}
+	}
+	h.refusal = nil
+	if done := b.post(pathStaffFeedback+"/"+requestOne, url.Values{statusField: {"planned"}, replyField: {"Yes."}, seenField: {"1"}, "list": {"all"}}); done.header.Get("Location") != pathStaffFeedback+"?list=all" {
+		t.Errorf("answered feedback leads to %q", done.header.Get("Location"))
+	}
+	if in := lastChange[capability.AnswerFeedbackInput](t, h); in != (capability.AnswerFeedbackInput{ID: requestOne, Status: "planned", Reply: "Yes.", Seen: 1}) {
+		t.Errorf("feedback was answered with %+v", in)
+	}
+}
