@@ -214,7 +214,7 @@ func toldOfDesk(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return noDeskTicket()
 	case errors.Is(err, store.ErrUnread):
-		return fault.New(fault.FieldRefused, "seen: somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field", "seen")
+		return fault.New(fault.FieldRefused, "Somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field", "seen")
 	}
 	return toldOfTickets(err)
 }

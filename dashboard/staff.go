@@ -68,7 +68,7 @@ func (v *visit) staffTickets() error {
 	wrong := mistakesOf(err, statusField, priorityField, accountField, cursorField)
 	p := staffTicketsPage{
 		Status: choose(statusField, "Status", deskFilters, chosen, wrong[statusField]), Priority: choose(priorityField, "Priority", deskPriorities, in.Priority, wrong[priorityField]),
-		Account: field{Name: accountField, Label: "Account", Most: 36, Value: in.AccountID, Error: wrong[accountField], Rule: "The id of one, for its tickets alone."},
+		Account: field{Name: accountField, Label: "Account", Most: 36, Value: in.AccountID, Error: wrong[accountField], Hint: "id of an account"},
 	}
 	if wrong != nil {
 		p.Empty = &empty{Title: "Nothing can be listed", Text: strings.TrimSpace(wrong[cursorField] + wrong[""]), Action: &link{"To the tickets to answer", pathStaffTickets}}
@@ -207,10 +207,13 @@ func (v *visit) staffTicketPage(t *capability.DeskTicketDetail, typed, wrong str
 			p.Notes[i].Who = "The customer"
 		}
 	}
-	p.Of = []detail{
-		{"Account", accountTitle(t.Account, t.AccountID), false}, {"Account id", t.AccountID, true}, {"Plan", planTitle(t.Plan), false}, {"Account is", string(t.AccountStatus), false},
-		{"Filed by", t.FiledBy, false},
+	if t.Account != "" {
+		p.Of = []detail{{"Account", t.Account, false}}
 	}
+	p.Of = append(p.Of, []detail{
+		{"Account id", t.AccountID, true}, {"Plan", planTitle(t.Plan), false}, {"Account is", string(t.AccountStatus), false},
+		{"Filed by", t.FiledBy, false},
+	}...)
 	for _, l := range t.History {
 		p.History = append(p.History, deskEvent{v.reader.moment(l.At), l.Actor, l.Origin, deskDeeds[l.Action], deskStatuses[l.Status]})
 	}
