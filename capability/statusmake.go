@@ -75,7 +75,7 @@ func (h *house) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Time)
 		s.Head = &is.Head
 	}
 	if is.Usable > 0 && is.Latency > 0 {
-		s.ProbeMS = pointTo(inMilliseconds(is.Latency))
+		s.ProbeMS = new(inMilliseconds(is.Latency))
 	}
 	if now.Sub(is.MeasuredAt) < statusFresh {
 		s.State, s.Why = is.State()
@@ -94,7 +94,7 @@ func (h *house) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Time)
 func callFigures(w *store.ChainWindow) CallFigures {
 	f := CallFigures{Calls: w.Calls, Rerouted: w.Rerouted, Lost: w.Lost}
 	if w.Calls > 0 {
-		f.Errors = pointTo(math.Round(float64(w.Lost)*10_000/float64(w.Calls)) / 100)
+		f.Errors = new(math.Round(float64(w.Lost)*10_000/float64(w.Calls)) / 100)
 	}
 	f.P50, f.P95 = quantile(&w.Latency, 0.5), quantile(&w.Latency, 0.95)
 	return f
@@ -106,7 +106,7 @@ func quantile(l *account.Latency, q float64) *float64 {
 	if !ok {
 		return nil
 	}
-	return pointTo(inMilliseconds(d))
+	return new(inMilliseconds(d))
 }
 
 // statusDays lays out the last days up to now, those without a record too, and says how much of their measured time the chain was not down.
@@ -149,12 +149,10 @@ func uptimeShare(part, whole time.Duration) *float64 {
 	if whole <= 0 {
 		return nil
 	}
-	return pointTo(float64(part.Milliseconds()*10_000/whole.Milliseconds()) / 100)
+	return new(float64(part.Milliseconds()*10_000/whole.Milliseconds()) / 100)
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
-
-func pointTo(f float64) *float64 { return &f }
 
 func incidentView(i *store.Incident, now time.Time) IncidentView {
 	v := IncidentView{ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt, EndedAt: timeOf(i.EndedAt), Seconds: seconds(now.Sub(i.BeganAt))}

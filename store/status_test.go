@@ -37,8 +37,12 @@ func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.
 		state chain.State
 		after time.Duration
 	}{
-		{chain.Degraded, 0}, {chain.Degraded, 70 * time.Second}, {chain.Down, 90*time.Second + 250*time.Millisecond}, {chain.Up, 30 * time.Second},
-		{chain.Up, 3 * time.Minute}, {chain.Up, 45 * time.Second},
+		{chain.Degraded, 0},
+		{chain.Degraded, 70 * time.Second},
+		{chain.Down, 90*time.Second + 250*time.Millisecond},
+		{chain.Up, 30 * time.Second},
+		{chain.Up, 3 * time.Minute},
+		{chain.Up, 45 * time.Second},
 	}
 	var workers sync.WaitGroup
 	reports := make([]*store.ChainReport, len(steps))
