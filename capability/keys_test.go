@@ -242,14 +242,14 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	}
 	filed := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "s", Message: "m"}))
 	foreign := map[string]map[string]any{
-		"explore_usage":     {"key_id": key.ID},
-		"export_usage":      {"key_id": key.ID},
-		"finish_checkout":   {"checkout_id": checkout.ID.String()},
-		"show_invoice":      {"id": invoice.ID},
-		"create_ticket":     {"subject": "x", "message": "x", "request_id": anns.String()},
-		"preview_ticket":    {"request_id": anns.String()},
-		"get_ticket":        {"reference": filed.Reference},
-		"reply_ticket":      {"reference": filed.Reference, "message": "x", "resolve": true},
+		"explore_usage":   {"key_id": key.ID},
+		"export_usage":    {"key_id": key.ID},
+		"finish_checkout": {"checkout_id": checkout.ID.String()},
+		"show_invoice":    {"id": invoice.ID},
+		"create_ticket":   {"subject": "x", "message": "x", "request_id": anns.String()},
+		"preview_ticket":  {"request_id": anns.String()},
+		"get_ticket":      {"reference": filed.Reference},
+		"reply_ticket":    {"reference": filed.Reference, "message": "x", "resolve": true},
 
 		"desk_list_tickets":    {"account_id": me.AccountID},
 		"desk_get_ticket":      {"reference": filed.Reference},
