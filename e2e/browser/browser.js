@@ -6,6 +6,7 @@
 // CHROMIUM     the browser, where it is not found by itself
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
@@ -151,3 +152,20 @@ export async function signIn(who, address) {
 }
 
 export const linkIn = (text) => text.match(/https?:\/\/\S+token=\S+/)[0];
+
+let strangers = 1;
+
+// Makes a key as a program of somebody else's machine does, which has three a day of its own: from another address of this one, where the system
+// has such.
+export async function newKey() {
+  strangers += 1;
+  const ask = (options) => new Promise((resolve, reject) => {
+    request(`${gateway}/keys`, { method: 'POST', ...options }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part) => { text += part; }).on('end', () => resolve({ status: answer.statusCode, text }));
+    }).on('error', reject).end();
+  });
+  const { status, text } = await ask({ localAddress: `127.0.0.${strangers}` }).catch(() => ask({}));
+  assert.equal(status, 201, text);
+  return JSON.parse(text);
+}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../wait.js';
-import { follow, gateway, launch, linkIn, look, mail, open, person, press, signIn, textOf } from './browser.js';
+import { follow, gateway, launch, linkIn, look, mail, newKey, open, person, press, signIn, textOf } from './browser.js';
 
 const owner = 'mira@studio-north.example';
 const member = 'jo@studio-north.example';
@@ -138,7 +138,7 @@ test('the console, from the first page to signing out', async (t) => {
     await open(who, '/agents');
     assert.match(await textOf(who), /No agent yet/);
     await look(who, 'agents-empty');
-    const welcome = await (await fetch(`${gateway}/keys`, { method: 'POST' })).json();
+    const welcome = await newKey();
     assert.equal((await call(welcome.key)).status, 200);
     // The claim link of the agent; a code that is none comes back with a message.
     await open(who, `/agents?claim_code=${welcome.doorways.adopt.claim_code.slice(0, -1)}x`);
