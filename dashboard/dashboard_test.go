@@ -1,14 +1,19 @@
 package dashboard
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // answer is what a browser gets.
@@ -115,6 +120,40 @@ func TestVisitorsCookieIsBoundToTheHostOverHTTPS(t *testing.T) {
 	c, _ = visited(t, newPages(t, "http://localhost:8080"))
 	if c.Name != "visitor" || c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
 		t.Errorf("over http the cookie is %+v", c)
+	}
+}
+
+func TestPagesGoCompressedAndTheirTokensAreNeverTheSameTwice(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	cookie, _ := visited(t, p)
+	carried := cookie.Name + "=" + cookie.Value
+	tokenIn := regexp.MustCompile(`name="csrf" value="([^"]+)"`)
+	seen := map[string]bool{}
+	for range 3 {
+		plain := send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{"Cookie": carried})
+		small := send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{"Cookie": carried, "Accept-Encoding": "gzip"})
+		if plain.header.Get("Content-Encoding") != "" || small.header.Get("Content-Encoding") != "gzip" || !slices.Contains(small.header.Values("Vary"), "Accept-Encoding") {
+			t.Fatalf("plain: %v, small: %v", plain.header, small.header)
+		}
+		z, err := gzip.NewReader(strings.NewReader(small.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(z)
+		if err != nil || len(small.body) >= len(body) || small.header.Get("Content-Length") != strconv.Itoa(len(small.body)) {
+			t.Fatalf("%d bytes of %d, %v", len(small.body), len(body), err)
+		}
+		for _, page := range []string{plain.body, string(body)} {
+			token := tokenIn.FindStringSubmatch(page)
+			if token == nil || seen[token[1]] {
+				t.Fatalf("the token %v was seen before", token)
+			}
+			seen[token[1]] = true
+			if got := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token[1]}, "theme": {"dark"}}, map[string]string{"Cookie": carried}); got.status != http.StatusSeeOther {
+				t.Errorf("a form with it is answered with %d", got.status)
+			}
+		}
 	}
 }
 

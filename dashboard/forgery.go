@@ -3,6 +3,7 @@ package dashboard
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -35,9 +36,27 @@ const (
 // forgeryToken is what forms carry: the account that the page is of, empty for none, and a digest of it under the cookie, so that reading a page
 // does not give the cookie away.
 func forgeryToken(cookie, account string) string {
+	return maskedToken(cookie, account, [sha256.Size]byte{})
+}
+
+// maskedToken is forgeryToken under a mask that is another one on every page, and is part of it: pages are compressed, and what is the same on each
+// could be guessed from how well they are.
+func maskedToken(cookie, account string, mask [sha256.Size]byte) string {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	mac.Write([]byte(forgeryDomain + account))
-	return account + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	masked := make([]byte, sha256.Size)
+	subtle.XORBytes(masked, mask[:], mac.Sum(nil))
+	return account + "." + base64.RawURLEncoding.EncodeToString(append(mask[:], masked...))
+}
+
+// isToken says whether a form's token is one of the cookie, and gives the account that its page was of.
+func isToken(token, cookie string) (account string, ok bool) {
+	account, digest, _ := strings.Cut(token, ".")
+	given, err := base64.RawURLEncoding.DecodeString(digest)
+	if err != nil || len(given) != 2*sha256.Size || cookie == "" {
+		return account, false
+	}
+	return account, hmac.Equal([]byte(token), []byte(maskedToken(cookie, account, [sha256.Size]byte(given))))
 }
 
 // newVisitor makes the random value of a visitor's cookie.
@@ -73,9 +92,8 @@ func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account str
 	if err := r.ParseForm(); err != nil {
 		return "", &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
 	}
-	bearing, token := p.jar.bearing(r), r.PostForm.Get(tokenField)
-	account, _, _ = strings.Cut(token, ".")
-	if bearing == "" || !hmac.Equal([]byte(token), []byte(forgeryToken(bearing, account))) {
+	account, ok := isToken(r.PostForm.Get(tokenField), p.jar.bearing(r))
+	if !ok {
 		return "", &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText}
 	}
 	return account, nil

@@ -45,7 +45,7 @@ func document(t *testing.T, p *Pages, content page) string {
 		Theme: themeDark, Token: "token", Path: "/keys?x=" + hostile, Person: samplePerson(),
 		Notices: []notice{{Tone: good, Title: "Saved", Text: hostile}},
 	}
-	if err := p.templates.render(w, http.StatusOK, f, content); err != nil {
+	if err := p.templates.render(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody), http.StatusOK, f, content); err != nil {
 		t.Fatal(err)
 	}
 	return w.Body.String()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/chainaccess/gateway/internal/assets"
@@ -130,13 +129,13 @@ func (f frame) Rail() []railItem {
 func (frame) Themes() []theme { return themes }
 
 // render writes a page. It is rendered whole before the first byte leaves, so that a failure is one answer.
-func (t *templates) render(w http.ResponseWriter, status int, f frame, p page) error {
+func (t *templates) render(w http.ResponseWriter, r *http.Request, status int, f frame, p page) error {
 	f.head, f.Page = p.head(), p
-	return t.renderPart(w, status, f.Template, "document", f)
+	return t.renderPart(w, r, status, f.Template, "document", f)
 }
 
 // renderPart writes one of the templates of a page.
-func (t *templates) renderPart(w http.ResponseWriter, status int, page, part string, content any) error {
+func (t *templates) renderPart(w http.ResponseWriter, r *http.Request, status int, page, part string, content any) error {
 	set, ok := t.pages[page]
 	if !ok {
 		return fmt.Errorf("render: there is no page %q", page)
@@ -145,9 +144,6 @@ func (t *templates) renderPart(w http.ResponseWriter, status int, page, part str
 	if err := set.ExecuteTemplate(&body, part, content); err != nil {
 		return fmt.Errorf("render page %s: %w", page, err)
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // a client that went away is told nothing
+	sendPage(w, r, status, body.Bytes())
 	return nil
 }

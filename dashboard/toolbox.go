@@ -41,7 +41,7 @@ func (v *visit) toolbox() error {
 	}
 	if v.r.Header.Get(partHeader) == partOutcome && view.Outcome != nil {
 		v.w.Header().Set(partHeader, partOutcome)
-		return v.templates.renderPart(v.w, status, "toolbox", partOutcome, view.Outcome)
+		return v.templates.renderPart(v.w, v.r, status, "toolbox", partOutcome, view.Outcome)
 	}
 	return v.showTools(status, &view)
 }

@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,6 +24,8 @@ type visit struct {
 	r *http.Request
 	// bearing is the cookie that the tokens of this browser's forms hang on.
 	bearing string
+	// mask is on the tokens of this page's forms.
+	mask [sha256.Size]byte
 	// formOf is the account that the page was of whose form this request sends; empty for none.
 	formOf string
 	// holder is the key that asks support; zero for none.
@@ -42,8 +46,10 @@ func (p *Pages) handle(pattern string, f func(*visit) error) {
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) error) {
 	w.Header().Set("Cache-Control", pageCaching)
 	v := &visit{Pages: p, w: w, r: r, bearing: p.jar.bearing(r)}
-	var err error
-	v.formOf, err = p.checkChange(w, r)
+	_, err := io.ReadFull(p.Random, v.mask[:])
+	if err == nil {
+		v.formOf, err = p.checkChange(w, r)
+	}
 	if err == nil {
 		err = f(v)
 	}
@@ -66,7 +72,7 @@ func (v *visit) show(status int, content page, notices ...notice) error {
 		notices = append([]notice{suspended}, notices...)
 	}
 	f := frame{Theme: v.theme(), Token: v.token(), Path: v.back(), Person: v.person(), Notices: notices}
-	return v.templates.render(v.w, status, f, content)
+	return v.templates.render(v.w, v.r, status, f, content)
 }
 
 // bear gives the browser a cookie that the tokens of its forms hang on, unless it has one.
@@ -84,7 +90,7 @@ func (v *visit) bear() error {
 }
 
 // token is what forms of this page carry. The browser bears a cookie by then.
-func (v *visit) token() string { return forgeryToken(v.bearing, v.account()) }
+func (v *visit) token() string { return maskedToken(v.bearing, v.account(), v.mask) }
 
 // account is what this page is of: an account by its id, or a key that asks support by its prefix; empty for none.
 func (v *visit) account() string {
