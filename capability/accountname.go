@@ -29,6 +29,6 @@ func (h *house) nameAccount() *Op[NameAccountInput, NamedAccount] {
 			}
 			in.Name = name
 		}
-		return NamedAccount{Name: in.Name}, told(h.Store.NameAccount(ctx, c.Account.ID, c.author("settings"), in.Name), "account")
+		return NamedAccount(in), told(h.Store.NameAccount(ctx, c.Account.ID, c.author("settings"), in.Name), "account")
 	})
 }

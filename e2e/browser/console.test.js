@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../wait.js';
-import { follow, gateway, launch, linkIn, look, mail, newKey, open, person, press, signIn, textOf } from './browser.js';
+import { click, follow, gateway, launch, linkIn, look, mail, newKey, open, person, press, signIn, textOf } from './browser.js';
 
 const owner = 'mira@studio-north.example';
 const member = 'jo@studio-north.example';
@@ -126,6 +126,22 @@ test('the console, from the first page to signing out', async (t) => {
     assert.equal(now, min);
     await page.click('.chart summary');
     assert.match(await textOf(who, '.chart table'), /so far\)\s+6\s+0\s+6\s+7/);
+  });
+
+  await t.test('usage is told by hour, method and key, leads from an error to help, and is a file', async () => {
+    await eventually('the refused call', async () => {
+      await open(who, '/usage?range=24h');
+      return (await page.$('a[href^="/support/new?request_id="]')) !== null;
+    }, 90_000);
+    const text = await textOf(who);
+    for (const part of [/eth_getBalance/, /Trading bot, production/, /-32012/, /so far/]) assert.match(text, part);
+    await look(who, 'usage');
+    await click(who, 'section[aria-labelledby=by-method] .number .sort');
+    assert.equal(await page.$eval('section[aria-labelledby=by-method] th.number', (e) => e.ariaSort), 'descending');
+    const file = await page.evaluate(async () => (await fetch(document.querySelector('a[download]').href)).text());
+    assert.match(file, /"eth_mainnet","rpc","eth_getBalance","standard",[67],6,6,0,[01]/);
+    await open(who, '/usage?key=none');
+    assert.match(await textOf(who), /There is no such usage/);
   });
 
   await t.test('the list of keys shows it in use', async () => {
