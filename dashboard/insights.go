@@ -45,7 +45,7 @@ var riskWords = map[capability.Risk]status{
 // paceInsight is the projected end of the period.
 func (r reader) paceInsight(s *capability.SpendSummary) insight {
 	in := insight{Title: "Until the period ends", Status: riskWords[s.Risk], To: &link{"Usage of the period", pathUsage + "?range=period"}}
-	in.Text = "At the pace of the last 7 days, " + units(s.Pace) + " a day, it will be " + units(s.Projected) + " by " + r.day(s.PeriodEnd)
+	in.Text = "At the pace of the last 7 days, " + units(whole(s.Pace)) + " a day, it will be " + units(whole(s.Projected)) + " by " + r.day(s.PeriodEnd)
 	if s.Limit == nil {
 		in.Status = status{"", "no limit"}
 		in.Text += "."
@@ -62,6 +62,9 @@ func (r reader) paceInsight(s *capability.SpendSummary) insight {
 	}
 	return in
 }
+
+// whole leaves out parts of units, of which a projection knows nothing.
+func whole(u plan.Units) plan.Units { return u / plan.Unit * plan.Unit }
 
 // cacheInsight is what the cache saved.
 func cacheInsight(c *capability.CacheSummary) insight {

@@ -18,7 +18,7 @@ func sampleInsights() capability.UsageInsights {
 	return capability.UsageInsights{
 		Volume: 900_000 * plan.Unit,
 		Spend: capability.SpendSummary{
-			Pace: 62_000 * plan.Unit, PeriodEnd: time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC), Used: 812_340_500, Limit: &limit, Projected: 1_432_000 * plan.Unit,
+			Pace: 62_000 * plan.Unit, PeriodEnd: time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC), Used: 812_340_500, Limit: &limit, Projected: 1_432_000_958,
 			ExhaustsAt: &ends, Risk: capability.HighRisk, Then: "refused",
 		},
 		Cache: capability.CacheSummary{Hits: 120_000, Misses: 830_000, Saved: 118_000 * plan.Unit},

@@ -25,7 +25,8 @@ func sampleExplored(name string) capability.ExploredUsage {
 		Total: capability.UsageEntry{Requests: 7_000, Units: 6_100_500, CacheHits: 900, Refusals: 100},
 		ByKey: []capability.UsageEntry{
 			{Name: name, KeyID: keyOne, KeyPrefix: "cag_aHCrXoRO", Agent: name, Requests: 6_000, Units: 6_000 * plan.Unit, CacheHits: 900, Refusals: 100},
-			{KeyID: keyTwo, Requests: 900, Units: 100_500}, {Requests: 100, Rest: 80},
+			{KeyID: keyTwo, Requests: 900, Units: 100_500},
+			{Requests: 100, Rest: 80},
 		},
 		ByMethod: []capability.UsageEntry{{Name: "eth_call", Requests: 6_900, Units: 6_100_500, CacheHits: 900}, {Requests: 100, Refusals: 100}},
 		ByChain:  []capability.UsageEntry{{Name: "eth_mainnet", Requests: 6_900, Units: 6_100_500, CacheHits: 900}, {Requests: 100, Refusals: 100}},
