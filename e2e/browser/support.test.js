@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Wallet } from 'ethers';
 import { eventually } from '../wait.js';
-import { follow, gateway, launch, look, open, person, signIn, textOf } from './browser.js';
+import { follow, gateway, launch, look, newKey, open, person, signIn, textOf } from './browser.js';
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -23,7 +23,7 @@ async function refusedCall(key) {
 }
 
 test('the support path of an error leads the holder of a key to a ticket, without JavaScript', async (t) => {
-  const { key, key_prefix: prefix } = await (await fetch(`${gateway}/keys`, { method: 'POST' })).json();
+  const { key, key_prefix: prefix } = await newKey();
   const { support, request_id: request } = await refusedCall(key);
   const who = await person(browser, { javaScript: false });
   const { page } = who;
