@@ -34,11 +34,30 @@ func send(t *testing.T, p *Pages, method, path string, form url.Values, header m
 	for name, value := range header {
 		r.Header.Set(name, value)
 	}
-	w := httptest.NewRecorder()
+	w := &unrouted{ResponseRecorder: httptest.NewRecorder()}
 	p.ServeHTTP(w, r)
 	result := w.Result()
 	defer result.Body.Close()
 	return answer{status: result.StatusCode, header: result.Header, cookies: result.Cookies(), body: w.Body.String()}
+}
+
+// unrouted is a writer as the door behind which the pages stand hands it on: it has no route for their paths, so an answer that names no status is 404.
+type unrouted struct {
+	*httptest.ResponseRecorder
+
+	named bool
+}
+
+func (u *unrouted) WriteHeader(status int) {
+	u.named = true
+	u.ResponseRecorder.WriteHeader(status)
+}
+
+func (u *unrouted) Write(body []byte) (int, error) {
+	if !u.named {
+		u.WriteHeader(http.StatusNotFound)
+	}
+	return u.ResponseRecorder.Write(body)
 }
 
 func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
