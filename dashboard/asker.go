@@ -73,7 +73,7 @@ func (p *Pages) asker(pattern string, f func(*visit) error) {
 
 // findAsker finds out who asks.
 func (v *visit) findAsker() (bool, error) {
-	key, ok := v.seal.open(v.jar.sealedKey(v.r), v.Now())
+	key, ok := v.seal.open(v.jar.sealedKey(v.r), v.bearing, v.Now())
 	if !ok {
 		return v.enter()
 	}
@@ -144,7 +144,7 @@ func (v *visit) putKeyIn() error {
 		return err
 	}
 	until := v.Now().Add(keyLifetime)
-	http.SetCookie(v.w, v.jar.keyCookie(v.seal.close(key, until), int(keyLifetime/time.Second)))
+	http.SetCookie(v.w, v.jar.keyCookie(v.seal.close(key, v.bearing, until), int(keyLifetime/time.Second)))
 	return v.moveOn(next)
 }
 

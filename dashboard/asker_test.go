@@ -3,6 +3,7 @@ package dashboard
 import (
 	"crypto/rand"
 	"fmt"
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
@@ -99,26 +100,34 @@ func TestASealedKeyIsOfItsSecretAndItsHour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value := seal.close(key, sampleNow.Add(keyLifetime))
-	if got, ok := seal.open(value, sampleNow.Add(keyLifetime-time.Second)); !ok || got.Reveal() != key.Reveal() {
+	value := seal.close(key, "browser", sampleNow.Add(keyLifetime))
+	if got, ok := seal.open(value, "browser", sampleNow.Add(keyLifetime-time.Second)); !ok || got.Reveal() != key.Reveal() {
 		t.Error("it does not open within its hour")
 	}
-	if _, ok := seal.open(value, sampleNow.Add(keyLifetime)); ok {
+	if _, ok := seal.open(value, "browser", sampleNow.Add(keyLifetime)); ok {
 		t.Error("it opens after its hour")
 	}
-	if _, ok := other.open(value, sampleNow); ok {
+	if _, ok := other.open(value, "browser", sampleNow); ok {
 		t.Error("it opens under another secret")
+	}
+	for _, of := range []string{"", "another browser", "browser "} {
+		if _, ok := seal.open(value, of, sampleNow); ok {
+			t.Errorf("it opens in %q", of)
+		}
+	}
+	if _, ok := seal.open(seal.close(key, "", sampleNow.Add(keyLifetime)), "", sampleNow); ok {
+		t.Error("it opens in a browser without a cookie")
 	}
 	changed := "A" + value[1:]
 	if value[0] == 'A' {
 		changed = "B" + value[1:]
 	}
-	for _, wrong := range []string{"", "x", changed, value[:len(value)-4], strings.Repeat("A", longestKeyed+1), value + "\n"} {
-		if _, ok := seal.open(wrong, sampleNow); ok && wrong != value+"\n" {
+	for _, wrong := range []string{"", "x", changed, value[:len(value)-4], strings.Repeat("A", longestKeyed+1), value + "\n", value[:9] + "\r\n" + value[9:], value + "="} {
+		if _, ok := seal.open(wrong, "browser", sampleNow); ok {
 			t.Errorf("%q opens", wrong)
 		}
 	}
-	if strings.Contains(value, key.Prefix()) || value == seal.close(key, sampleNow.Add(keyLifetime)) {
+	if strings.Contains(value, key.Prefix()) || value == seal.close(key, "browser", sampleNow.Add(keyLifetime)) {
 		t.Error("it shows its key, or is the same twice")
 	}
 	if _, err := newKeySeal([]byte("short")); err == nil {
@@ -166,6 +175,35 @@ func TestAKeyIsPutAwayByItsHolder(t *testing.T) {
 	}
 }
 
+// A cookie that somebody else put in a key for, planted in another browser, opens nothing there.
+func TestAPlantedKeyOpensNothing(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	planter, victim := askingBrowser(t, h), visitorOf(t, h)
+	victim.get(pathAsk)
+	for name, b := range map[string]*browser{"a visitor": victim, "somebody signed in": personOf(t, h)} {
+		b.cookies["__Secure-support"] = planter.cookies["__Secure-support"]
+		if got := b.get(pathAsk); strings.Contains(got.body, "Asking with the key") {
+			t.Errorf("%s asks with it: %s", name, got.body)
+		}
+	}
+	if got := planter.get(pathAsk); !strings.Contains(got.body, "Asking with the key") {
+		t.Errorf("its own browser answers %d", got.status)
+	}
+}
+
+func TestSigningOutPutsTheKeyAway(t *testing.T) {
+	t.Parallel()
+	b := personOf(t, newHouse())
+	b.fill(b.get(pathAsk+"?with=key"), pathAskKey, url.Values{keyField: {bearerOne}, nextField: {pathAsk}})
+	if b.cookies["__Secure-support"] == "" {
+		t.Fatal("the key was not kept")
+	}
+	if got := b.post("/sign-out", nil); got.status != http.StatusSeeOther || b.cookies["__Secure-support"] != "" {
+		t.Errorf("it answers %d and leaves the key", got.status)
+	}
+}
+
 // What a key's form says goes to that key's tickets or nowhere.
 func TestAFormOfAnotherKeyChangesNothing(t *testing.T) {
 	t.Parallel()
@@ -210,8 +248,19 @@ func TestASessionThatIsOverLeavesTheWayByKey(t *testing.T) {
 func TestSomebodySignedInAsksWithTheKeyOfACallThatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
-	page := b.get(pathAsk + "?with=key")
-	if got := b.fill(page, pathAskKey, url.Values{keyField: {bearerOne}, nextField: {pathAsk + "?with=key"}}); got.header.Get("Location") != pathAsk {
+	way := pathAsk + "?request_id=" + keyOne + "&with=key"
+	if unknown := b.get(supportPath + keyOne); unknown.status != http.StatusNotFound || !strings.Contains(unknown.body, `href="`+strings.ReplaceAll(way, "&", "&amp;")) {
+		t.Fatalf("a call of somebody else answers %d without the way to ask with its key: %s", unknown.status, unknown.body)
+	}
+	if filed := b.post(pathNewTicket, url.Values{requestField: {keyOne}, "subject": {"s"}, messageField: {"m"}}); !strings.Contains(filed.body, `href="`+strings.ReplaceAll(way, "&", "&amp;")) {
+		t.Errorf("a ticket about it answers %d without that way", filed.status)
+	}
+	page := b.get(way)
+	next := regexp.MustCompile(`name="next" value="([^"]+)"`).FindStringSubmatch(page.body)
+	if next == nil {
+		t.Fatalf("the page has no way on: %s", page.body)
+	}
+	if got := b.fill(page, pathAskKey, url.Values{keyField: {bearerOne}, nextField: {html.UnescapeString(next[1])}}); got.header.Get("Location") != supportPath+keyOne {
 		t.Fatalf("it leads to %q with %d", got.header.Get("Location"), got.status)
 	}
 	if got := b.get(pathAsk); !strings.Contains(got.body, "Asking with the key") || strings.Contains(got.body, "Studio North") {

@@ -30,7 +30,8 @@ const (
 	longestKeyed = 512 // bytes of a cookie that is looked at
 )
 
-// keySeal closes and opens the cookie: AES-256-GCM over the end of its life (unix seconds) and the key.
+// keySeal closes and opens the cookie: AES-256-GCM over the end of its life (unix seconds) and the key, bound to the cookie that the browser's forms hang
+// on. A cookie that was made for one browser and planted in another opens nothing there, so that nobody files tickets with the key of whoever planted it.
 type keySeal struct{ aead cipher.AEAD }
 
 // newKeySeal derives the key from a secret of the environment, the same in every process.
@@ -53,22 +54,25 @@ func newKeySeal(secret []byte) (keySeal, error) {
 	return keySeal{aead}, nil
 }
 
-func (s keySeal) close(key account.Key, until time.Time) string {
+// boundTo is what is sealed along: what the seal is for, and whose.
+func boundTo(bearing string) []byte { return []byte(keySealUse + ": " + bearing) }
+
+func (s keySeal) close(key account.Key, bearing string, until time.Time) string {
 	content := binary.BigEndian.AppendUint64(nil, uint64(until.Unix())) //nolint:gosec // later than 1970
 	content = append(content, key.Reveal()...)
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, content, []byte(keySealUse))) //nolint:gosec // this AEAD makes its nonces itself
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, content, boundTo(bearing))) //nolint:gosec // this AEAD makes its nonces itself
 }
 
-// open gives the key of a cookie; false for one that was sealed under another secret, was changed, or is over.
-func (s keySeal) open(value string, now time.Time) (account.Key, bool) {
-	if value == "" || len(value) > longestKeyed {
+// open gives the key of a cookie; false for one that was sealed under another secret or for another browser, was changed, or is over.
+func (s keySeal) open(value, bearing string, now time.Time) (account.Key, bool) {
+	if value == "" || bearing == "" || len(value) > longestKeyed {
 		return account.Key{}, false
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
-	if err != nil {
+	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != value { // one seal has one spelling; the decoder skips line breaks
 		return account.Key{}, false
 	}
-	content, err := s.aead.Open(nil, nil, sealed, []byte(keySealUse))
+	content, err := s.aead.Open(nil, nil, sealed, boundTo(bearing))
 	if err != nil || len(content) < expiryBytes || now.Unix() >= int64(binary.BigEndian.Uint64(content)) { //nolint:gosec // close wrote it
 		return account.Key{}, false
 	}

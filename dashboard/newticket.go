@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/chainaccess/gateway/capability"
@@ -23,7 +24,7 @@ func (v *visit) askForTicket(code int, typed ticketTyped, wrong mistakes, notice
 	switch {
 	case typed.request == "":
 	case refusedFor(err, fault.NotYours):
-		return v.askForTicket(http.StatusNotFound, typed.without(), wrong, append(notices, v.noSuchCall(err))...)
+		return v.askForTicket(http.StatusNotFound, typed.without(), wrong, append(notices, v.noSuchCall(typed.request, err))...)
 	case mistakesOf(err, requestField) != nil:
 		return v.askForTicket(http.StatusUnprocessableEntity, typed.without(), wrong, append(notices, notice{Tone: bad, Title: "This is no request id", Text: fault.From(err).Message})...)
 	}
@@ -47,11 +48,11 @@ func (t ticketTyped) without() ticketTyped {
 	return t
 }
 
-// noSuchCall says of the call of somebody else, or of nobody, that it is not found.
-func (v *visit) noSuchCall(cause error) notice {
+// noSuchCall says of the call of somebody else, or of nobody, that it is not found. The way to ask with its key keeps it.
+func (v *visit) noSuchCall(request string, cause error) notice {
 	n := notice{Tone: warn, Title: "The call is not found", Text: fault.From(cause).Message}
 	if v.holder.IsZero() {
-		n.Links = append(n.Links, link{"Ask with the key that made the call", pathAsk + "?" + withKey + "=" + keyField})
+		n.Links = append(n.Links, link{"Ask with the key that made the call", pathAsk + "?" + url.Values{requestField: {request}, withKey: {keyField}}.Encode()})
 	}
 	return n
 }
@@ -123,7 +124,7 @@ func (v *visit) fileTicket() error {
 		return v.askForTicket(http.StatusUnprocessableEntity, typed, wrong)
 	}
 	if refusedFor(err, fault.NotYours) {
-		return v.askForTicket(http.StatusNotFound, typed.without(), nil, v.noSuchCall(err))
+		return v.askForTicket(http.StatusNotFound, typed.without(), nil, v.noSuchCall(typed.request, err))
 	}
 	if refusedFor(err, fault.RateWindow) {
 		return v.askForTicket(fault.RateWindow.Entry().HTTP, typed, mistakes{"": fault.From(err).Message})

@@ -186,12 +186,13 @@ func (v *visit) acceptInvitation() error {
 	return v.entered(entered)
 }
 
-// signOut ends the session. Without one there is nothing to end.
+// signOut ends the session, and forgets the key that asked support. Without a session there is nothing to end.
 func (v *visit) signOut() error {
 	if _, err := ask(v, v.Calls.SignOut, capability.Nothing{}); err != nil && !refusedFor(err, fault.KeyInvalid) {
 		return err
 	}
 	v.jar.drop(v.w, sessionCookie)
+	v.dropKey()
 	return v.moveOn("/")
 }
 
