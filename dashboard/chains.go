@@ -31,7 +31,7 @@ type chainLine struct {
 
 // chainsView asks how the chains stand; nil when that cannot be told now, for which no page is refused.
 func (v *visit) chainsView() *chainsView {
-	s, err := v.stand.get(v.Now(), func() (capability.Status, error) { return ask(v, v.Calls.GetStatus, capability.Nothing{}) })
+	s, err := v.stand.get(v.r.Context(), v.Now, func() (capability.Status, error) { return ask(v, v.Calls.GetStatus, capability.Nothing{}) })
 	if err != nil {
 		return nil
 	}

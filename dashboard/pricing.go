@@ -53,7 +53,7 @@ func (v *visit) pricing() error {
 
 // offers is the list of prices, which is the same for everybody.
 func (v *visit) offers() (capability.PlanList, error) {
-	return v.plans.get(v.Now(), func() (capability.PlanList, error) { return ask(v, v.Calls.ListPlans, capability.Nothing{}) })
+	return v.plans.get(v.r.Context(), v.Now, func() (capability.PlanList, error) { return ask(v, v.Calls.ListPlans, capability.Nothing{}) })
 }
 
 func volumeField(value, wrong string) field {

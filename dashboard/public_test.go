@@ -102,28 +102,6 @@ func TestTheFirstPageShowsChainsPricesAndDoors(t *testing.T) {
 	}
 }
 
-// What is the same for everybody is asked for once in ten seconds, however many look.
-func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
-	t.Parallel()
-	now, asked := sampleNow, 0
-	var k kept[int]
-	get := func(err error) (int, error) {
-		return k.get(now, func() (int, error) { asked++; return asked, err })
-	}
-	if _, err := get(fault.New(fault.RateWindow, "")); err == nil {
-		t.Fatal("a refusal was lost")
-	}
-	for range 3 {
-		if got, err := get(nil); got != 2 || err != nil {
-			t.Fatalf("it gives %d, %v", got, err)
-		}
-	}
-	now = now.Add(publicKept)
-	if got, _ := get(nil); got != 3 || asked != 3 {
-		t.Errorf("afterwards it gives %d after %d questions", got, asked)
-	}
-}
-
 func TestPricingTellsWhatThePlansAre(t *testing.T) {
 	t.Parallel()
 	page := text(parse(t, visitorOf(t, newHouse()).get("/pricing").body))
