@@ -194,7 +194,7 @@ func (v *visit) showAsStaff(code int, t *capability.DeskTicketDetail, typed stri
 func (v *visit) staffTicketPage(t *capability.DeskTicketDetail, typed, wrong string) staffTicketPage {
 	p := staffTicketPage{ticketPage: v.ticketPage(&t.TicketDetail, typed, wrong), Seen: strconv.Itoa(len(t.Messages))}
 	p.Status, p.Action, p.With, p.Crumb = deskStatuses[t.Status], pathStaffTickets+"/"+t.Reference, "", []link{{"Desk", pathStaffTickets}}
-	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to whoever filed the ticket, or to the owners of the account."
+	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to whoever filed the ticket, or to the owners of the account; to nobody while the account is a key without people."
 	if t.Status == ticket.Closed {
 		p.Reply.Label = "Reply"
 	} else if t.Status != ticket.Resolved {

@@ -171,3 +171,35 @@ func TestAnAnswerOfStaffSaysWhatItsWriterHadSeenAndIsKeptWhenItIsRefused(t *test
 		t.Errorf("feedback was answered with %+v", in)
 	}
 }
+
+// A colleague who answers first takes the feedback out of the list of what is new; what was typed against that stands on the page all the same.
+func TestAnAnswerToFeedbackIsKeptWhenAColleagueAnsweredFirst(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.session.Staff = true
+	b := personOf(t, h)
+	h.refusal = fault.New(fault.FieldRefused, "Somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field", "seen")
+	var asked []capability.DeskFeedbackInput
+	listed := sampleDeskFeedback("WebSockets")
+	b.pages.Calls.DeskListFeedback = func(_ context.Context, _ *capability.Caller, in capability.DeskFeedbackInput) (capability.DeskFeedbackList, *fault.Error) {
+		asked = append(asked, in)
+		if in.Status != "all" {
+			return capability.DeskFeedbackList{}, nil
+		}
+		return listed, nil
+	}
+	sent := url.Values{statusField: {"declined"}, replyField: {"No, <sorry>."}, seenField: {"0"}, "list": {""}, cursorField: {keyOne}}
+	got := b.post(pathStaffFeedback+"/"+requestOne, sent)
+	for _, want := range []string{"Read what came", "No, &lt;sorry&gt;.</textarea>", "<details open>", `name="seen" value="1"`, `name="list" value="all"`, `href="/staff/feedback?list=all" aria-current`} {
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, want) {
+			t.Errorf("it answers %d and lacks %q: %s", got.status, want, got.body)
+		}
+	}
+	if want := (capability.DeskFeedbackInput{Status: "all", Limit: 100, Cursor: keyOne}); len(asked) != 2 || asked[1] != want {
+		t.Errorf("asked was %+v, want %+v at last", asked, want)
+	}
+	listed = capability.DeskFeedbackList{}
+	if gone := b.post(pathStaffFeedback+"/"+requestOne, sent); !strings.Contains(gone.body, "Your answer was not saved") || !strings.Contains(gone.body, `dir="auto">No, &lt;sorry&gt;.</p>`) {
+		t.Errorf("an answer to what is listed nowhere is lost: %s", gone.body)
+	}
+}

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/chainaccess/gateway/capability"
@@ -21,15 +22,17 @@ func (v *visit) showDeskFeedback(code int, id, becomes, typed string, wrong mist
 		query = v.r.PostForm
 	}
 	chosen, cursor := query.Get("list"), query.Get(cursorField)
-	p := staffFeedbackPage{Status: chosen, Cursor: cursor}
-	for i, f := range append([][2]string{{"new", "New"}}, append(feedbackStatuses[1:len(feedbackStatuses):len(feedbackStatuses)], [2]string{"all", "All"})...) {
-		to := pathStaffFeedback
-		if i > 0 {
-			to += "?list=" + f[0]
-		}
-		p.Filters = append(p.Filters, filter{link{f[1], to}, f[0] == cmp.Or(chosen, "new")})
-	}
+	p := staffFeedbackPage{Status: chosen, Cursor: cursor, Filters: deskFeedbackFilters(chosen)}
 	list, err := ask(v, v.Calls.DeskListFeedback, capability.DeskFeedbackInput{Status: chosen, Cursor: cursor})
+	if err == nil && id != "" && !listsFeedback(&list, id) {
+		// Whoever answered first moved it to another list.
+		list, err = ask(v, v.Calls.DeskListFeedback, capability.DeskFeedbackInput{Status: "all", Limit: mostFeedback, Cursor: cursor})
+		chosen = "all"
+		p.Status, p.Filters = chosen, deskFeedbackFilters(chosen)
+		if err == nil && !listsFeedback(&list, id) {
+			p.Kept = typed
+		}
+	}
 	if refused := mistakesOf(err, statusField, cursorField); refused != nil {
 		p.Empty = &empty{Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""], Action: &link{"To new feedback", pathStaffFeedback}}
 		return v.show(http.StatusUnprocessableEntity, p)
@@ -58,12 +61,32 @@ func (v *visit) showDeskFeedback(code int, id, becomes, typed string, wrong mist
 	return v.show(code, p, wrong.notices()...)
 }
 
+// mostFeedback is how much of the list of all is looked through for what moved: the longest page.
+const mostFeedback = 100
+
+func listsFeedback(list *capability.DeskFeedbackList, id string) bool {
+	return slices.ContainsFunc(list.Feedback, func(f capability.DeskFeedback) bool { return f.ID == id })
+}
+
+// deskFeedbackFilters are the lists that there are.
+func deskFeedbackFilters(chosen string) []filter {
+	var filters []filter
+	for i, f := range append([][2]string{{"new", "New"}}, append(feedbackStatuses[1:len(feedbackStatuses):len(feedbackStatuses)], [2]string{"all", "All"})...) {
+		to := pathStaffFeedback
+		if i > 0 {
+			to += "?list=" + f[0]
+		}
+		filters = append(filters, filter{link{f[1], to}, f[0] == cmp.Or(chosen, "new")})
+	}
+	return filters
+}
+
 func (v *visit) deskFeedback(f *capability.DeskFeedback, becomes, wrong string) deskFeedbackRow {
 	row := deskFeedbackRow{
 		feedbackView: v.feedbackView(&f.FeedbackView), ID: f.ID, Account: accountTitle(f.Account, f.AccountID), Plan: planTitle(f.Plan), Seen: strconv.Itoa(f.Answers),
 		Becomes: choose(statusField, "What becomes of it", feedbackStatuses, becomes, ""),
 		Reply: area{
-			Name: replyField, Label: "Reply", Error: wrong, Most: ticket.MaxMessage, Rows: 3, Rule: "Plain text, up to 5,000 characters. It is mailed to whoever gave the feedback.",
+			Name: replyField, Label: "Reply", Error: wrong, Most: ticket.MaxMessage, Rows: 3, Rule: "Plain text, up to 5,000 characters. It is mailed to whoever gave the feedback, or to the owners of the account; to nobody while the account is a key without people.",
 		},
 	}
 	row.Becomes.ID, row.Reply.ID = "status-"+f.ID, "reply-"+f.ID
@@ -88,7 +111,7 @@ func (v *visit) answerFeedback() error {
 	if err != nil {
 		return err
 	}
-	v.leave(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+", and whoever gave it is mailed.")
+	v.leave(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+". Whoever gave it is mailed, or the owners of the account; nobody while it is a key without people.")
 	to := pathStaffFeedback
 	if list := form.Get("list"); list != "" {
 		to += "?list=" + list

@@ -55,6 +55,7 @@ type deskFeedbackRow struct {
 // staffFeedbackPage lists the feedback of all accounts.
 type staffFeedbackPage struct {
 	Status, Cursor string // as the address says them
+	Kept           string // an answer that was refused to feedback that is not listed
 	Filters        []filter
 	Given          []deskFeedbackRow
 	Older, Newest  string
