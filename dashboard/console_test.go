@@ -1,9 +1,12 @@
 package dashboard
 
 import (
+	"context"
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -348,6 +351,28 @@ func TestBrowsersAreNamedAsFarAsTheyTell(t *testing.T) {
 	}
 	if got := browserTitle("curl/8.0", "2001:db8::/64"); got != "curl, 2001:db8::/64" {
 		t.Errorf("curl is called %q", got)
+	}
+}
+
+func TestTheAuditLogGoesOnByPages(t *testing.T) {
+	t.Parallel()
+	b := personOf(t, newHouse())
+	var asked []string
+	b.pages.Calls.ListAudit = func(_ context.Context, _ *capability.Caller, in capability.ListAuditInput) (capability.AuditLog, *fault.Error) {
+		asked = append(asked, in.Cursor)
+		log := capability.AuditLog{Lines: []capability.AuditLine{{At: sampleNow, Action: "create_key", Actor: "user u1", Origin: "console"}}}
+		if in.Cursor == "" {
+			log.NextCursor = "77"
+		}
+		return log, nil
+	}
+	older := regexp.MustCompile(`href="([^"]+)"[^>]*>Older`).FindStringSubmatch(b.get(pathAudit).body)
+	if older == nil {
+		t.Fatal("the log has no way to older lines")
+	}
+	last := b.get(html.UnescapeString(older[1]))
+	if !slices.Equal(asked, []string{"", "77"}) || last.status != http.StatusOK || strings.Contains(last.body, ">Older") || !strings.Contains(last.body, `href="`+pathAudit+`"`) {
+		t.Errorf("asked for %q, the last page answers %d: %s", asked, last.status, last.body)
 	}
 }
 

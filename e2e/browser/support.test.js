@@ -89,6 +89,17 @@ test('the support path of an error leads the holder of a key to a ticket, withou
     await follow(who, 'Put this key away');
     assert.match(await textOf(who), /sign in, or ask with the key/);
   });
+  await t.test('with JavaScript the door is the same, and the checker finds nothing', async () => {
+    const other = await person(browser);
+    await open(other, support);
+    assert.match(await textOf(other), /sign in, or ask with the key/);
+    await look(other, 'support-door-scripts');
+    await other.page.type('#key', `${key.slice(0, -1)}-`);
+    await follow(other, 'Ask with this key');
+    await look(other, 'support-door-scripts-refused');
+    assert.deepEqual(other.wrong, []);
+    await other.context.close();
+  });
   assert.deepEqual(who.wrong, []);
   await who.context.close();
 });
