@@ -67,7 +67,7 @@ func (h *house) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbac
 	if by.Form, refusal = formOf(in.Form); refusal != nil {
 		return FeedbackView{}, refusal
 	}
-	f, err := h.Store.SubmitFeedback(ctx, by, store.Feedback{
+	f, err := h.support.SubmitFeedback(ctx, by, store.Feedback{
 		ID: store.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain), CreatedAt: h.Now(),
 	})
 	if errors.Is(err, store.ErrTooMuchFeedback) {

@@ -96,6 +96,9 @@ func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.
 			t.Errorf("answered it is %+v", got)
 		}
 	}
+	if n := o.waiting(t)["ticket_replied"]; n != 1 {
+		t.Errorf("%d mails bring a reply that is sent twice", n)
+	}
 	if got, ok := o.mails["ticket_replied ann@buyer.example"].(notify.TicketReplied); !ok || got.Message != "Since when?" || got.Subject != "<b>Slow</b>" {
 		t.Errorf("ann is told %+v", got)
 	}
@@ -162,6 +165,9 @@ func TestAnsweredFeedbackIsMailedToItsGiver(t *testing.T) {
 		if got := must[capability.FeedbackView](t)(o.DeskAnswerFeedback.Invoke(o.ctx, dee, in)); got.Status != "planned" || *got.Reply != "In spring." {
 			t.Errorf("answered it is %+v", got)
 		}
+	}
+	if n := o.waiting(t)["feedback_answered"]; n != 1 {
+		t.Errorf("%d mails bring an answer that is given twice", n)
 	}
 	if got, ok := o.mails["feedback_answered ann@buyer.example"].(notify.FeedbackAnswered); !ok || got.Reply != "In spring." || got.Status != "planned" {
 		t.Errorf("ann is told %+v", got)

@@ -10,7 +10,10 @@ const (
 	KindTicketReceived   Kind = "ticket_received"
 	KindTicketReplied    Kind = "ticket_replied"
 	KindTicketResolved   Kind = "ticket_resolved"
+	KindTicketReopened   Kind = "ticket_reopened"
 	KindTicketNews       Kind = "ticket_news"
+	KindTicketPressing   Kind = "ticket_pressing"
+	KindFeedbackNews     Kind = "feedback_news"
 	KindFeedbackAnswered Kind = "feedback_answered"
 	KindWishReceived     Kind = "wish_received"
 	KindWishAnswered     Kind = "wish_answered"
@@ -42,7 +45,14 @@ type TicketResolved struct {
 	Link      string // to the ticket
 }
 
-// TicketNews tells the operator of the service of a new ticket, or of a customer's reply.
+// TicketReopened tells that the service opened a ticket again, without a word besides.
+type TicketReopened struct {
+	Reference string
+	Subject   string // as it was written
+	Link      string // to the ticket
+}
+
+// TicketNews tells the operator of the service of a new ticket, of a customer's reply, or that a customer reopened one.
 type TicketNews struct {
 	Reference string
 	Subject   string // as it was written
@@ -51,8 +61,21 @@ type TicketNews struct {
 	Category  string
 	Account   string // what the account is called, or its id
 	Plan      string // of the account
-	Message   Prose  // as it was written
+	Message   Prose  // as it was written; empty when it was reopened without one
 	Link      string // to the ticket at the desk
+}
+
+// TicketPressing tells the operator of a new ticket that cannot wait: of high or urgent priority. It is a kind of its own, so that no crowd of others
+// keeps it back.
+type TicketPressing TicketNews
+
+// FeedbackNews tells the operator of feedback.
+type FeedbackNews struct {
+	Kinds   string // what it is: feature, chain, praise, complaint, other
+	Title   string // as it was written
+	Body    Prose  // as it was written; may be empty
+	Account string // what the account is called, or its id
+	Link    string // to the feedback at the desk
 }
 
 // FeedbackAnswered brings what the service says to feedback.
@@ -129,7 +152,16 @@ func (TicketReplied) Kind() Kind { return KindTicketReplied }
 func (TicketResolved) Kind() Kind { return KindTicketResolved }
 
 // Kind of the mail.
+func (TicketReopened) Kind() Kind { return KindTicketReopened }
+
+// Kind of the mail.
 func (TicketNews) Kind() Kind { return KindTicketNews }
+
+// Kind of the mail.
+func (TicketPressing) Kind() Kind { return KindTicketPressing }
+
+// Kind of the mail.
+func (FeedbackNews) Kind() Kind { return KindFeedbackNews }
 
 // Kind of the mail.
 func (FeedbackAnswered) Kind() Kind { return KindFeedbackAnswered }
@@ -146,7 +178,10 @@ func (WaitlistJoined) Kind() Kind { return KindWaitlistJoined }
 func (m TicketReceived) link() string   { return m.Link }
 func (m TicketReplied) link() string    { return m.Link }
 func (m TicketResolved) link() string   { return m.Link }
+func (m TicketReopened) link() string   { return m.Link }
 func (m TicketNews) link() string       { return m.Link }
+func (m TicketPressing) link() string   { return m.Link }
+func (m FeedbackNews) link() string     { return m.Link }
 func (m FeedbackAnswered) link() string { return m.Link }
 func (m WishReceived) link() string     { return m.Link }
 func (m WishAnswered) link() string     { return m.Link }

@@ -44,12 +44,16 @@ const (
 
 // most is how many mails of a kind one recipient gets in 24 hours. There is no other way in than a mail to sign in, so its bound lies above
 // what package people lets through for an address (a test of it holds that): nobody fills it who is not limited, visibly, before.
-// The operator gets as many of customers' tickets as fit into a day's reading.
-func most(kind notify.Kind) int {
-	if kind == notify.KindSignIn || kind == notify.KindTicketNews {
-		return 200
+// The operator gets as many of customers' tickets and feedback as fit into a day's reading, ofAccount of them about one account, so that no account
+// fills it for the others: many times the tickets of somebody in need, and a tenth of the day's. Zero is no bound of its own.
+func most(kind notify.Kind) (all, ofAccount int) {
+	switch kind {
+	case notify.KindSignIn:
+		return 200, 0
+	case notify.KindTicketNews, notify.KindTicketPressing, notify.KindFeedbackNews:
+		return 200, 20
 	}
-	return 30
+	return 30, 0
 }
 
 // ErrAddress says that a mail was to go to something that is no e-mail address.
@@ -109,8 +113,9 @@ func (o *Outbox) Prepare(l Letter) (store.NewMail, error) {
 	}
 	m := store.NewMail{
 		ID: store.NewMailID(), Reason: l.Reason, Kind: string(kind), Account: l.Account, RecipientDigest: o.seal.digest(l.To),
-		Expires: l.Expires, Most: most(kind),
+		Expires: l.Expires,
 	}
+	m.Most, m.MostOfAccount = most(kind)
 	m.Recipient = o.seal.close(m.ID, m.Kind, partRecipient, []byte(l.To))
 	m.Payload = o.seal.close(m.ID, m.Kind, partPayload, payload)
 	return m, nil

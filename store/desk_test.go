@@ -67,13 +67,13 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		t.Errorf("the form of another ticket gives %v", err)
 	}
 	by := store.Writer{Account: of.ID, Channel: "console", Form: newForm()}
-	given := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}))
-	again := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}))
+	given := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil))
+	again := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil))
 	if given.ID != again.ID {
 		t.Error("feedback of one form is recorded twice")
 	}
 	by.Form = reply.Form
-	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}); !errors.Is(err, store.ErrFormSent) {
+	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil); !errors.Is(err, store.ErrFormSent) {
 		t.Errorf("feedback with the form of a ticket gives %v", err)
 	}
 }

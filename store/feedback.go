@@ -48,11 +48,15 @@ type Feedback struct {
 // Subject names the feedback in the desk's log.
 func (id FeedbackID) Subject() string { return "feedback/" + id.String() }
 
+// FeedbackTelling gives the mails about new feedback of an account of a name, which may be empty. It is called inside the transaction, so it may only compute.
+type FeedbackTelling func(f *Feedback, accountName string) ([]NewMail, error)
+
 // SubmitFeedback records feedback of an account and gives it back; what a form that was sent before made, when there is one. ErrTooMuchFeedback when
-// the account has given a thousand; ErrFormSent.
-func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback) (Feedback, error) { //nolint:gocritic // copies do no harm
+// the account has given a thousand; ErrFormSent. tell may be nil.
+func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell FeedbackTelling) (Feedback, error) { //nolint:gocritic // copies do no harm
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		if _, err := q.LockAccount(ctx, by.Account.UUID); err != nil { // so that no two are counted at once
+		of, err := q.LockAccount(ctx, by.Account.UUID) // so that no two are counted at once
+		if err != nil {
 			return found(err)
 		}
 		if done, err := sentForm(ctx, q, by.Account, by.Form); err != nil || done.Subject != "" {
@@ -74,9 +78,17 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback) (Feed
 			return err
 		}
 		f = feedbackOf(row)
-		return writeDeskLine(ctx, q, &DeskLine{
-			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.actor(), Origin: by.Channel, Action: "give", Form: by.Form,
+		err = writeDeskLine(ctx, q, &DeskLine{
+			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.actor(), Origin: by.Channel, Action: actionGive, Form: by.Form,
 		})
+		if err != nil || tell == nil {
+			return err
+		}
+		mails, err := tell(&f, of.Name)
+		if err != nil {
+			return err
+		}
+		return queueMails(ctx, q, mails...)
 	})
 	if err != nil {
 		return Feedback{}, fmt.Errorf("record feedback of account %s: %w", by.Account, err)

@@ -33,7 +33,7 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 			by.Scope = scope
 		}
 		f := store.Feedback{ID: store.NewFeedbackID(), Kind: "feature", Title: `<b>"more"</b>`, Chain: "eth_mainnet", CreatedAt: noon}
-		given = append(given, must[store.Feedback](t)(s.SubmitFeedback(ctx, by, f)))
+		given = append(given, must[store.Feedback](t)(s.SubmitFeedback(ctx, by, f, nil)))
 	}
 	if got := given[0]; got.Status != "new" || got.Title != `<b>"more"</b>` || !got.CreatedAt.Equal(noon) {
 		t.Errorf("given is %+v", got)
@@ -77,7 +77,7 @@ func TestFeedbackOfAnAccountIsBounded(t *testing.T) {
 	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO feedback (id, account_id, kind, title, body, chain, channel, created_at)
 		SELECT gen_random_uuid(), $1, 'other', 't', '', '', 'api', now() FROM generate_series(2, $2::integer)`, of.ID.UUID, store.MaxFeedback))
 	give := func() error {
-		_, err := s.SubmitFeedback(ctx, store.Writer{Account: of.ID, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "t", CreatedAt: noon})
+		_, err := s.SubmitFeedback(ctx, store.Writer{Account: of.ID, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "t", CreatedAt: noon}, nil)
 		return err
 	}
 	if err := give(); err != nil {

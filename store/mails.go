@@ -33,6 +33,8 @@ type NewMail struct {
 	// Most is how many mails of the kind the recipient gets in 24 hours, those that were given up not counted. What exceeds it is recorded
 	// as given up, and is no error, so that nothing else fails for it. Two transactions at once may exceed it by one.
 	Most int
+	// MostOfAccount is how many of them may be about one account, so that none uses up what the others have; zero for as many as Most.
+	MostOfAccount int
 }
 
 // Classes of failures that the record itself gives.
@@ -57,6 +59,10 @@ func queueMails(ctx context.Context, q *db.Queries, mails ...NewMail) error {
 		p := db.InsertMailParams{
 			ID: m.ID.UUID, Reason: m.Reason, Kind: m.Kind, RecipientDigest: m.RecipientDigest, Recipient: m.Recipient, Payload: m.Payload,
 			ExpiresAt: m.Expires, FullClass: MailCrowded, Most: int32(min(m.Most, maxMails)), //nolint:gosec // bounded
+			MostOfAccount: maxMails,
+		}
+		if m.MostOfAccount > 0 {
+			p.MostOfAccount = int32(min(m.MostOfAccount, maxMails)) //nolint:gosec // bounded
 		}
 		if m.Account != (account.ID{}) {
 			p.AccountID = &m.Account.UUID

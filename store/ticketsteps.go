@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/ticket"
 )
 
-// Actions of the desk's log about tickets.
+// Actions of the desk's log about tickets and feedback.
 const (
 	actionFile    = "file"
 	actionJoin    = "join"
@@ -16,6 +16,7 @@ const (
 	actionResolve = "resolve"
 	actionReopen  = "reopen"
 	actionClose   = "close"
+	actionGive    = "give"
 )
 
 func (r *TicketReply) action() string {

@@ -57,23 +57,29 @@ func (c *Confirmation) confirm(ctx context.Context, q *db.Queries, at time.Time)
 	return queueMails(ctx, q, c.Mail)
 }
 
-// JoinWishlist records a wish with the mail that tells of it, and says whether the mail waits to be sent: not when its recipient has got too
-// many of the kind in 24 hours. What is confirmed to whoever wishes may be nil.
-func (s *Store) JoinWishlist(ctx context.Context, w Wish, mail NewMail, c *Confirmation) (queued bool, err error) { //nolint:gocritic // copies do no harm
+// JoinWishlist records a wish with the mails that tell of it, and says whether these wait to be sent: not when there are none, or their recipient has got
+// too many of the kind in 24 hours. What is confirmed to whoever wishes may be nil.
+func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Confirmation) (queued bool, err error) { //nolint:gocritic // copies do no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		err := q.InsertWish(ctx, db.InsertWishParams{ID: w.ID.UUID, Items: w.Items, Email: w.Email.Address(), Channel: w.Channel, At: w.At})
 		if err != nil {
 			return err
 		}
-		if err := queueMails(ctx, q, mail); err != nil {
+		if err := queueMails(ctx, q, mails...); err != nil {
 			return err
 		}
 		if err := c.confirm(ctx, q, w.At); err != nil {
 			return err
 		}
-		row, err := q.FindMail(ctx, mail.Reason)
-		queued = row.FailedAt == nil
-		return err
+		queued = len(mails) > 0
+		for i := range mails {
+			row, err := q.FindMail(ctx, mails[i].Reason)
+			if err != nil {
+				return err
+			}
+			queued = queued && row.FailedAt == nil
+		}
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("record a wish: %w", err)

@@ -1,6 +1,7 @@
 package support
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -9,6 +10,16 @@ import (
 	"github.com/chainaccess/gateway/outbox"
 	"github.com/chainaccess/gateway/store"
 )
+
+// SubmitFeedback is store.SubmitFeedback, told to the operator.
+func (d *Desk) SubmitFeedback(ctx context.Context, by store.Writer, f store.Feedback) (store.Feedback, error) { //nolint:gocritic // copies do no harm
+	return d.Store.SubmitFeedback(ctx, by, f, func(f *store.Feedback, accountName string) ([]store.NewMail, error) {
+		said := notify.FeedbackNews{
+			Kinds: f.Kind, Title: f.Title, Body: notify.Prose(f.Body), Account: cmp.Or(accountName, f.Account.String()), Link: d.PublicURL + "/staff/feedback",
+		}
+		return d.prepared([]outbox.Letter{{Reason: f.ID.Subject() + "/given", To: d.Contact, Account: f.Account, Mail: said}})
+	})
+}
 
 // AnswerFeedback is store.AnswerFeedback, told to whoever gave the feedback.
 func (d *Desk) AnswerFeedback(ctx context.Context, id store.FeedbackID, a store.Answer) (store.Feedback, error) { //nolint:gocritic // a copy does no harm
@@ -39,10 +50,10 @@ func (d *Desk) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) 
 
 // JoinWishlist records a wish, tells the operator, and confirms it to the address once for ever. It says whether the operator's mail waits to be sent.
 func (d *Desk) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) { //nolint:gocritic // a copy does no harm
-	mail, err := d.Mails.Prepare(outbox.Letter{
+	mails, err := d.prepared([]outbox.Letter{{
 		Reason: "wish/" + w.ID.String(), To: d.Contact,
 		Mail: notify.EnterpriseWish{Wanted: notify.Passage(w.Items), Email: w.Email.Address(), At: w.At, Link: d.PublicURL + "/"},
-	})
+	}})
 	if err != nil {
 		return false, err
 	}
@@ -50,7 +61,7 @@ func (d *Desk) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err e
 	if err != nil {
 		return false, err
 	}
-	return d.Store.JoinWishlist(ctx, w, mail, c)
+	return d.Store.JoinWishlist(ctx, w, mails, c)
 }
 
 // JoinWaitlist puts an address on the list, confirms it there once for ever, and says whether it was on it before.
@@ -62,8 +73,11 @@ func (d *Desk) JoinWaitlist(ctx context.Context, w store.Waiting) (already bool,
 	return d.Store.JoinWaitlist(ctx, w, c)
 }
 
-// confirmation is a mail to an address that nobody proved to be theirs.
+// confirmation is a mail to an address that nobody proved to be theirs; nil when nobody is told.
 func (d *Desk) confirmation(about string, to account.Email, said notify.Mail) (*store.Confirmation, error) {
+	if d.Mails == nil {
+		return nil, nil //nolint:nilnil // there is nothing to confirm with, and that is no error
+	}
 	digest := to.Digest(d.Hasher)
 	mail, err := d.Mails.Prepare(outbox.Letter{Reason: "confirm/" + about + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(), Mail: said})
 	if err != nil {

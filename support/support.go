@@ -64,11 +64,14 @@ func (d *Desk) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
 		letters = d.toCustomer(s)
 	case s.By == ticket.Customer && s.New:
 		letters = append(d.received(s), d.toOperator(s))
-	case s.By == ticket.Customer && s.Text != "":
+	case s.By == ticket.Customer && (s.Text != "" || reopened(s)):
 		letters = []outbox.Letter{d.toOperator(s)}
 	}
 	return d.prepared(letters)
 }
+
+// reopened says whether a change opened a ticket again that was resolved or closed.
+func reopened(s *store.TicketStep) bool { return s.Before.Over() && !s.Ticket.Status.Over() }
 
 func (d *Desk) received(s *store.TicketStep) []outbox.Letter {
 	said := notify.TicketReceived{Reference: s.Ticket.Number.Reference(), Subject: s.Ticket.Subject, Paths: paths(s.Ticket.Evidence.Paths()), Link: d.page(&s.Ticket)}
@@ -86,6 +89,8 @@ func (d *Desk) toCustomer(s *store.TicketStep) []outbox.Letter {
 	case s.Text != "":
 		said := notify.TicketReplied{Reference: t.Number.Reference(), Subject: t.Subject, Message: notify.Prose(s.Text), Link: d.page(t)}
 		return letters(s, fmt.Sprintf("replied/%d", t.Messages), said)
+	case reopened(s):
+		return letters(s, fmt.Sprintf("reopened/%d", t.Version), notify.TicketReopened{Reference: t.Number.Reference(), Subject: t.Subject, Link: d.page(t)})
 	}
 	return nil
 }
@@ -101,11 +106,11 @@ func letters(s *store.TicketStep, why string, said notify.Mail) []outbox.Letter 
 	return all
 }
 
-// newsStep is how often the operator is mailed of replies to one ticket: a mail for an hour, whoever writes how much in it.
+// newsStep is how often the operator is mailed of replies to one ticket that nobody waits for: a mail for an hour, whoever writes how much in it.
 const newsStep = time.Hour
 
-// toOperator tells the operator of what a customer wrote. A new ticket has a mail of its own, and its replies one an hour; what is more than the operator's
-// bound of a day stands at the desk alone.
+// toOperator tells the operator of what a customer wrote, or reopened. A new ticket has a mail of its own, and so has each answer that the operator waits
+// for; other replies have one an hour, and so has being reopened without a word. What is more than the operator's bounds of a day stands at the desk alone.
 func (d *Desk) toOperator(s *store.TicketStep) outbox.Letter {
 	t := &s.Ticket
 	reference := t.Number.Reference()
@@ -116,11 +121,20 @@ func (d *Desk) toOperator(s *store.TicketStep) outbox.Letter {
 	if said.Account == "" {
 		said.Account = t.Account.String()
 	}
-	why := "filed"
-	if !s.New {
-		why = fmt.Sprintf("written/%d", t.LastActivityAt.Unix()/int64(newsStep/time.Second))
+	hour := t.LastActivityAt.Unix() / int64(newsStep/time.Second)
+	why, mail := "filed", notify.Mail(said)
+	switch {
+	case s.New && (t.Priority == ticket.High || t.Priority == ticket.Urgent):
+		mail = notify.TicketPressing(said)
+	case s.New:
+	case s.Text == "":
+		why = fmt.Sprintf("reopened/%d", hour)
+	case s.Before == ticket.WaitingCustomer:
+		why = fmt.Sprintf("written/%d", t.Messages)
+	default:
+		why = fmt.Sprintf("written/hour/%d", hour)
 	}
-	return outbox.Letter{Reason: "ticket/" + reference + "/" + why, To: d.Contact, Account: t.Account, Mail: said}
+	return outbox.Letter{Reason: "ticket/" + reference + "/" + why, To: d.Contact, Account: t.Account, Mail: mail}
 }
 
 func (d *Desk) page(t *store.Ticket) string { return d.PublicURL + "/tickets/" + t.Number.Reference() }

@@ -141,7 +141,7 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 	user, of := b.person(t, "ann@buyer.example")
 	given, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"}, store.Feedback{
 		ID: store.NewFeedbackID(), Kind: "feature", Title: "WebSockets", Body: "Please.", CreatedAt: time.Now(),
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -229,7 +229,8 @@ func (q *Queries) GiveUpMail(ctx context.Context, arg GiveUpMailParams) (int64, 
 
 const insertMail = `-- name: InsertMail :execrows
 WITH crowd AS (
-    SELECT count(*) >= $10::integer AS full
+    SELECT count(*) >= $10::integer
+        OR count(*) FILTER (WHERE account_id = $4::uuid) >= $11::integer AS full
     FROM mails
     WHERE recipient_digest = $5::bytea AND kind = $3::text AND failed_at IS NULL
         AND created_at > now() - interval '1 day'
@@ -254,9 +255,10 @@ type InsertMailParams struct {
 	ExpiresAt       time.Time
 	FullClass       string
 	Most            int32
+	MostOfAccount   int32
 }
 
-// One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day is recorded as given up. Those that were
+// One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day, or gets about one account, is recorded as given up. Those that were
 // given up do not count: nobody got them, and they would keep a recipient from mails for as long as somebody causes more.
 func (q *Queries) InsertMail(ctx context.Context, arg InsertMailParams) (int64, error) {
 	result, err := q.db.Exec(ctx, insertMail,
@@ -270,6 +272,7 @@ func (q *Queries) InsertMail(ctx context.Context, arg InsertMailParams) (int64, 
 		arg.ExpiresAt,
 		arg.FullClass,
 		arg.Most,
+		arg.MostOfAccount,
 	)
 	if err != nil {
 		return 0, err

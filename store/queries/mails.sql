@@ -1,8 +1,9 @@
 -- name: InsertMail :execrows
--- One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day is recorded as given up. Those that were
+-- One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day, or gets about one account, is recorded as given up. Those that were
 -- given up do not count: nobody got them, and they would keep a recipient from mails for as long as somebody causes more.
 WITH crowd AS (
-    SELECT count(*) >= sqlc.arg(most)::integer AS full
+    SELECT count(*) >= sqlc.arg(most)::integer
+        OR count(*) FILTER (WHERE account_id = sqlc.narg(account_id)::uuid) >= sqlc.arg(most_of_account)::integer AS full
     FROM mails
     WHERE recipient_digest = sqlc.arg(recipient_digest)::bytea AND kind = sqlc.arg(kind)::text AND failed_at IS NULL
         AND created_at > now() - interval '1 day'

@@ -1,0 +1,205 @@
+package support_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/support"
+	"github.com/chainaccess/gateway/ticket"
+)
+
+// testTimeout bounds whatever a test waits for.
+const testTimeout = 90 * time.Second
+
+var house = notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+
+// noon begins an hour, so that a test's changes fall into one.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// bundle is a desk on a record of its own.
+type bundle struct {
+	*support.Desk
+
+	ctx context.Context //nolint:containedctx // a test's own
+	url string          // of the database
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	t.Cleanup(cancel)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := testkit.Postgres(t)
+	s, err := store.Open(ctx, url)
+	must(err)
+	t.Cleanup(s.Close)
+	secret := []byte(strings.Repeat("pepper", 8))
+	hasher, err := account.NewHasher(secret)
+	must(err)
+	mails, err := outbox.New(s, house, secret, time.Now)
+	must(err)
+	return &bundle{&support.Desk{Store: s, Mails: mails, Hasher: hasher, PublicURL: house.URL, Contact: house.Contact}, ctx, url}
+}
+
+// person makes an account with an owner who reads mails.
+func (b *bundle) person(t *testing.T, address string) (user account.UserID, of account.ID) {
+	t.Helper()
+	user, of = account.UserID{UUID: uuid.Must(uuid.NewV7())}, account.NewID()
+	if _, err := b.Store.CreateAccount(b.ctx, store.NewAccount{ID: of, Kind: store.KindOwner, Plan: plan.Free}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := pgx.Connect(b.ctx, b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(b.ctx) }()
+	if _, err := db.Exec(b.ctx, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())", user.UUID, address); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(b.ctx, "INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())", of.UUID, user.UUID); err != nil {
+		t.Fatal(err)
+	}
+	return user, of
+}
+
+func (b *bundle) file(t *testing.T, of account.ID, by account.UserID, p ticket.Priority) store.Ticket {
+	t.Helper()
+	made, _, err := b.CreateTicket(b.ctx, store.NewTicket{
+		Writer: store.Writer{Account: of, User: by, Channel: "api"}, Subject: "Slow", Message: "Why?", Category: ticket.Question, Priority: p, At: noon,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (b *bundle) reply(t *testing.T, r store.TicketReply) { //nolint:gocritic // a copy does no harm
+	t.Helper()
+	if _, verdict, err := b.ReplyTicket(b.ctx, r); err != nil || verdict != ticket.Moves {
+		t.Fatal(verdict, err)
+	}
+}
+
+// waiting counts the mails that wait, by kind.
+func (b *bundle) waiting(t *testing.T) map[string]int {
+	t.Helper()
+	waiting, err := b.Store.CountWaitingMails(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, w := range waiting {
+		counts[w.Kind] = w.Count
+	}
+	return counts
+}
+
+func TestOneAccountKeepsNoOthersTicketsFromTheOperator(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	bob, his := b.person(t, "bob@buyer.example")
+	for range 25 {
+		b.file(t, hers, ann, ticket.Low)
+	}
+	if got := b.waiting(t)["ticket_news"]; got != 20 {
+		t.Errorf("%d mails tell of 25 tickets of one account, want 20", got)
+	}
+	b.file(t, his, bob, ticket.Normal)
+	b.file(t, hers, ann, ticket.High)
+	b.file(t, hers, ann, ticket.Urgent)
+	if got := b.waiting(t); got["ticket_news"] != 21 || got["ticket_pressing"] != 2 {
+		t.Errorf("with another's ticket and two that cannot wait there are %v", got)
+	}
+}
+
+func TestWhatTheOperatorWaitsForIsToldEachTimeAndTheRestOnceAnHour(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	made := b.file(t, hers, ann, ticket.Low)
+	customer := store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Text: "Still.", At: noon}
+	operator := store.TicketReply{Number: made.Number, By: ticket.Operator, Text: "Now?", At: noon}
+	for range 3 {
+		b.reply(t, customer) // nobody asked: these have one mail an hour
+	}
+	if got := b.waiting(t)["ticket_news"]; got != 2 {
+		t.Errorf("%d mails tell of a ticket and three replies in an hour, want 2", got)
+	}
+	for range 2 {
+		b.reply(t, operator)
+		b.reply(t, customer) // an answer to it
+	}
+	if got := b.waiting(t); got["ticket_news"] != 4 || got["ticket_replied"] != 2 {
+		t.Errorf("with two answers to staff there are %v", got)
+	}
+}
+
+func TestAReopenedTicketIsToldToTheOtherSide(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	made := b.file(t, hers, ann, ticket.Low)
+	for range 2 { // the operator hears of it once an hour
+		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Resolve: true, At: noon})
+		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Reopen: true, At: noon})
+	}
+	if got := b.waiting(t)["ticket_news"]; got != 2 {
+		t.Errorf("%d mails tell of a ticket that was filed, and reopened twice", got)
+	}
+	b.reply(t, store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: noon})
+	b.reply(t, store.TicketReply{Number: made.Number, By: ticket.Operator, Reopen: true, At: noon})
+	if got := b.waiting(t); got["ticket_reopened"] != 1 || got["ticket_resolved"] != 1 || got["ticket_news"] != 2 {
+		t.Errorf("when staff resolved and reopened it there are %v", got)
+	}
+}
+
+func TestFeedbackIsToldToTheOperator(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	for range 25 {
+		f := store.Feedback{ID: store.NewFeedbackID(), Kind: "praise", Title: "Fast", CreatedAt: noon}
+		if _, err := b.SubmitFeedback(b.ctx, store.Writer{Account: hers, User: ann, Channel: "api"}, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := b.waiting(t); got["feedback_news"] != 20 || len(got) != 1 {
+		t.Errorf("of 25 pieces of feedback tell %v", got)
+	}
+}
+
+func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Mails = nil
+	email, refusal := account.ParseEmail("ann@buyer.example")
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	if sent, err := b.JoinWishlist(b.ctx, store.Wish{ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: noon}); err != nil || sent {
+		t.Errorf("a wish gives %v, %v", sent, err)
+	}
+	if already, err := b.JoinWaitlist(b.ctx, store.Waiting{Email: email, Qualifier: "curious", Channel: "api", At: noon}); err != nil || already {
+		t.Errorf("the waitlist gives %v, %v", already, err)
+	}
+	if wishes, err := b.Store.ListWishes(b.ctx, store.WishStatuses(), store.WishID{}, 2); err != nil || len(wishes) != 1 || len(b.waiting(t)) != 0 {
+		t.Errorf("there are %v, %v", wishes, err)
+	}
+}
