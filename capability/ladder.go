@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
@@ -91,7 +92,7 @@ func (h *house) rungsAt(volume plan.Units, taken int, current string) PriceLadde
 // volume is what was used in the last 30 days and today so far.
 func (h *house) volume(ctx context.Context, c *Call) (plan.Units, error) {
 	now := h.Now()
-	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-ladderDays), now)
+	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-ladderDays), now, account.Period{})
 	if err != nil {
 		return 0, told(err, "usage")
 	}

@@ -22,7 +22,7 @@ type UsageByDay struct {
 	Allowance   *plan.Units `json:"allowance" nullable:"true" doc:"what the period includes; null for none"`
 	Refuses     bool        `json:"refuses" doc:"whether calls are refused once the allowance and the packs are used up"`
 	PackUnits   plan.Units  `json:"pack_units" doc:"left in packs that have not expired"`
-	Days        []DayUsage  `json:"days" doc:"recorded usage; some seconds late; the last day is under way"`
+	Days        []DayUsage  `json:"days" doc:"recorded usage of the period; some seconds late; a first day on which the period begins later than at 00:00 UTC has what came since; the last day is under way"`
 }
 
 // DayUsage is one UTC day.
@@ -66,7 +66,7 @@ func (h *house) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput) (
 			u.PackUnits += max(0, p.Units-p.Used)
 		}
 	}
-	days, err := h.Store.UsageByDay(ctx, c.Account.ID, period.Start, standings.At)
+	days, err := h.Store.UsageByDay(ctx, c.Account.ID, period.Start, standings.At, period)
 	if err != nil {
 		return UsageByDay{}, told(err, "usage")
 	}

@@ -83,10 +83,11 @@ func (h *house) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInp
 	if in.Range == "" {
 		in.Range = "7d"
 	}
-	if s, err = h.exploredSpan(c, in.Range, now); err != nil {
+	w = store.UsageWindow{Account: c.Account.ID, Chain: string(in.Chain)}
+	if s, w.Period, err = h.exploredSpan(c, in.Range, now); err != nil {
 		return w, s, err
 	}
-	w = store.UsageWindow{Account: c.Account.ID, Since: s.since(now), Chain: string(in.Chain)}
+	w.Since = s.since(now)
 	if in.KeyID == "" {
 		return w, s, nil
 	}
@@ -101,23 +102,24 @@ func (h *house) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInp
 	return w, s, nil
 }
 
-// exploredSpan is the look-back of a range: hours of a day, else UTC days. That of a period begins with the UTC day on which the period did.
-func (h *house) exploredSpan(c *Call, name string, now time.Time) (span, error) {
+// exploredSpan is the look-back of a range: hours of a day, else UTC days. That of a period begins with the UTC day on which the period did, and is of what
+// was counted into the period alone: the hours before belong to the one that ended.
+func (h *house) exploredSpan(c *Call, name string, now time.Time) (span, account.Period, error) {
 	const day = 24 * time.Hour
 	switch name {
 	case "24h":
-		return spans[name], nil
+		return spans[name], account.Period{}, nil
 	case rangePeriod:
 		terms, err := c.Account.Terms()
 		if err != nil {
-			return span{}, err
+			return span{}, account.Period{}, err
 		}
-		began := terms.At(now).Period(now).Start.UTC().Truncate(day)
-		return span{day, int(now.UTC().Truncate(day).Sub(began)/day) + 1}, nil
+		period := terms.At(now).Period(now)
+		return span{day, int(now.UTC().Truncate(day).Sub(period.Start.UTC().Truncate(day))/day) + 1}, period, nil
 	case "30d":
-		return span{day, 30}, nil
+		return span{day, 30}, account.Period{}, nil
 	}
-	return span{day, 7}, nil
+	return span{day, 7}, account.Period{}, nil
 }
 
 func (h *house) makeExploredUsage(ctx context.Context, l *look, name string) (ExploredUsage, error) {
@@ -161,7 +163,7 @@ func (h *house) exploreGroups(ctx context.Context, l *look, out *ExploredUsage) 
 // exploreSteps tells usage over time; of days of the whole account by class as well, which the record has added up.
 func (h *house) exploreSteps(ctx context.Context, l *look, out *ExploredUsage) error {
 	if l.step == 24*time.Hour && l.window.Keys == nil && l.window.Chain == "" {
-		days, err := h.Store.UsageByDay(ctx, l.Account.ID, l.window.Since, l.now)
+		days, err := h.Store.UsageByDay(ctx, l.Account.ID, l.window.Since, l.now, l.window.Period)
 		if err != nil {
 			return told(err, "usage")
 		}
@@ -188,9 +190,7 @@ func (h *house) exploreSteps(ctx context.Context, l *look, out *ExploredUsage) e
 
 // exploreLatency tells how long answers took: in all, by step and by chain.
 func (h *house) exploreLatency(ctx context.Context, l *look, out *ExploredUsage) error {
-	figures, err := h.Store.Latency(ctx, store.LatencyQuery{
-		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, Chain: l.window.Chain, ByChain: true, Step: l.step,
-	})
+	figures, err := h.exploredLatency(ctx, l)
 	if err != nil {
 		return told(err, "usage")
 	}
@@ -220,6 +220,29 @@ func (h *house) exploreLatency(ctx context.Context, l *look, out *ExploredUsage)
 	return nil
 }
 
+// exploredLatency reads the latencies of the range. They have no period, so that of a period begins with its hour.
+func (h *house) exploredLatency(ctx context.Context, l *look) ([]store.LatencyFigures, error) {
+	q := store.LatencyQuery{
+		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, Chain: l.window.Chain, ByChain: true, Step: l.step,
+	}
+	began := l.window.Period.Start.UTC().Truncate(time.Hour)
+	if !began.After(q.Since) {
+		return h.Store.Latency(ctx, q)
+	}
+	first := q
+	q.Since = q.Since.Add(l.step)
+	first.Since, first.Until, first.Step = began, q.Since, 0
+	if q.Until.Before(first.Until) {
+		first.Until = q.Until
+	}
+	figures, err := h.Store.Latency(ctx, first)
+	if err != nil || !q.Since.Before(q.Until) {
+		return figures, err
+	}
+	rest, err := h.Store.Latency(ctx, q)
+	return append(figures, rest...), err
+}
+
 // exploreFailures tells what was refused or failed, and which calls did last.
 func (h *house) exploreFailures(ctx context.Context, l *look, out *ExploredUsage) error {
 	failures, err := h.Store.Failures(ctx, &l.window, mostEntries)
@@ -236,7 +259,7 @@ func (h *house) exploreFailures(ctx context.Context, l *look, out *ExploredUsage
 		return told(err, "call")
 	}
 	for i := range calls {
-		if l.window.Chain != "" && string(calls[i].Chain) != l.window.Chain {
+		if l.window.Chain != "" && string(calls[i].Chain) != l.window.Chain || calls[i].StartedAt.Before(l.window.Period.Start) {
 			continue
 		}
 		if len(out.Recent) < mostFailed {

@@ -38,10 +38,11 @@ type DayUsage struct {
 // maxDays bounds UsageByDay.
 const maxDays = 400
 
-// UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row for each day.
-func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time) ([]DayUsage, error) {
+// UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row for each day; with a period that is not zero what was
+// counted into it alone, because the day on which it begins has usage of the one before, too.
+func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time, only account.Period) ([]DayUsage, error) {
 	from = from.UTC().Truncate(day)
-	rows, err := s.queries().SumDays(ctx, db.SumDaysParams{Account: id.UUID, Since: from})
+	rows, err := s.queries().SumDays(ctx, db.SumDaysParams{Account: id.UUID, Since: from, OnlyPeriod: onlyPeriod(only)})
 	if err != nil {
 		return nil, fmt.Errorf("usage of account %s by day: %w", id, err)
 	}

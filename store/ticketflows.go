@@ -48,7 +48,7 @@ const maxRefusals = 20
 // SumRefusals counts the recorded calls of a window that were refused or failed: the most frequent ones first, 20 lines at most. The window's chain
 // is not looked at.
 func (s *Store) SumRefusals(ctx context.Context, w *UsageWindow) ([]ticket.RefusalCount, error) {
-	rows, err := s.sums().SumRefusals(ctx, db.SumRefusalsParams{Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), Most: maxRefusals})
+	rows, err := s.sums().SumRefusals(ctx, db.SumRefusalsParams{Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyPeriod: w.period(), Most: maxRefusals})
 	if err != nil {
 		return nil, w.failed("refusals", err)
 	}

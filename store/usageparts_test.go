@@ -108,7 +108,8 @@ func (g *ledgerOf) line(r *rand.Rand, at time.Time) account.UsageLine {
 // sift are the lines of a window.
 func (g *ledgerOf) sift(w *store.UsageWindow) (in []usedLine) {
 	for _, l := range g.lines {
-		if !l.hour.Before(w.Since.Truncate(time.Hour)) && (w.Keys == nil || slices.Contains(w.Keys, l.Key)) && (w.Chain == "" || w.Chain == l.Chain) {
+		if !l.hour.Before(w.Since.Truncate(time.Hour)) && (w.Keys == nil || slices.Contains(w.Keys, l.Key)) && (w.Chain == "" || w.Chain == l.Chain) &&
+			(w.Period.Start.IsZero() || w.Period.Key() == l.Period) {
 			in = append(in, l)
 		}
 	}
@@ -171,6 +172,10 @@ func (g *ledgerOf) windows() (all []store.UsageWindow) {
 		for _, keys := range [][]account.KeyID{nil, g.keys[:1], g.keys[1:], {}} {
 			all = append(all, store.UsageWindow{Account: g.id, Since: since, Keys: keys}, store.UsageWindow{Account: g.id, Since: since, Keys: keys, Chain: "base_mainnet"})
 		}
+	}
+	began := account.Period{Start: time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC)} // with the midnight before it
+	for _, keys := range [][]account.KeyID{nil, g.keys[:1]} {
+		all = append(all, store.UsageWindow{Account: g.id, Since: began.Start.Truncate(day), Keys: keys, Period: began})
 	}
 	return all
 }
@@ -348,7 +353,7 @@ func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 			}
 		}
 	}
-	days := must[[]store.DayUsage](t)(s.UsageByDay(ctx, g.id, g.start, g.start.Add(generatedDays*day)))
+	days := must[[]store.DayUsage](t)(s.UsageByDay(ctx, g.id, g.start, g.start.Add(generatedDays*day), account.Period{}))
 	got := tallied(days, func(d *store.DayUsage) (string, []int64) {
 		return d.Day.Format(time.DateOnly), []int64{d.Requests, int64(d.Standard), int64(d.Heavy), int64(d.Other), d.Hits, d.Refused}
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/chain"
@@ -20,6 +21,7 @@ type UsageWindow struct {
 	Since   time.Time
 	Keys    []account.KeyID // of these keys alone; nil for all
 	Chain   string          // of this chain alone; empty for all
+	Period  account.Period  // what was counted into this period alone; the zero one for all
 }
 
 func (w *UsageWindow) since() time.Time { return w.Since.UTC().Truncate(time.Hour) }
@@ -27,6 +29,13 @@ func (w *UsageWindow) since() time.Time { return w.Since.UTC().Truncate(time.Hou
 func (w *UsageWindow) fromDay() time.Time { return midnightFrom(w.since()) }
 
 func (w *UsageWindow) keys() []uuid.UUID { return keyUUIDs(w.Keys) }
+
+func (w *UsageWindow) period() pgtype.Date { return onlyPeriod(w.Period) }
+
+// onlyPeriod is null for the zero period, which is every one to the queries. Usage is recorded under the day on which its period begins.
+func onlyPeriod(p account.Period) pgtype.Date {
+	return pgtype.Date{Time: p.Start.UTC().Truncate(day), Valid: !p.Start.IsZero()}
+}
 
 // failed says what was not read.
 func (w *UsageWindow) failed(what string, err error) error {
@@ -79,7 +88,7 @@ type UsageReport struct {
 func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, most int) (UsageReport, error) {
 	var report UsageReport
 	rows, err := s.sums().SumUsageGroups(ctx, db.SumUsageGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, Most: int64(most),
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(most),
 	})
 	if err != nil {
 		return report, w.failed("usage", err)
@@ -114,7 +123,7 @@ func (s *Store) UsageSteps(ctx context.Context, w *UsageWindow, step time.Durati
 		return nil, fmt.Errorf("read usage of account %s: a step of %s: ask for whole hours", w.Account, step)
 	}
 	rows, err := s.sums().SumUsageSteps(ctx, db.SumUsageStepsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain,
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
 		StepSeconds: int64(step / time.Second),
 	})
 	if err != nil {
@@ -137,7 +146,7 @@ type AnsweredUsage struct {
 // AnsweredUsage reads what upstreams and the cache answered in a window, the words with the most hits first. There are as many as the catalog has.
 func (s *Store) AnsweredUsage(ctx context.Context, w *UsageWindow) ([]AnsweredUsage, error) {
 	rows, err := s.sums().SumAnswered(ctx, db.SumAnsweredParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
 	})
 	if err != nil {
 		return nil, w.failed("answered usage", err)
@@ -166,7 +175,7 @@ type FailureGroup struct {
 func (s *Store) Failures(ctx context.Context, w *UsageWindow, most int) (Failures, error) {
 	var f Failures
 	rows, err := s.sums().SumFailureGroups(ctx, db.SumFailureGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, Most: int64(most),
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(most),
 	})
 	if err != nil {
 		return f, w.failed("failures", err)
@@ -196,7 +205,7 @@ func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Dura
 		return nil, fmt.Errorf("read failures of account %s: a step of %s: ask for whole hours", w.Account, step)
 	}
 	p := db.SumFailureStepsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain,
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
 		StepSeconds: int64(step / time.Second), Chains: []string{}, Methods: []string{},
 	}
 	for _, g := range of {

@@ -138,7 +138,7 @@ func TestAWindowIsToldByStepsAndByWhatWasAnsweredAndRefused(t *testing.T) {
 		t.Errorf("of the other key %s is told %+v", two, own)
 	}
 	// The days of the account count a call once too, whether or not it was given back.
-	days := must[[]store.DayUsage](t)(s.UsageByDay(ctx, id, turn, turn))
+	days := must[[]store.DayUsage](t)(s.UsageByDay(ctx, id, turn, turn, account.Period{}))
 	if len(days) != 1 || days[0].Requests != 6 || days[0].Refused != 5 || days[0].Standard != unitsOf(1) {
 		t.Errorf("the day is %+v", days)
 	}

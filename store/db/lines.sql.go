@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const listUsageLines = `-- name: ListUsageLines :many
@@ -25,21 +26,23 @@ WHERE u.account_id = $1 AND u.by_key = true AND u.step = $2::text AND u.start >=
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = $1 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND ($4::date IS NULL OR p.period = $4::date)
     ))
-    AND ($4::uuid[] IS NULL OR u.key_id = ANY($4::uuid[]))
-    AND ($5::text = '' OR u.chain = $5::text)
+    AND ($5::uuid[] IS NULL OR u.key_id = ANY($5::uuid[]))
+    AND ($6::text = '' OR u.chain = $6::text)
 GROUP BY 1, 2, 3, 4, 5, 6
 ORDER BY 1, 2, 3, 4, 5, 6
-LIMIT $6
+LIMIT $7
 `
 
 type ListUsageLinesParams struct {
-	Account   uuid.UUID
-	Step      string
-	Since     time.Time
-	Keys      []uuid.UUID
-	OnlyChain string
-	Most      int32
+	Account    uuid.UUID
+	Step       string
+	Since      time.Time
+	OnlyPeriod pgtype.Date
+	Keys       []uuid.UUID
+	OnlyChain  string
+	Most       int32
 }
 
 type ListUsageLinesRow struct {
@@ -61,6 +64,7 @@ func (q *Queries) ListUsageLines(ctx context.Context, arg ListUsageLinesParams) 
 		arg.Account,
 		arg.Step,
 		arg.Since,
+		arg.OnlyPeriod,
 		arg.Keys,
 		arg.OnlyChain,
 		arg.Most,

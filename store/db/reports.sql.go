@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const sumAnswered = `-- name: SumAnswered :many
@@ -28,20 +29,22 @@ WHERE u.account_id = $1 AND u.by_key = ($2::uuid[] IS NOT NULL)
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = $1 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND ($5::date IS NULL OR p.period = $5::date)
     ))
     AND ($2::uuid[] IS NULL OR u.key_id = ANY($2::uuid[]))
-    AND ($5::text = '' OR u.chain = $5::text)
+    AND ($6::text = '' OR u.chain = $6::text)
     AND u.outcome IN ('ok', 'refund', 'hit')
 GROUP BY u.service, u.method, u.class, u.tier
 ORDER BY hits DESC, billable DESC, u.service, u.method, u.class, u.tier
 `
 
 type SumAnsweredParams struct {
-	Account   uuid.UUID
-	Keys      []uuid.UUID
-	Since     time.Time
-	FromDay   time.Time
-	OnlyChain string
+	Account    uuid.UUID
+	Keys       []uuid.UUID
+	Since      time.Time
+	FromDay    time.Time
+	OnlyPeriod pgtype.Date
+	OnlyChain  string
 }
 
 type SumAnsweredRow struct {
@@ -61,6 +64,7 @@ func (q *Queries) SumAnswered(ctx context.Context, arg SumAnsweredParams) ([]Sum
 		arg.Keys,
 		arg.Since,
 		arg.FromDay,
+		arg.OnlyPeriod,
 		arg.OnlyChain,
 	)
 	if err != nil {
@@ -100,13 +104,15 @@ SELECT
     coalesce(sum(requests) FILTER (WHERE outcome NOT IN ('ok', 'hit', 'refund')), 0)::bigint AS refused
 FROM account_days
 WHERE account_id = $1 AND period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32 AND day >= $2
+    AND ($3::date IS NULL OR period = $3::date)
 GROUP BY day
 ORDER BY day
 `
 
 type SumDaysParams struct {
-	Account uuid.UUID
-	Since   time.Time
+	Account    uuid.UUID
+	Since      time.Time
+	OnlyPeriod pgtype.Date
 }
 
 type SumDaysRow struct {
@@ -119,9 +125,9 @@ type SumDaysRow struct {
 	Refused  int64
 }
 
-// Usage of an account by UTC day, since one.
+// Usage of an account by UTC day, since one; of one period alone, or of all.
 func (q *Queries) SumDays(ctx context.Context, arg SumDaysParams) ([]SumDaysRow, error) {
-	rows, err := q.db.Query(ctx, sumDays, arg.Account, arg.Since)
+	rows, err := q.db.Query(ctx, sumDays, arg.Account, arg.Since, arg.OnlyPeriod)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +167,10 @@ WITH lines AS (
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = $2 AND p.period > ($4::timestamptz AT TIME ZONE 'UTC')::date - 32
+                AND ($6::date IS NULL OR p.period = $6::date)
         ))
         AND ($3::uuid[] IS NULL OR u.key_id = ANY($3::uuid[]))
-        AND ($6::text = '' OR u.chain = $6::text)
+        AND ($7::text = '' OR u.chain = $7::text)
         AND u.outcome NOT IN ('ok', 'hit', 'refund')
     GROUP BY u.chain, u.method, u.outcome
 ), sums AS (
@@ -185,12 +192,13 @@ ORDER BY dimension, place
 `
 
 type SumFailureGroupsParams struct {
-	Most      int64
-	Account   uuid.UUID
-	Keys      []uuid.UUID
-	Since     time.Time
-	FromDay   time.Time
-	OnlyChain string
+	Most       int64
+	Account    uuid.UUID
+	Keys       []uuid.UUID
+	Since      time.Time
+	FromDay    time.Time
+	OnlyPeriod pgtype.Date
+	OnlyChain  string
 }
 
 type SumFailureGroupsRow struct {
@@ -211,6 +219,7 @@ func (q *Queries) SumFailureGroups(ctx context.Context, arg SumFailureGroupsPara
 		arg.Keys,
 		arg.Since,
 		arg.FromDay,
+		arg.OnlyPeriod,
 		arg.OnlyChain,
 	)
 	if err != nil {
@@ -252,11 +261,12 @@ WHERE u.account_id = $3 AND u.by_key = ($4::uuid[] IS NOT NULL)
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = $3 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND ($6::date IS NULL OR p.period = $6::date)
     ))
     AND ($4::uuid[] IS NULL OR u.key_id = ANY($4::uuid[]))
-    AND ($6::text = '' OR u.chain = $6::text)
+    AND ($7::text = '' OR u.chain = $7::text)
     AND u.outcome NOT IN ('ok', 'hit', 'refund')
-    AND (u.chain, u.method) IN (SELECT unnest($7::text[]), unnest($8::text[]))
+    AND (u.chain, u.method) IN (SELECT unnest($8::text[]), unnest($9::text[]))
 GROUP BY 1, 2, 3
 ORDER BY 1, 2, 3
 `
@@ -267,6 +277,7 @@ type SumFailureStepsParams struct {
 	Account     uuid.UUID
 	Keys        []uuid.UUID
 	FromDay     time.Time
+	OnlyPeriod  pgtype.Date
 	OnlyChain   string
 	Chains      []string
 	Methods     []string
@@ -287,6 +298,7 @@ func (q *Queries) SumFailureSteps(ctx context.Context, arg SumFailureStepsParams
 		arg.Account,
 		arg.Keys,
 		arg.FromDay,
+		arg.OnlyPeriod,
 		arg.OnlyChain,
 		arg.Chains,
 		arg.Methods,
@@ -347,6 +359,7 @@ type SumServicesRow struct {
 // Usage since an hour is read out of usage_parts: the hours before from_day, the first midnight not before the window, and the days from there on; hours
 // alone where from_day is the end of time. Sums of the whole account are read, and those by key only for some keys. Rows are found by their periods, with
 // which the primary keys begin: a period is at most 31 days, so older ones hold nothing of the window, and usage_periods names each that has usage.
+// With only_period it is usage of that one alone: the day on which a period begins has usage of the one before, too.
 // Units by service, of an account or of some keys of it.
 func (q *Queries) SumServices(ctx context.Context, arg SumServicesParams) ([]SumServicesRow, error) {
 	rows, err := q.db.Query(ctx, sumServices,
@@ -386,9 +399,10 @@ WITH lines AS (
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = $2 AND p.period > ($4::timestamptz AT TIME ZONE 'UTC')::date - 32
+                AND ($6::date IS NULL OR p.period = $6::date)
         ))
         AND ($3::uuid[] IS NULL OR u.key_id = ANY($3::uuid[]))
-        AND ($6::text = '' OR u.chain = $6::text)
+        AND ($7::text = '' OR u.chain = $7::text)
     GROUP BY u.chain, u.method, u.class, u.outcome
 ), lines_of_keys AS (
     SELECT u.key_id, u.outcome, sum(u.requests) AS requests, sum(u.units) AS units
@@ -402,9 +416,10 @@ WITH lines AS (
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = $2 AND p.period > ($4::timestamptz AT TIME ZONE 'UTC')::date - 32
+                AND ($6::date IS NULL OR p.period = $6::date)
         ))
         AND ($3::uuid[] IS NULL OR u.key_id = ANY($3::uuid[]))
-        AND ($6::text = '' OR u.chain = $6::text)
+        AND ($7::text = '' OR u.chain = $7::text)
     GROUP BY u.key_id, u.outcome
 ), sums AS (
     SELECT
@@ -441,12 +456,13 @@ ORDER BY dimension, place
 `
 
 type SumUsageGroupsParams struct {
-	Most      int64
-	Account   uuid.UUID
-	Keys      []uuid.UUID
-	Since     time.Time
-	FromDay   time.Time
-	OnlyChain string
+	Most       int64
+	Account    uuid.UUID
+	Keys       []uuid.UUID
+	Since      time.Time
+	FromDay    time.Time
+	OnlyPeriod pgtype.Date
+	OnlyChain  string
 }
 
 type SumUsageGroupsRow struct {
@@ -471,6 +487,7 @@ func (q *Queries) SumUsageGroups(ctx context.Context, arg SumUsageGroupsParams) 
 		arg.Keys,
 		arg.Since,
 		arg.FromDay,
+		arg.OnlyPeriod,
 		arg.OnlyChain,
 	)
 	if err != nil {
@@ -521,9 +538,10 @@ WHERE u.account_id = $3 AND u.by_key = ($4::uuid[] IS NOT NULL)
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = $3 AND p.period > ($2::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND ($6::date IS NULL OR p.period = $6::date)
     ))
     AND ($4::uuid[] IS NULL OR u.key_id = ANY($4::uuid[]))
-    AND ($6::text = '' OR u.chain = $6::text)
+    AND ($7::text = '' OR u.chain = $7::text)
 GROUP BY 1
 ORDER BY 1
 `
@@ -534,6 +552,7 @@ type SumUsageStepsParams struct {
 	Account     uuid.UUID
 	Keys        []uuid.UUID
 	FromDay     time.Time
+	OnlyPeriod  pgtype.Date
 	OnlyChain   string
 }
 
@@ -555,6 +574,7 @@ func (q *Queries) SumUsageSteps(ctx context.Context, arg SumUsageStepsParams) ([
 		arg.Account,
 		arg.Keys,
 		arg.FromDay,
+		arg.OnlyPeriod,
 		arg.OnlyChain,
 	)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 const addTicketMessage = `-- name: AddTicketMessage :exec
@@ -443,19 +444,21 @@ WHERE u.account_id = $1 AND u.by_key = ($2::uuid[] IS NOT NULL) AND u.step = 'ho
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = $1 AND p.period > ($3::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND ($4::date IS NULL OR p.period = $4::date)
     ))
     AND u.outcome NOT IN ('ok', 'hit', 'refund') AND ($2::uuid[] IS NULL OR u.key_id = ANY($2::uuid[]))
 GROUP BY u.outcome, u.chain, u.method
 HAVING sum(u.requests) > 0
 ORDER BY requests DESC, last_hour DESC, u.outcome, u.chain, u.method
-LIMIT $4
+LIMIT $5
 `
 
 type SumRefusalsParams struct {
-	Account uuid.UUID
-	Keys    []uuid.UUID
-	Since   time.Time
-	Most    int32
+	Account    uuid.UUID
+	Keys       []uuid.UUID
+	Since      time.Time
+	OnlyPeriod pgtype.Date
+	Most       int32
 }
 
 type SumRefusalsRow struct {
@@ -473,6 +476,7 @@ func (q *Queries) SumRefusals(ctx context.Context, arg SumRefusalsParams) ([]Sum
 		arg.Account,
 		arg.Keys,
 		arg.Since,
+		arg.OnlyPeriod,
 		arg.Most,
 	)
 	if err != nil {

@@ -12,6 +12,7 @@ WHERE u.account_id = sqlc.arg(account) AND u.by_key = true AND u.step = sqlc.arg
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND (sqlc.narg(only_period)::date IS NULL OR p.period = sqlc.narg(only_period)::date)
     ))
     AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
     AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)

@@ -1,6 +1,7 @@
 -- Usage since an hour is read out of usage_parts: the hours before from_day, the first midnight not before the window, and the days from there on; hours
 -- alone where from_day is the end of time. Sums of the whole account are read, and those by key only for some keys. Rows are found by their periods, with
 -- which the primary keys begin: a period is at most 31 days, so older ones hold nothing of the window, and usage_periods names each that has usage.
+-- With only_period it is usage of that one alone: the day on which a period begins has usage of the one before, too.
 
 -- name: SumServices :many
 -- Units by service, of an account or of some keys of it.
@@ -20,7 +21,7 @@ WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] I
 GROUP BY u.service;
 
 -- name: SumDays :many
--- Usage of an account by UTC day, since one.
+-- Usage of an account by UTC day, since one; of one period alone, or of all.
 SELECT
     day,
     coalesce(sum(requests), 0)::bigint AS requests,
@@ -31,6 +32,7 @@ SELECT
     coalesce(sum(requests) FILTER (WHERE outcome NOT IN ('ok', 'hit', 'refund')), 0)::bigint AS refused
 FROM account_days
 WHERE account_id = sqlc.arg(account) AND period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32 AND day >= sqlc.arg(since)
+    AND (sqlc.narg(only_period)::date IS NULL OR period = sqlc.narg(only_period)::date)
 GROUP BY day
 ORDER BY day;
 
@@ -49,6 +51,7 @@ WITH lines AS (
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+                AND (sqlc.narg(only_period)::date IS NULL OR p.period = sqlc.narg(only_period)::date)
         ))
         AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
         AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
@@ -65,6 +68,7 @@ WITH lines AS (
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+                AND (sqlc.narg(only_period)::date IS NULL OR p.period = sqlc.narg(only_period)::date)
         ))
         AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
         AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
@@ -122,6 +126,7 @@ WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] I
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND (sqlc.narg(only_period)::date IS NULL OR p.period = sqlc.narg(only_period)::date)
     ))
     AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
     AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
@@ -143,6 +148,7 @@ WITH lines AS (
             SELECT p.period
             FROM usage_periods AS p
             WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+                AND (sqlc.narg(only_period)::date IS NULL OR p.period = sqlc.narg(only_period)::date)
         ))
         AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
         AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
@@ -180,6 +186,7 @@ WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] I
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND (sqlc.narg(only_period)::date IS NULL OR p.period = sqlc.narg(only_period)::date)
     ))
     AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
     AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
@@ -205,6 +212,7 @@ WHERE u.account_id = sqlc.arg(account) AND u.by_key = (sqlc.narg(keys)::uuid[] I
         SELECT p.period
         FROM usage_periods AS p
         WHERE p.account_id = sqlc.arg(account) AND p.period > (sqlc.arg(since)::timestamptz AT TIME ZONE 'UTC')::date - 32
+            AND (sqlc.narg(only_period)::date IS NULL OR p.period = sqlc.narg(only_period)::date)
     ))
     AND (sqlc.narg(keys)::uuid[] IS NULL OR u.key_id = ANY(sqlc.narg(keys)::uuid[]))
     AND (sqlc.arg(only_chain)::text = '' OR u.chain = sqlc.arg(only_chain)::text)
