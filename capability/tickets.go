@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
@@ -187,6 +188,8 @@ func prose(field, text string, lines bool) *fault.Error {
 		return fault.New(fault.FieldRefused, "%s holds control characters other than line breaks and tabs. Send plain text.", field)
 	case strings.ContainsFunc(text, unreadable):
 		return fault.New(fault.FieldRefused, "%s holds control characters or line breaks. Send plain text in one line.", field)
+	case account.HoldsSecret(text):
+		return fault.New(fault.FieldRefused, "%s holds a key or a code in full, which others would read. Take it out, or leave its first 12 characters, and revoke it if it was sent elsewhere.", field)
 	}
 	return nil
 }

@@ -198,6 +198,7 @@ func TestATicketIsAnsweredResolvedAndReopened(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
+	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "indexer"}))
 	made := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "s", Message: "m"}))
 	number, _ := ticket.ParseReference(made.Reference)
 	reply := func(in capability.ReplyTicketInput) ticket.Status {
@@ -224,6 +225,7 @@ func TestATicketIsAnsweredResolvedAndReopened(t *testing.T) {
 		{"message": "x", "resolve": true, "reopen": true},
 		{"reopen": true},
 		{"message": "a\x00b"},
+		{"message": "my key is " + key.PlaintextToken},
 		{"message": "a\u202eb"},
 		{"message": "\x1b[31m"},
 		{"message": strings.Repeat("é", 5001)},
@@ -365,8 +367,19 @@ func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
 	}
 	moves, stays := file(key.Key), file(left.Key)
 	must[capability.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, holder(key.Key), capability.SubmitFeedbackInput{Kind: "praise", Title: "Fast"}))
+	subject, refusal := o.fences.Identify(o.ctx, key.Key, browser("").Network)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	before := store.Writer{Account: subject.Account, Key: subject.Key, Channel: "api"} // as it was identified before the adoption
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	must[capability.AdoptedKey](t)(o.AdoptKey.Invoke(o.ctx, ann, capability.AdoptKeyInput{ClaimCode: key.Doorways["adopt"].ClaimCode}))
+	if _, _, err := o.store.CreateTicket(o.ctx, store.NewTicket{Writer: before, Subject: "s", Message: "m", Category: ticket.Other, Priority: ticket.Low, At: time.Now()}); err == nil {
+		t.Error("a ticket is filed in the account that the key has left")
+	}
+	if _, err := o.store.SubmitFeedback(o.ctx, before, store.Feedback{ID: store.NewFeedbackID(), Kind: "praise", Title: "x", CreatedAt: time.Now()}, nil); err == nil {
+		t.Error("feedback is given in the account that the key has left")
+	}
 	for _, who := range []*capability.Caller{ann, holder(key.Key)} {
 		list := must[capability.TicketList](t)(o.ListTickets.Invoke(o.ctx, who, capability.ListTicketsInput{}))
 		if len(list.Tickets) != 1 || list.Tickets[0].Reference != moves {

@@ -1,5 +1,7 @@
 -- +goose Up
 -- Those who answer tickets, what they and customers did at the desk, and what became of wishes.
+-- Behind a lock that waits every writer queues, so this gives up soon, and the migration is run again.
+SET LOCAL lock_timeout = '3s';
 CREATE TABLE staff (
     user_id  uuid PRIMARY KEY,
     since    timestamptz NOT NULL,
@@ -66,6 +68,7 @@ COMMENT ON COLUMN confirmations.email_digest IS 'keyed digest of the address; th
 CREATE INDEX confirmations_by_age ON confirmations (at);
 
 -- +goose Down
+SET LOCAL lock_timeout = '3s';
 DROP TABLE confirmations;
 DROP INDEX waitlist_by_age;
 ALTER TABLE wishlist DROP COLUMN status, DROP COLUMN reply, DROP COLUMN answers, DROP COLUMN answered_at;

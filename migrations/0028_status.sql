@@ -1,6 +1,8 @@
 -- +goose Up
 -- How chains stood, for the page of status: the newest measurement of each, what passed in five minutes, and the same by the day (UTC). Time that stands in
 -- no column nobody measured. The days are sums of the slots that are there, written with them; slots go after a while, days stay.
+-- Behind a lock that waits every writer queues, so this gives up soon, and the migration is run again.
+SET LOCAL lock_timeout = '3s';
 CREATE TABLE chain_measurements (
     chain          text COLLATE "C" NOT NULL,
     measured_at    timestamptz NOT NULL,
@@ -60,6 +62,7 @@ CREATE TABLE chain_days (
 CREATE INDEX incidents_told_of ON incidents (began_at DESC) WHERE confirmed_at IS NOT NULL;
 
 -- +goose Down
+SET LOCAL lock_timeout = '3s';
 DROP INDEX incidents_told_of;
 DROP TABLE chain_days;
 DROP TABLE chain_slots;

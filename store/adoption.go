@@ -153,6 +153,9 @@ func moveSupport(ctx context.Context, q *db.Queries, key *Key, to account.ID) er
 	if err := q.MoveTicketsOfKey(ctx, db.MoveTicketsOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID}); err != nil {
 		return err
 	}
+	if err := q.MoveDeskLinesOfKey(ctx, db.MoveDeskLinesOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID}); err != nil {
+		return err
+	}
 	return q.MoveFeedbackOfKey(ctx, db.MoveFeedbackOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID})
 }
 

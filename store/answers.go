@@ -46,6 +46,9 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tel
 		if err != nil {
 			return found(err)
 		}
+		if a.Reply == "" { // a status alone leaves what was replied
+			a.Reply = row.Reply
+		}
 		if f = feedbackOf(row); a.same(row.Status, row.Reply) {
 			return nil
 		}
@@ -84,6 +87,9 @@ func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*
 		row, err := q.LockWish(ctx, id.UUID)
 		if err != nil {
 			return found(err)
+		}
+		if a.Reply == "" {
+			a.Reply = row.Reply
 		}
 		if w, err = wishOf(&row); err != nil || a.same(row.Status, row.Reply) {
 			return err

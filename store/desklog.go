@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -58,15 +59,16 @@ func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID) (d
 	return done, err
 }
 
-// maxDeskLines bounds what is read of a subject: a ticket has 200 messages.
+// maxDeskLines bounds what is read of a subject: resolving and reopening have no other bound than that of requests.
 const maxDeskLines = 1000
 
-// ListDeskLines reads what was done about a subject, oldest first.
+// ListDeskLines reads what was done last about a subject, oldest first.
 func (s *Store) ListDeskLines(ctx context.Context, subject string) ([]DeskLine, error) {
 	rows, err := s.queries().ListDeskLines(ctx, db.ListDeskLinesParams{Subject: subject, Most: maxDeskLines})
 	if err != nil {
 		return nil, fmt.Errorf("list what was done about %s: %w", subject, err)
 	}
+	slices.Reverse(rows)
 	lines := make([]DeskLine, len(rows))
 	for i, row := range rows {
 		lines[i] = DeskLine{

@@ -59,6 +59,9 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell 
 		if err != nil {
 			return found(err)
 		}
+		if err := by.stays(ctx, q); err != nil {
+			return err
+		}
 		if done, err := sentForm(ctx, q, by.Account, by.Form); err != nil || done.Subject != "" {
 			f, err = givenBefore(ctx, q, done.Subject, err)
 			return err

@@ -51,6 +51,9 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 	if got := list(store.FeedbackFilter{Account: of.ID, Status: "planned", Limit: 3}); len(got) != 1 || got[0].Reply != "In spring." {
 		t.Errorf("planned are %+v", got)
 	}
+	if got := must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, store.Answer{Status: "shipped", By: by, At: noon}, nil)); got.Status != "shipped" || got.Reply != "In spring." {
+		t.Errorf("a status alone makes it %+v", got)
+	}
 	if got := list(store.FeedbackFilter{Account: of.ID, Scope: scope, Limit: 3}); len(got) != 1 || got[0].ID != given[4].ID {
 		t.Errorf("the agent's are %+v", got)
 	}

@@ -121,11 +121,14 @@ func lockTicket(ctx context.Context, q *db.Queries, r *TicketReply) (row db.Tick
 	if row, err = q.GetTicket(ctx, p); err != nil {
 		return row, of, found(err)
 	}
-	if of, err = q.LockAccount(ctx, row.AccountID); err != nil {
-		return row, of, found(err)
+	for { // a ticket moves with the key that an owner adopts, once
+		if of, err = q.LockAccount(ctx, row.AccountID); err != nil {
+			return row, of, found(err)
+		}
+		if row, err = q.GetTicket(ctx, p); err != nil || row.AccountID == of.ID {
+			return row, of, found(err)
+		}
 	}
-	row, err = q.GetTicket(ctx, p)
-	return row, of, found(err)
 }
 
 // ClosedNote is what the service writes on a ticket that it closes.

@@ -116,6 +116,9 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 		if err != nil {
 			return found(err)
 		}
+		if err := n.stays(ctx, q); err != nil {
+			return err
+		}
 		if done, err := sentForm(ctx, q, n.Account, n.Form); err != nil || done.Subject != "" {
 			joined = done.Action == actionJoin
 			t, err = madeBefore(ctx, q, done.Subject, err)
@@ -316,4 +319,20 @@ func given(id *uuid.UUID) uuid.UUID {
 		return uuid.Nil
 	}
 	return *id
+}
+
+// stays says whether the key that writes still belongs to the account, which is locked: an owner may just have adopted it. What it writes then is tried
+// again, for the account that it has gone to.
+func (w *Writer) stays(ctx context.Context, q *db.Queries) error {
+	if w.Key.IsZero() {
+		return nil
+	}
+	key, err := q.GetKey(ctx, w.Key.UUID)
+	if err == nil && key.AccountID != w.Account.UUID {
+		return fmt.Errorf("key %s has just moved to another account", w.Key)
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	return err
 }

@@ -155,6 +155,23 @@ func (q *Queries) InsertAdoption(ctx context.Context, arg InsertAdoptionParams) 
 	return i, err
 }
 
+const moveDeskLinesOfKey = `-- name: MoveDeskLinesOfKey :exec
+UPDATE desk_log
+SET account_id = $1::uuid
+WHERE account_id = $2::uuid
+`
+
+type MoveDeskLinesOfKeyParams struct {
+	Account     uuid.UUID
+	FromAccount uuid.UUID
+}
+
+// An anonymous account has one key, so what was done at the desk for the account was done for the key.
+func (q *Queries) MoveDeskLinesOfKey(ctx context.Context, arg MoveDeskLinesOfKeyParams) error {
+	_, err := q.db.Exec(ctx, moveDeskLinesOfKey, arg.Account, arg.FromAccount)
+	return err
+}
+
 const moveFeedbackOfKey = `-- name: MoveFeedbackOfKey :exec
 UPDATE feedback
 SET account_id = $1

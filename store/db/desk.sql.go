@@ -300,7 +300,7 @@ const listDeskLines = `-- name: ListDeskLines :many
 SELECT at, account_id, subject, actor, origin, action, before, after
 FROM desk_log
 WHERE subject = $1
-ORDER BY id
+ORDER BY id DESC
 LIMIT $2
 `
 
@@ -320,7 +320,7 @@ type ListDeskLinesRow struct {
 	After     []byte
 }
 
-// What was done about a subject, oldest first.
+// What was done about a subject, newest first.
 func (q *Queries) ListDeskLines(ctx context.Context, arg ListDeskLinesParams) ([]ListDeskLinesRow, error) {
 	rows, err := q.db.Query(ctx, listDeskLines, arg.Subject, arg.Most)
 	if err != nil {

@@ -41,3 +41,9 @@ WHERE account_id = sqlc.arg(from_account) AND key_id = sqlc.arg(key);
 UPDATE feedback
 SET account_id = sqlc.arg(account)
 WHERE account_id = sqlc.arg(from_account) AND key_id = sqlc.arg(key);
+
+-- name: MoveDeskLinesOfKey :exec
+-- An anonymous account has one key, so what was done at the desk for the account was done for the key.
+UPDATE desk_log
+SET account_id = sqlc.arg(account)::uuid
+WHERE account_id = sqlc.arg(from_account)::uuid;

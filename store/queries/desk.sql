@@ -9,11 +9,11 @@ FROM desk_log
 WHERE account_id = sqlc.arg(account)::uuid AND form_id = sqlc.arg(form)::uuid;
 
 -- name: ListDeskLines :many
--- What was done about a subject, oldest first.
+-- What was done about a subject, newest first.
 SELECT at, account_id, subject, actor, origin, action, before, after
 FROM desk_log
 WHERE subject = sqlc.arg(subject)
-ORDER BY id
+ORDER BY id DESC
 LIMIT sqlc.arg(most);
 
 -- name: ListTicketReaders :many
