@@ -139,6 +139,10 @@ func TestMailsOfAKeysTicketGoToTheOwnersAndToNobodyWhereThereIsNone(t *testing.T
 		filed := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(bearer), capability.CreateTicketInput{Subject: "s", Message: "m"}))
 		must[capability.TicketView](t)(o.DeskReplyTicket.Invoke(o.ctx, dee, capability.DeskReplyInput{Reference: filed.Reference, Message: "Yes.", Seen: 1}))
 	}
+	of := must[capability.DeskTickets](t)(o.DeskListTickets.Invoke(o.ctx, dee, capability.DeskTicketsInput{Status: "all"})).Tickets[0].Reference
+	if got := must[capability.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.ctx, dee, capability.DeskTicketInput{Reference: of})); got.FiledBy != "key "+door.Key[:len("cag_")+8] || got.History[0].Actor != got.FiledBy {
+		t.Errorf("it was filed by %q, says the desk", got.FiledBy)
+	}
 	var told []string
 	for to := range o.mails {
 		if kind, address, _ := strings.Cut(to, " "); strings.HasPrefix(kind, "ticket_re") {

@@ -190,6 +190,14 @@ func (h *house) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ti
 	if err != nil {
 		return told(err, "ticket")
 	}
+	if t.User.IsZero() {
+		switch key, err := h.Store.LoadKey(ctx, t.Key); {
+		case err == nil:
+			emails[filer] = "key " + key.Prefix
+		case !errors.Is(err, store.ErrNotFound):
+			return told(err, "ticket")
+		}
+	}
 	named := func(actor string) string {
 		if email := emails[actor]; email != "" {
 			return email
