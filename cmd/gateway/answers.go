@@ -22,8 +22,8 @@ func opsFeedbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "feedback", Short: "Look at what customers think, and answer", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := listCommand("List feedback, newest first", store.FeedbackStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, limit int, asJSON bool) error {
-		all, err := wire.OpsFeedback(cmd.Context(), cfg, statuses, limit)
+	list := listCommand("List feedback, newest first", store.FeedbackStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
+		all, err := wire.OpsFeedback(cmd.Context(), cfg, statuses, store.FeedbackID{UUID: before}, limit)
 		switch {
 		case err != nil:
 			return err
@@ -44,8 +44,8 @@ func opsWishlistCommand() *cobra.Command {
 		Use: "wishlist", Short: "Look at requests for enterprise agreements, and answer", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := listCommand("List requests, newest first", store.WishStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, limit int, asJSON bool) error {
-		all, err := wire.OpsWishes(cmd.Context(), cfg, statuses, limit)
+	list := listCommand("List requests, newest first", store.WishStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
+		all, err := wire.OpsWishes(cmd.Context(), cfg, statuses, store.WishID{UUID: before}, limit)
 		switch {
 		case err != nil:
 			return err
@@ -94,13 +94,13 @@ func opsWaitlistCommand() *cobra.Command {
 }
 
 // listCommand makes a command that lists what has a status.
-func listCommand(short string, statuses []string, show func(*cobra.Command, config.Config, []string, int, bool) error) *cobra.Command {
-	var status string
+func listCommand(short string, statuses []string, show func(*cobra.Command, config.Config, []string, uuid.UUID, int, bool) error) *cobra.Command {
+	var status, older string
 	var limit int
 	var asJSON bool
 	names := strings.Join(statuses, ", ") + ", all"
 	cmd := &cobra.Command{
-		Use: "list [--status STATUS]", Short: short, Args: cobra.NoArgs,
+		Use: "list [--status STATUS] [--before ID]", Short: short, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			chosen := []string{status}
 			switch {
@@ -112,14 +112,22 @@ func listCommand(short string, statuses []string, show func(*cobra.Command, conf
 			if err := checkLimit(limit); err != nil {
 				return err
 			}
+			var before uuid.UUID
+			if older != "" {
+				var err error
+				if before, err = uuid.Parse(older); err != nil {
+					return fmt.Errorf("--before takes an id as list shows it, not %q", shortened(older))
+				}
+			}
 			cfg, err := config.FromEnvironment(config.OpsPaid)
 			if err != nil {
 				return err
 			}
-			return show(cmd, cfg, chosen, limit, asJSON)
+			return show(cmd, cfg, chosen, before, limit, asJSON)
 		},
 	}
 	cmd.Flags().StringVar(&status, "status", statuses[0], "which: "+names)
+	cmd.Flags().StringVar(&older, "before", "", "only what is older than the one with this id, to go on after a list")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
@@ -180,7 +188,11 @@ func writeFeedback(out io.Writer, all []wire.FeedbackView, limit int) error {
 		f := &all[i]
 		line(table, moment(f.CreatedAt), f.Status, f.Kind, fmt.Sprint(f.Answers), f.Plan, f.AccountID, f.ID, notify.Spoken(f.Title))
 	}
-	if err := endOfList(table, len(all), limit); err != nil {
+	last := ""
+	if len(all) > 0 {
+		last = all[len(all)-1].ID
+	}
+	if err := endOfPage(table, len(all), limit, last); err != nil {
 		return err
 	}
 	for i := range all {
@@ -198,7 +210,11 @@ func writeWishes(out io.Writer, all []wire.WishView, limit int) error {
 		w := &all[i]
 		line(table, moment(w.CreatedAt), w.Status, fmt.Sprint(w.Answers), notify.Spoken(w.Email), w.ID)
 	}
-	if err := endOfList(table, len(all), limit); err != nil {
+	last := ""
+	if len(all) > 0 {
+		last = all[len(all)-1].ID
+	}
+	if err := endOfPage(table, len(all), limit, last); err != nil {
 		return err
 	}
 	for i := range all {

@@ -201,3 +201,40 @@ func TestOperatorsSayWhoIsStaff(t *testing.T) {
 		t.Errorf("staff is %q", out)
 	}
 }
+
+// Lists that end at their limit say how to go on, and go on there.
+func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
+	t.Parallel()
+	b := setUpDesk(t)
+	user, of := b.person(t, "ann@buyer.example")
+	older, newer := b.file(t, of, user, "first", "m").Reference(), b.file(t, of, user, "second", "m").Reference()
+	out := b.ops(t, "tickets", "list", "--limit", "1")
+	if !strings.Contains(out, "second") || strings.Contains(out, "first") || !strings.Contains(out, "--before "+newer+" goes on") {
+		t.Errorf("the newest ticket is %q", out)
+	}
+	if out := b.ops(t, "tickets", "list", "--limit", "2", "--before", newer); !strings.Contains(out, older) || strings.Contains(out, newer) || strings.Contains(out, "goes on") {
+		t.Errorf("before it there is %q", out)
+	}
+	var ids []string
+	for _, title := range []string{"first", "second"} {
+		f, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: title, CreatedAt: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wish := uuid.Must(uuid.NewV7())
+		if _, err := b.db.Exec(b.ctx, `INSERT INTO wishlist (id, items, email, channel, created_at) VALUES ('`+wish.String()+`', '`+title+`', 'bob@buyer.example', 'api', now())`); err != nil {
+			t.Fatal(err)
+		}
+		ids = []string{f.ID.String(), wish.String()}
+	}
+	for i, noun := range []string{"feedback", "wishlist"} {
+		if out := b.ops(t, noun, "list", "--limit", "1"); !strings.Contains(out, "--before "+ids[i]+" goes on") {
+			t.Errorf("the newest of the %s is %q", noun, out)
+		}
+		if out := b.ops(t, noun, "list", "--before", ids[i]); !strings.Contains(out, "first") || strings.Contains(out, "second") {
+			t.Errorf("before it the %s has %q", noun, out)
+		}
+		b.refusesTo(t, noun, "list", "--before", "x")
+	}
+	b.refusesTo(t, "tickets", "list", "--before", "1001")
+}

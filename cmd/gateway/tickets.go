@@ -42,15 +42,20 @@ var ticketStatuses = map[string][]ticket.Status{
 const ticketStatusNames = "to_answer, unresolved, open, waiting_customer, waiting_us, resolved, closed, all"
 
 func ticketsListCommand() *cobra.Command {
-	var status, priority, of string
+	var status, priority, of, before string
 	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list [--status STATUS] [--priority PRIORITY] [--account ID]", Short: "List tickets, newest first", Args: cobra.NoArgs,
+		Use: "list [--status STATUS] [--priority PRIORITY] [--account ID] [--before REFERENCE]", Short: "List tickets, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := deskFilter(status, priority, of, limit)
 			if err != nil {
 				return err
+			}
+			if before != "" {
+				if f.Before, err = parseReference(before); err != nil {
+					return fmt.Errorf("--before: %w", err)
+				}
 			}
 			cfg, err := config.FromEnvironment(config.OpsPaid)
 			if err != nil {
@@ -69,6 +74,7 @@ func ticketsListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "to_answer", "which: "+ticketStatusNames)
 	cmd.Flags().StringVar(&priority, "priority", "", "only those of a priority: low, normal, high, urgent")
 	cmd.Flags().StringVar(&of, "account", "", "only those of the account with this id")
+	cmd.Flags().StringVar(&before, "before", "", "only tickets older than the one with this reference, to go on after a list")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
@@ -248,7 +254,20 @@ func writeTickets(out io.Writer, all []wire.DeskTicketView, limit int) error {
 		line(table, t.Reference, words(string(t.Status)), string(t.Priority), string(t.Category), moment(t.LastActivityAt), fmt.Sprint(t.Messages), t.Plan,
 			t.AccountID, notify.Spoken(t.Subject))
 	}
-	return endOfList(table, len(all), limit)
+	last := ""
+	if len(all) > 0 {
+		last = all[len(all)-1].Reference
+	}
+	return endOfPage(table, len(all), limit, last)
+}
+
+// endOfPage ends a table that is newest first and goes on below its last line.
+func endOfPage(table *tabwriter.Writer, lines, limit int, last string) error {
+	if lines == 0 || lines < limit {
+		return endOfList(table, lines, limit)
+	}
+	line(table, "there may be older ones; --before "+last+" goes on")
+	return table.Flush()
 }
 
 // endOfList ends a table that has as many lines as it may, or none.

@@ -29,11 +29,11 @@ type FeedbackView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// OpsFeedback lists feedback of all accounts, newest first.
-func OpsFeedback(ctx context.Context, cfg config.Config, statuses []string, limit int) ([]FeedbackView, error) {
+// OpsFeedback lists feedback of all accounts, newest first, below an id unless that is zero.
+func OpsFeedback(ctx context.Context, cfg config.Config, statuses []string, before store.FeedbackID, limit int) ([]FeedbackView, error) {
 	views := []FeedbackView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
-		all, err := s.ListDeskFeedback(ctx, statuses, store.FeedbackID{}, limit)
+		all, err := s.ListDeskFeedback(ctx, statuses, before, limit)
 		for i := range all {
 			f := &all[i]
 			views = append(views, FeedbackView{
@@ -57,11 +57,11 @@ type WishView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// OpsWishes lists wishes, newest first.
-func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, limit int) ([]WishView, error) {
+// OpsWishes lists wishes, newest first, below an id unless that is zero.
+func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before store.WishID, limit int) ([]WishView, error) {
 	views := []WishView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
-		all, err := s.ListWishes(ctx, statuses, store.WishID{}, limit)
+		all, err := s.ListWishes(ctx, statuses, before, limit)
 		for i := range all {
 			w := &all[i]
 			views = append(views, WishView{w.ID.String(), w.Items, w.Email.Address(), w.Channel, w.Status, w.Reply, w.Answers, w.At})
