@@ -162,7 +162,7 @@ const momentDay = "2 Jan 2006, 15:04"
 func (v *visit) countRows() []fact {
 	rows := []fact{
 		{"A standard call of a chain", weights(chain.Standard)},
-		{"A heavy one: traces, proofs, wide ranges of logs, state deep below the head", weights(chain.Heavy)},
+		{"A heavy one: " + chain.HeavyCalls(), weights(chain.Heavy)},
 	}
 	for _, part := range []struct {
 		title string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
 )
 
@@ -108,7 +109,7 @@ func TestPricingTellsWhatThePlansAre(t *testing.T) {
 	for _, want := range []string{
 		"$99.00 a month", "$990.00 a year", "10,000 a day", "100 in 15 minutes", "6,000 a minute", "slower: 10 a second", "refused with -32016 until 00:00 UTC", "Pack S", "$8.33",
 		"0.090000 USDC", "Founding price: Pro at $79.00 a month, locked for 12 months, for new subscriptions while one of 42 seats is left, until 6 Dec 2026, 00:00 UTC",
-		"A standard call of a chain1 unit", "2 units", "× 0.5", "20 % VAT", "10,000,000 units a month.",
+		"A standard call of a chain1 unit", "A heavy one: " + chain.HeavyCalls() + "2 units", "× 0.5", "20 % VAT", "10,000,000 units a month.",
 	} {
 		if !strings.Contains(strings.ReplaceAll(page, "\n", ""), want) {
 			t.Errorf("it lacks %q", want)
