@@ -31,12 +31,17 @@ type chainLine struct {
 
 // chainsView asks how the chains stand; nil when that cannot be told now, for which no page is refused.
 func (v *visit) chainsView() *chainsView {
-	s, err := v.stand.get(v.r.Context(), v.Now, func() (capability.Status, error) { return ask(v, v.Calls.GetStatus, capability.Nothing{}) })
+	s, err := v.chainsStatus()
 	if err != nil {
 		return nil
 	}
 	view := newChainsView(&s)
 	return &view
+}
+
+// chainsStatus is how the chains stand, as all pages share it.
+func (v *visit) chainsStatus() (capability.Status, error) {
+	return v.stand.get(v.r.Context(), v.Now, func() (capability.Status, error) { return ask(v, v.Calls.GetStatus, capability.Nothing{}) })
 }
 
 func newChainsView(s *capability.Status) chainsView {

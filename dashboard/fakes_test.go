@@ -42,6 +42,7 @@ type house struct {
 	desk     fakeDesk
 	// statusRefused answers whoever asks for the status.
 	statusRefused *fault.Error
+	statusAsked   int // how often it was asked for
 	insights      capability.UsageInsights
 	// refusal answers every change.
 	refusal *fault.Error
@@ -201,6 +202,7 @@ func (h *house) calls() Calls {
 		ListAgents: reads[capability.Nothing](func() capability.AgentList { return capability.AgentList{Agents: h.agents} }),
 		AdoptKey:   changes[capability.AdoptKeyInput](h, capability.AdoptedKey{ID: keyTwo, Prefix: "cag_00aTz81b"}),
 		GetStatus: func(context.Context, *capability.Caller, capability.Nothing) (capability.Status, *fault.Error) {
+			h.statusAsked++
 			return sampleStatus("Ethereum"), h.statusRefused
 		},
 		GetReceipt: func(_ context.Context, _ *capability.Caller, in capability.ReceiptInput) (capability.Receipt, *fault.Error) {

@@ -91,3 +91,18 @@ func TestAStatusThatCannotBeToldIsNoReasonToRefuseAPage(t *testing.T) {
 		t.Errorf("the page itself: %d", got.status)
 	}
 }
+
+// Whoever looks at pages does not use up what a network may ask for without a key.
+func TestPagesShareTheStatusOfTheChains(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	b := visitorOf(t, h)
+	for _, path := range []string{"/status", "/status", "/", "/status"} {
+		if got := b.get(path); got.status != 200 {
+			t.Fatalf("%s answers %d", path, got.status)
+		}
+	}
+	if h.statusAsked != 1 {
+		t.Errorf("it was asked for %d times, want once", h.statusAsked)
+	}
+}

@@ -65,7 +65,7 @@ type incidentRow struct {
 
 // status shows how the chains stand, and stood.
 func (v *visit) status() error {
-	s, err := ask(v, v.Calls.GetStatus, capability.Nothing{})
+	s, err := v.chainsStatus()
 	if err != nil {
 		return err
 	}
