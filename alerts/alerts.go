@@ -28,6 +28,7 @@ type Record interface {
 	ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error)
 
 	ObserveChain(ctx context.Context, chain string, down bool, at time.Time, p store.Patience) (*store.Incident, error)
+	EndUnservedIncidents(ctx context.Context, served []chain.ID, since time.Time) ([]store.Incident, error)
 	RecordChain(ctx context.Context, r *store.ChainReport, gap time.Duration) error
 	ListUntoldIncidents(ctx context.Context, most int) ([]store.Incident, error)
 	ListReaders(ctx context.Context, i *store.Incident, since time.Time, most int) ([]store.Reader, error)

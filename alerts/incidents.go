@@ -26,7 +26,7 @@ const (
 
 // SweepChains looks at every chain once, and tells of what came to be news.
 func (s *Sweeper) SweepChains(ctx context.Context) error {
-	err := s.observe(ctx)
+	err := errors.Join(s.observe(ctx), s.endUnserved(ctx))
 	untold, listErr := s.Record.ListUntoldIncidents(ctx, page)
 	err = errors.Join(err, listErr)
 	for i := range untold {
@@ -57,6 +57,21 @@ func (s *Sweeper) observe(ctx context.Context) error {
 		default:
 			s.Logger.Error("a chain is down; users are told", "chain", id, "incident_id", news.ID.String(), "began_at", news.BeganAt)
 		}
+	}
+	return err
+}
+
+// endUnserved ends what lasts of chains that are served no more: nobody measures them, so nobody would ever see them well again. Where another
+// worker still measures one, because it has not read the new upstreams yet, it waits for that.
+func (s *Sweeper) endUnserved(ctx context.Context) error {
+	served := s.Chains()
+	if len(served) == 0 {
+		return nil // upstreams that are not read yet are no reason to believe that every chain was given up
+	}
+	ended, err := s.Record.EndUnservedIncidents(ctx, served, s.Now().Add(-patience.Gap))
+	for i := range ended {
+		over := &ended[i]
+		s.Logger.Info("a chain that was down is served no more", "chain", over.Chain, "incident_id", over.ID.String(), "began_at", over.BeganAt, "ended_at", over.EndedAt)
 	}
 	return err
 }

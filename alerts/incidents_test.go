@@ -157,6 +157,42 @@ func TestAFlappingChainIsOneIncident(t *testing.T) {
 	}
 }
 
+// A chain that is served no more is never measured again: what lasts of it ends where it was seen last, and those who were told are told.
+func TestAnIncidentOfAChainThatIsServedNoMoreEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, users := b.buyer(t, "UTC", true, "ann@buyer.example")
+	b.called(t, id, chain.EthMainnet, b.clock.Now())
+	b.passes(t, false, 6*time.Minute)
+	seen, began := b.clock.Now(), b.incident(t)
+	b.serve(chain.BaseMainnet)
+	b.sweepChains(t) // another worker has measured it just now
+	b.serve(chain.EthMainnet, chain.BaseMainnet)
+	b.clock.Advance(time.Hour)
+	b.sweepChains(t)
+	b.serve()
+	b.sweepChains(t)
+	reason := "incident/" + began + "/%s/" + users[0].String()
+	b.wantMails(t, "measured by somebody, served, and before any chain is", fmt.Sprintf(reason, "began"))
+
+	b.serve(chain.BaseMainnet)
+	b.sweepChains(t)
+	b.wantMails(t, "served no more", fmt.Sprintf(reason, "began"), fmt.Sprintf(reason, "over"))
+	if said, ok := b.letter(t, "ann@buyer.example").Mail.(notify.IncidentOver); !ok || !said.Ended.Equal(seen) {
+		t.Errorf("it says %+v, want the end at %s", said, seen)
+	}
+
+	// Served again and down again, it is another incident; what was no news yet leaves nothing.
+	b.serve(chain.EthMainnet)
+	b.passes(t, false, time.Minute)
+	b.serve(chain.BaseMainnet)
+	b.clock.Advance(time.Hour)
+	b.sweepChains(t)
+	if n := b.incidents(t); n != 1 {
+		t.Errorf("%d incidents are in the record, want the one that was news", n)
+	}
+}
+
 func TestTellingManyGoesOnWhereItWasInterrupted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

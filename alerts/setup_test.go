@@ -36,6 +36,7 @@ type bundle struct {
 
 	mu      sync.Mutex // guards all below
 	board   map[chain.ID]upstream.Posted
+	served  []chain.ID
 	slots   map[chain.ID][]upstream.Slot
 	letters []outbox.Letter
 	// failAfter is how many letters more are written before all fail; no failure when it is negative. written counts them.
@@ -60,6 +61,19 @@ func (b *bundle) ReadSlots(context.Context, ...chain.ID) (map[chain.ID][]upstrea
 	return b.slots, nil
 }
 
+func (b *bundle) chains() []chain.ID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.served
+}
+
+// serve says which chains are served from now on.
+func (b *bundle) serve(ids ...chain.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.served = ids
+}
+
 func (b *bundle) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
 	b.mu.Lock()
 	if b.written++; b.failAfter >= 0 && b.written > b.failAfter {
@@ -75,7 +89,8 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	t.Cleanup(cancel)
-	b := &bundle{ctx: ctx, clock: testkit.NewClock(time.Now().Truncate(time.Second)), board: map[chain.ID]upstream.Posted{}, failAfter: -1}
+	b := &bundle{ctx: ctx, clock: testkit.NewClock(time.Now().Truncate(time.Second)), board: map[chain.ID]upstream.Posted{}, failAfter: -1,
+		served: []chain.ID{chain.EthMainnet, chain.BaseMainnet}}
 	url := testkit.Postgres(t)
 	var err error
 	if b.store, err = store.Open(ctx, url); err != nil {
@@ -91,7 +106,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	b.sweeper = alerts.New(alerts.Options{
-		Record: b.store, Board: b, Chains: func() []chain.ID { return []chain.ID{chain.EthMainnet, chain.BaseMainnet} }, Mails: b,
+		Record: b.store, Board: b, Chains: b.chains, Mails: b,
 		PublicURL: house.URL, Now: b.clock.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	return b

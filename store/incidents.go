@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -83,6 +84,24 @@ func observeWell(ctx context.Context, q *db.Queries, chain string, at time.Time,
 		return nil, err
 	}
 	return incidentOf(row), nil
+}
+
+// EndUnservedIncidents ends incidents of all chains but these that nobody has measured since an instant, each when it was seen last, and gives
+// them. Those that were no news yet are dropped.
+func (s *Store) EndUnservedIncidents(ctx context.Context, served []chain.ID, since time.Time) ([]Incident, error) {
+	names := make([]string, len(served))
+	for i, id := range served {
+		names[i] = string(id)
+	}
+	rows, err := s.queries().EndUnservedIncidents(ctx, db.EndUnservedIncidentsParams{Served: names, UnseenSince: since})
+	if err != nil {
+		return nil, fmt.Errorf("end incidents of chains that are not served: %w", err)
+	}
+	ended := make([]Incident, len(rows))
+	for i, row := range rows {
+		ended[i] = *incidentOf(row)
+	}
+	return ended, nil
 }
 
 // ListUntoldIncidents reads incidents whose begin or end is still to be told, the oldest first.

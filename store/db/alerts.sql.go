@@ -83,6 +83,55 @@ func (q *Queries) EndTellingOver(ctx context.Context, id uuid.UUID) error {
 	return err
 }
 
+const endUnservedIncidents = `-- name: EndUnservedIncidents :many
+WITH dropped AS (
+    DELETE FROM incidents
+    WHERE ended_at IS NULL AND confirmed_at IS NULL AND NOT chain = ANY ($1::text[]) AND seen_at < $2::timestamptz
+)
+UPDATE incidents
+SET ended_at = coalesce(well_since, seen_at), began_told_at = coalesce(began_told_at, now()), told_account = NULL, told_user = NULL
+WHERE ended_at IS NULL AND confirmed_at IS NOT NULL AND NOT chain = ANY ($1::text[]) AND seen_at < $2::timestamptz
+RETURNING id, chain, began_at, seen_at, confirmed_at, well_since, ended_at, began_told_at, over_told_at, told_account, told_user
+`
+
+type EndUnservedIncidentsParams struct {
+	Served      []string
+	UnseenSince time.Time
+}
+
+// It ends when its chain was seen last; a chain that was seen since an instant is served by somebody. Whoever was not told of it until then is not told any more. What was no news yet is dropped beside it.
+func (q *Queries) EndUnservedIncidents(ctx context.Context, arg EndUnservedIncidentsParams) ([]Incident, error) {
+	rows, err := q.db.Query(ctx, endUnservedIncidents, arg.Served, arg.UnseenSince)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Incident
+	for rows.Next() {
+		var i Incident
+		if err := rows.Scan(
+			&i.ID,
+			&i.Chain,
+			&i.BeganAt,
+			&i.SeenAt,
+			&i.ConfirmedAt,
+			&i.WellSince,
+			&i.EndedAt,
+			&i.BeganToldAt,
+			&i.OverToldAt,
+			&i.ToldAccount,
+			&i.ToldUser,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getUserEmail = `-- name: GetUserEmail :one
 SELECT email, email_key
 FROM users

@@ -84,6 +84,17 @@ WHERE chain = sqlc.arg(chain)::text AND ended_at IS NULL AND confirmed_at IS NOT
     AND seen_at - well_since >= make_interval(secs => sqlc.arg(after_seconds)::double precision)
 RETURNING *;
 
+-- name: EndUnservedIncidents :many
+-- It ends when its chain was seen last; a chain that was seen since an instant is served by somebody. Whoever was not told of it until then is not told any more. What was no news yet is dropped beside it.
+WITH dropped AS (
+    DELETE FROM incidents
+    WHERE ended_at IS NULL AND confirmed_at IS NULL AND NOT chain = ANY (sqlc.arg(served)::text[]) AND seen_at < sqlc.arg(unseen_since)::timestamptz
+)
+UPDATE incidents
+SET ended_at = coalesce(well_since, seen_at), began_told_at = coalesce(began_told_at, now()), told_account = NULL, told_user = NULL
+WHERE ended_at IS NULL AND confirmed_at IS NOT NULL AND NOT chain = ANY (sqlc.arg(served)::text[]) AND seen_at < sqlc.arg(unseen_since)::timestamptz
+RETURNING *;
+
 -- name: ListUntoldIncidents :many
 SELECT *
 FROM incidents
