@@ -16,8 +16,10 @@ try {
   const refused = JSON.parse(error.info?.responseBody ?? '{}').error;
   if (refused?.code !== <<.Code>>) throw error;
   hash = refused.data.transaction_hash;
-  // No node has seen it: the identical bytes may be sent again, a new signature may not.
-  if (!(await provider.getTransaction(hash))) await provider.broadcastTransaction(signed);
+  // This node has not seen it: the identical bytes may be sent again, a new signature may not. It may wait at another node, which
+  // then says "already known" or "nonce too low", so that only the receipt decides.
+  const seen = await provider.getTransaction(hash);
+  if (!seen) await provider.broadcastTransaction(signed).catch((again) => console.log(again.shortMessage ?? again.message));
 }
 const receipt = await provider.waitForTransaction(hash);
 console.log(receipt.status);

@@ -21,9 +21,10 @@ try {
   const refused = error.walk?.((e) => e instanceof RpcRequestError);
   if (refused?.code !== <<.Code>>) throw error;
   hash = refused.data.transaction_hash;
-  // No node has seen it: the identical bytes may be sent again, a new signature may not.
+  // This node has not seen it: the identical bytes may be sent again, a new signature may not. It may wait at another node, which
+  // then says "already known" or "nonce too low", so that only the receipt decides.
   const seen = await client.getTransaction({ hash }).catch(() => null);
-  if (!seen) await client.sendRawTransaction({ serializedTransaction });
+  if (!seen) await client.sendRawTransaction({ serializedTransaction }).catch((again) => console.log(again.details));
 }
 const receipt = await client.waitForTransactionReceipt({ hash });
 console.log(receipt.status);

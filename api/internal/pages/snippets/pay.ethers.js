@@ -11,6 +11,7 @@ const wallet = new Wallet(process.env.PRIVATE_KEY, provider);
 // 1. Pay. maxAmountRequired has the VAT in it; menu.tax says whether you need it.
 const usdc = new Contract(menu.assetAddress, ['function transfer(address to, uint256 value) returns (bool)'], wallet);
 const payment = await usdc.transfer(menu.payTo, tier.maxAmountRequired);
+console.log(`paid with ${payment.hash}`); // keep it: with it the payment is redeemed, whatever happens to this program
 await payment.wait();
 
 // 2. Sign the message of the menu with the wallet that paid, and redeem until the payment is deep enough.
@@ -21,9 +22,10 @@ do {
     method: 'POST', headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ tx_hash: payment.hash, tier: tier.name, signature }),
   });
-  const seconds = Number(redeemed.headers.get('Retry-After') ?? 0);
-  if (redeemed.status === 202) await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-} while (redeemed.status === 202);
+  // 202: not deep enough yet. 503: nobody can look right now. Both ask for the same again later.
+  const seconds = Number(redeemed.headers.get('Retry-After') ?? 5);
+  if (redeemed.status === 202 || redeemed.status === 503) await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+} while (redeemed.status === 202 || redeemed.status === 503);
 const bought = await redeemed.json();
 if (redeemed.status !== 200) throw new Error(bought.error.message);
 console.log(`${bought.units} units until ${bought.expires_at}, receipt ${bought.receipt}`);
