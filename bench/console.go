@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -118,20 +120,23 @@ type browser struct {
 
 var loaded = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 
-// open asks for a page, and gives how long its answer took to the last byte and how many bytes it is with all that it loads, as sent with gzip
-// where the gateway compresses.
+// open asks for a page as browsers do, and gives how long its answer took to the last byte and how many bytes it is as sent with all that it loads.
 func (b *browser) open(ctx context.Context, page string) (took time.Duration, size int, err error) {
 	begun := time.Now()
-	body, err := b.get(ctx, page, "identity")
+	sent, err := b.get(ctx, page)
 	took = time.Since(begun)
 	if err != nil {
 		return 0, 0, err
 	}
-	size = len(body)
+	body, err := unzipped(sent)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", page, err)
+	}
+	size = len(sent)
 	for _, match := range loaded.FindAllSubmatch(body, -1) {
 		address := string(match[1])
 		if _, known := b.assets[address]; !known {
-			asset, err := b.get(ctx, address, "gzip")
+			asset, err := b.get(ctx, address)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -142,13 +147,26 @@ func (b *browser) open(ctx context.Context, page string) (took time.Duration, si
 	return took, size, nil
 }
 
-func (b *browser) get(ctx context.Context, path, encoding string) (body []byte, err error) {
+// unzipped is an answer as it was before it was compressed, if it was.
+func unzipped(sent []byte) (body []byte, err error) {
+	if !bytes.HasPrefix(sent, []byte{0x1f, 0x8b}) {
+		return sent, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(sent))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return io.ReadAll(r)
+}
+
+func (b *browser) get(ctx context.Context, path string) (body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "text/html")
-	req.Header.Set("Accept-Encoding", encoding)
+	req.Header.Set("Accept-Encoding", "gzip")
 	req.AddCookie(&http.Cookie{Name: "session", Value: b.session}) //nolint:gosec // on this machine
 	resp, err := http.DefaultTransport.RoundTrip(req)              // follows nothing
 	if err != nil {

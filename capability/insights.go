@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
@@ -45,11 +46,19 @@ func (h *house) getInsights() *Op[Nothing, UsageInsights] {
 }
 
 func (h *house) makeInsights(ctx context.Context, c *Call) (in UsageInsights, err error) {
-	s, err := h.stand(ctx, c)
-	if err != nil {
-		return in, err
-	}
-	recent, err := keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
+	var s *stance
+	var recent recentUsage
+	var week plan.Units
+	now, since := h.Now(), spans["7d"].since(h.Now())
+	err = atOnce(ctx,
+		func(ctx context.Context) (err error) {
+			recent, err = keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
+			return err
+		},
+		func(ctx context.Context) (err error) { in.Refused, err = h.refusedOfADay(ctx, c); return err },
+		func(ctx context.Context) (err error) { s, err = h.stand(ctx, c); return err },
+		func(ctx context.Context) (err error) { week, err = h.usedSince(ctx, c, since); return err },
+	)
 	if err != nil {
 		return in, err
 	}
@@ -59,29 +68,22 @@ func (h *house) makeInsights(ctx context.Context, c *Call) (in UsageInsights, er
 		return in, err
 	}
 	in.Recommendation, in.BreakEven, in.Advice = h.recommendLane(s), breakEven(&s.ladder), h.adviseOn(s)
-	if in.Cache, err = h.cacheSummary(ctx, c, recent.answered); err != nil {
-		return in, err
-	}
-	if in.Spend, err = h.paceOfAWeek(ctx, c); err != nil {
-		return in, err
-	}
-	in.Refused, err = h.refusedOfADay(ctx, c)
-	return in, err
+	in.Cache = h.cacheSummary(recent.answered, s.ladder.Current)
+	in.Spend = s.allowance().spend(c, week, since, now)
+	return in, nil
 }
 
-// paceOfAWeek is the spend of the last 7 days, as get_usage_stats has it.
-func (h *house) paceOfAWeek(ctx context.Context, c *Call) (SpendSummary, error) {
-	now, week := h.Now(), spans["7d"]
-	w := store.UsageWindow{Account: c.Account.ID, Since: week.since(now)}
-	steps, err := h.Store.UsageSteps(ctx, &w, week.step)
+// usedSince is what an account used since an instant: the spend of get_usage_stats, which tells its steps apart.
+func (h *house) usedSince(ctx context.Context, c *Call, since time.Time) (plan.Units, error) {
+	services, err := h.Store.SumServices(ctx, c.Account.ID, account.KeyID{}, since)
 	if err != nil {
-		return SpendSummary{}, told(err, "usage")
+		return 0, told(err, "usage")
 	}
 	var used plan.Units
-	for i := range steps {
-		used += steps[i].Units
+	for _, units := range services {
+		used += units
 	}
-	return h.spendSummary(ctx, c, used, w.Since, now)
+	return used, nil
 }
 
 // refusedOfADay is why calls of the last 24 hours were refused or failed.

@@ -46,16 +46,17 @@ func (h *house) cacheReport(ctx context.Context, l *look) error {
 	l.series("hits", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Hits) })
 	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Billable - s.Computed) })
 	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure { return share(s.Hits, s.Hits+s.Billable-s.Computed) })
-	summary, err := h.cacheSummary(ctx, l.Call, answered)
+	current, err := h.currentRung(ctx, l.Call)
 	if err != nil {
 		return err
 	}
+	summary := h.cacheSummary(answered, current)
 	l.out.Summary.Cache = &summary
 	return nil
 }
 
-// cacheSummary adds up what was answered, and says what the hits of it would have cost.
-func (h *house) cacheSummary(ctx context.Context, c *Call, answered []store.AnsweredUsage) (CacheSummary, error) {
+// cacheSummary adds up what was answered, and says what the hits of it would have cost on the rung that the account is on; empty for a contract.
+func (h *house) cacheSummary(answered []store.AnsweredUsage, current string) CacheSummary {
 	summary := CacheSummary{Methods: []CachedMethod{}}
 	places := map[[2]string]int{}
 	for i := range answered {
@@ -80,7 +81,8 @@ func (h *house) cacheSummary(ctx context.Context, c *Call, answered []store.Answ
 	}
 	summary.Rate = share(summary.Hits, summary.Hits+summary.Misses)
 	summary.Methods, summary.More = mostHit(summary.Methods)
-	return summary, h.price(ctx, c, &summary)
+	summary.price(current)
+	return summary
 }
 
 // mostHit keeps the methods with the most hits, and counts the others.
@@ -115,10 +117,9 @@ func (h *house) weightOf(a *store.AnsweredUsage) plan.Units {
 }
 
 // price puts what was saved into money, at the rung that the account is on.
-func (h *house) price(ctx context.Context, c *Call, s *CacheSummary) error {
-	current, err := h.currentRung(ctx, c)
-	if err != nil || current == "" {
-		return err
+func (s *CacheSummary) price(current string) {
+	if current == "" {
+		return
 	}
 	s.Rung = current
 	var cents plan.Cents // plans that stand on no rung cost nothing
@@ -130,5 +131,4 @@ func (h *house) price(ctx context.Context, c *Call, s *CacheSummary) error {
 	const million = 1_000_000
 	price, money := dollars(cents), dollars(mulDiv(int64(max(0, s.Saved)), int64(cents), million*int64(plan.Unit)))
 	s.Price, s.Money = &price, &money
-	return nil
 }

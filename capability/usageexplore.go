@@ -131,10 +131,14 @@ func (h *house) makeExploredUsage(ctx context.Context, l *look, name string) (Ex
 	if out.AsOf, err = h.asOf(ctx, l.Call); err != nil { // before the figures, which may hold more
 		return out, err
 	}
-	for _, part := range []func(context.Context, *look, *ExploredUsage) error{h.exploreGroups, h.exploreSteps, h.exploreLatency, h.exploreFailures} {
-		if err := part(ctx, l, &out); err != nil {
-			return ExploredUsage{}, err
-		}
+	err = atOnce(ctx, // each fills fields of its own
+		func(ctx context.Context) error { return h.exploreGroups(ctx, l, &out) },
+		func(ctx context.Context) error { return h.exploreSteps(ctx, l, &out) },
+		func(ctx context.Context) error { return h.exploreLatency(ctx, l, &out) },
+		func(ctx context.Context) error { return h.exploreFailures(ctx, l, &out) },
+	)
+	if err != nil {
+		return ExploredUsage{}, err
 	}
 	return out, nil
 }

@@ -53,20 +53,17 @@ func (h *house) spendReport(ctx context.Context, l *look) error {
 	for i := range steps {
 		used += steps[i].Units
 	}
-	s, err := h.spendSummary(ctx, l.Call, used, l.window.Since, l.now)
+	stands, err := h.stand(ctx, l.Call)
 	if err != nil {
 		return err
 	}
+	s := stands.allowance().spend(l.Call, used, l.window.Since, l.now)
 	l.out.Summary.Spend = &s
 	return nil
 }
 
-// spendSummary says where the pace of what was used since an instant leads.
-func (h *house) spendSummary(ctx context.Context, c *Call, used plan.Units, since, now time.Time) (SpendSummary, error) {
-	a, err := h.allowanceOf(ctx, c)
-	if err != nil {
-		return SpendSummary{}, err
-	}
+// spend says where the pace of what was used since an instant leads.
+func (a *allowance) spend(c *Call, used plan.Units, since, now time.Time) SpendSummary {
 	const day = 24 * time.Hour
 	began := since
 	if c.Account.CreatedAt.After(began) {
@@ -91,7 +88,7 @@ func (h *house) spendSummary(ctx context.Context, c *Call, used plan.Units, sinc
 			s.Risk = MediumRisk
 		}
 	}
-	return s, nil
+	return s
 }
 
 // allowance is what a caller may use until when, and the packs that are drawn after it, in their order.
@@ -102,42 +99,30 @@ type allowance struct {
 	then           string
 }
 
-// allowanceOf finds the fence that ends a caller's use first by its nature: the day of a key that counts by it, else the plan's allowance; for an agent
+// allowance finds the fence that ends a caller's use first by its nature: the day of a key that counts by it, else the plan's allowance; for an agent
 // the cap of its key, since the account's use is not its own.
-func (h *house) allowanceOf(ctx context.Context, c *Call) (allowance, error) {
-	terms, err := c.Account.Terms()
-	if err != nil {
-		return allowance{}, err
-	}
-	standings, err := h.Fences.Standings(ctx, &c.Account, c.keys(), true)
-	if err != nil {
-		return allowance{}, meterAway(err)
-	}
-	terms = terms.At(standings.At)
-	a := allowance{at: standings.At, start: standings.Period.Start, end: standings.Period.End, limit: account.Unlimited, then: thenNothing}
-	agent := !c.Key.Agent.IsZero()
-	for i := range standings.Counters {
-		s := &standings.Counters[i]
+func (s *stance) allowance() *allowance {
+	a := &allowance{at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited, then: thenNothing}
+	for i := range s.standings.Counters {
+		n := &s.standings.Counters[i]
 		switch {
-		case agent && s.Key == c.Key.ID && s.Service == "" && s.Day.IsZero():
-			a.used, a.limit, a.then = s.ShouldBe, s.Limit, thenRefused
-		case agent:
-		case !s.Day.IsZero():
-			a.start = s.Day.UTC().Truncate(24 * time.Hour)
+		case s.agent && n.Key == s.Key.ID && n.Service == "" && n.Day.IsZero():
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
+		case s.agent:
+		case !n.Day.IsZero():
+			a.start = n.Day.UTC().Truncate(24 * time.Hour)
 			a.end = a.start.Add(24 * time.Hour)
-			a.used, a.limit, a.then = s.ShouldBe, s.Limit, thenRefused
-			return a, nil
-		case s.Source == account.SourcePlan && s.Period == standings.Period.Key():
-			a.used, a.limit, a.then = s.ShouldBe, s.Limit, thenRefused
-			if terms.Quota() == account.Unlimited {
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
+			return a
+		case n.Source == account.SourcePlan && n.Period == s.standings.Period.Key():
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
+			if s.terms.Quota() == account.Unlimited {
 				a.then = thenSlowed
 			}
 		}
 	}
-	if !agent && terms.DrawsPacks() {
-		a.packs = drawable(c.Account.Packs, standings.Counters, standings.At)
-	}
-	return a, nil
+	a.packs = s.packs
+	return a
 }
 
 // keys are the caller's own key, if it has one.

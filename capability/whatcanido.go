@@ -148,19 +148,23 @@ func (h *house) readRecent(ctx context.Context, c *Call) (r recentUsage, err err
 	if r.asOf, err = h.asOf(ctx, c); err != nil {
 		return r, err
 	}
-	if r.answered, err = h.Store.AnsweredUsage(ctx, &w); err != nil {
+	late := w
+	late.Since = h.Now().Add(-recentDays)
+	var failures store.Failures
+	err = atOnce(ctx,
+		func(ctx context.Context) (err error) { r.answered, err = h.Store.AnsweredUsage(ctx, &w); return err },
+		func(ctx context.Context) (err error) {
+			failures, err = h.Store.Failures(ctx, &late, mostEntries)
+			return err
+		},
+	)
+	if err != nil {
 		return r, told(err, "usage")
 	}
 	for i := range r.answered {
 		r.volume += r.answered[i].Units // what was refused cost nothing
 	}
-	r.volume = max(0, r.volume)
-	w.Since = h.Now().Add(-recentDays)
-	failures, err := h.Store.Failures(ctx, &w, mostEntries)
-	if err != nil {
-		return r, told(err, "usage")
-	}
-	r.refused = failures.ByReason
+	r.volume, r.refused = max(0, r.volume), failures.ByReason
 	return r, nil
 }
 

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,20 +16,21 @@ const invoicesShown = 12
 
 // billing is what the account pays, with what, and what there is to buy.
 func (v *visit) billing() error {
-	now, err := ask(v, v.Calls.BillingStatus, capability.Nothing{})
-	if err != nil {
-		return err
-	}
-	ladder, err := ask(v, v.Calls.PriceLadder, capability.Nothing{})
-	if err != nil {
-		return err
-	}
+	var now capability.BillingStatus
+	var ladder capability.PriceLadder
+	var invoices capability.InvoiceList
 	in := capability.ListInvoicesInput{Limit: invoicesShown, Before: v.r.URL.Query().Get("invoices_before")}
-	invoices, err := ask(v, v.Calls.ListInvoices, in)
-	if mistakesOf(err) != nil { // an address that somebody changed
-		in.Before = ""
-		invoices, err = ask(v, v.Calls.ListInvoices, in)
-	}
+	err := v.askAll(
+		asked(v, v.Calls.BillingStatus, capability.Nothing{}, &now), asked(v, v.Calls.PriceLadder, capability.Nothing{}, &ladder),
+		func(ctx context.Context) error {
+			err := asked(v, v.Calls.ListInvoices, in, &invoices)(ctx)
+			if mistakesOf(err) == nil {
+				return err
+			}
+			in.Before = "" // an address that somebody changed
+			return asked(v, v.Calls.ListInvoices, in, &invoices)(ctx)
+		},
+	)
 	if err != nil {
 		return err
 	}

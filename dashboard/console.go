@@ -1,12 +1,14 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
@@ -45,6 +47,31 @@ func ask[In, Out any](v *visit, run Call[In, Out], in In) (Out, error) {
 		return out, refusal
 	}
 	return out, nil
+}
+
+// mostAsked is how many capabilities a page runs side by side.
+const mostAsked = 3
+
+// asked is a capability that a page runs beside others, and where its answer goes.
+func asked[In, Out any](v *visit, run Call[In, Out], in In, answer *Out) func(context.Context) error {
+	return func(ctx context.Context) error {
+		out, refusal := run(ctx, v.caller(), in)
+		if refusal != nil {
+			return refusal
+		}
+		*answer = out
+		return nil
+	}
+}
+
+// askAll runs capabilities that do not need each other's answers side by side, and gives the error of the first that fails.
+func (v *visit) askAll(reads ...func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(v.r.Context())
+	group.SetLimit(mostAsked)
+	for _, read := range reads {
+		group.Go(func() error { return read(ctx) })
+	}
+	return group.Wait()
 }
 
 // console serves a pattern for people who signed in. Whoever did not signs in first, and comes back.

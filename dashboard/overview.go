@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -16,15 +17,16 @@ const overviewKeys = 5
 
 // overview is units of the period against the allowance, by day, and the keys that used them.
 func (v *visit) overview() error {
-	usage, err := ask(v, v.Calls.UsageByDay, capability.UsageByDayInput{})
-	if err != nil {
-		return err
-	}
-	list, err := ask(v, v.Calls.ListKeys, capability.ListKeysInput{})
-	if err != nil {
-		return err
-	}
-	insights, err := ask(v, v.Calls.GetInsights, capability.Nothing{})
+	var usage capability.UsageByDay
+	var list capability.KeyList
+	var insights capability.UsageInsights
+	var chains *chainsView
+	err := v.askAll(
+		asked(v, v.Calls.GetInsights, capability.Nothing{}, &insights), // the slowest first
+		asked(v, v.Calls.UsageByDay, capability.UsageByDayInput{}, &usage),
+		asked(v, v.Calls.ListKeys, capability.ListKeysInput{}, &list),
+		func(context.Context) error { chains = v.chainsView(); return nil },
+	)
 	if err != nil {
 		return err
 	}
@@ -33,8 +35,7 @@ func (v *visit) overview() error {
 	if err != nil {
 		return err
 	}
-	p := overviewPage{Stats: v.stats(&usage), Chart: v.reader.newChart(days), Fences: v.planFences(&usage)}
-	p.Chains = v.chainsView()
+	p := overviewPage{Stats: v.stats(&usage), Chart: v.reader.newChart(days), Fences: v.planFences(&usage), Chains: chains}
 	p.Insights, p.Refusals = v.reader.insights(&insights), refusedNotices(insights.Refused)
 	used := slices.DeleteFunc(slices.Clone(keys), func(k keyRow) bool { return k.Used.IsZero() })
 	slices.SortFunc(used, func(a, b keyRow) int { return cmp.Compare(b.Used.Machine, a.Used.Machine) })

@@ -36,6 +36,7 @@ type usage struct {
 	Title  string
 	Groups []usageGroup
 	Total  usageRow
+	Note   string // what is not shown; empty when all is
 }
 
 // usageGroup is a key with what it used by chain and class.

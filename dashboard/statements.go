@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -155,11 +156,16 @@ func limitTitle(reason string) string {
 	return reason
 }
 
-// usageTable is usage by key, under each key by chain and class, with the totals under it.
+// mostUsageLines is how many lines of usage a page shows. A statement of many keys has thousands, which its table holds and a screen is no place for.
+const mostUsageLines = 100
+
+// usageTable is usage by key, under each key by chain and class, with the totals under it. Where that is too long, the keys with the most
+// requests are shown, and what is left as one line.
 func usageTable(title string, keys []statement.Key, totals statement.Totals) usage {
 	u := usage{Title: title, Total: usageCells("All", "", &totals)}
-	for i := range keys {
-		k := &keys[i]
+	shown, others := mostUsed(keys)
+	for i := range shown {
+		k := &shown[i]
 		group := usageGroup{Head: usageCells(usedKeyTitle(k), k.Prefix, &k.Totals)}
 		if k.Agent != nil {
 			group.Head.About = strings.TrimSpace(group.Head.About + " agent " + k.Agent.Name)
@@ -173,7 +179,41 @@ func usageTable(title string, keys []statement.Key, totals statement.Totals) usa
 		}
 		u.Groups = append(u.Groups, group)
 	}
+	if len(others) > 0 {
+		var left statement.Totals
+		for i := range others {
+			left = left.Plus(others[i].Totals)
+		}
+		u.Groups = append(u.Groups, usageGroup{Head: usageCells("All other keys", number(int64(len(others))), &left)})
+		u.Note = "These are the keys with the most requests. The CSV has every line of all " + number(int64(len(keys))) + "."
+	}
 	return u
+}
+
+// mostUsed are the keys that a page has room for, those with the most requests where it has not for all, and the others.
+func mostUsed(keys []statement.Key) (shown, others []statement.Key) {
+	lines := func(k *statement.Key) int {
+		n := 1
+		for i := range k.Chains {
+			n += len(k.Chains[i].Classes)
+		}
+		return n
+	}
+	all := 0
+	for i := range keys {
+		all += lines(&keys[i])
+	}
+	if all <= mostUsageLines {
+		return keys, nil
+	}
+	sorted := slices.Clone(keys)
+	slices.SortStableFunc(sorted, func(a, b statement.Key) int { return cmp.Compare(b.Totals.Requests, a.Totals.Requests) }) //nolint:gocritic // a few
+	left, n := mostUsageLines, 0
+	for n < len(sorted) && (n == 0 || lines(&sorted[n]) <= left) {
+		left -= lines(&sorted[n])
+		n++
+	}
+	return sorted[:n], sorted[n:]
 }
 
 func usedKeyTitle(k *statement.Key) string {

@@ -67,8 +67,13 @@ func same(a, b []int64) bool {
 // TestFiguresOfAStatementAddUpOnThePage adds what people see: sums of lines, keys of their parts, totals of keys.
 func TestFiguresOfAStatementAddUpOnThePage(t *testing.T) {
 	t.Parallel()
-	root := parse(t, personOf(t, newHouse()).get("/statements/2026-11-01").body)
-	tables, checked := elements(root, "table"), 0
+	addUp(t, personOf(t, newHouse()).get("/statements/2026-11-01").body)
+}
+
+// addUp adds the figures of a page that has five tables with sums.
+func addUp(t *testing.T, page string) {
+	t.Helper()
+	tables, checked := elements(parse(t, page), "table"), 0
 	for _, table := range tables {
 		var sum, total []int64
 		for _, foot := range elements(table, "tfoot") {
@@ -108,6 +113,35 @@ func TestFiguresOfAStatementAddUpOnThePage(t *testing.T) {
 	}
 	if checked != 5 { // requests, units, invoices, usage, one adjustment
 		t.Errorf("%d tables with sums", checked)
+	}
+}
+
+// TestALongStatementShowsTheKeysWithTheMostRequests has more keys than a page has room for: what is not shown is one line, and the sums still hold.
+func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	s := &h.stated
+	s.Keys, s.Totals = nil, statement.Totals{}
+	for n := range 400 {
+		on := statement.Chain{Chain: "eth_mainnet", Classes: []statement.Class{sampleClass("standard", int64(n+1)), sampleClass("heavy", 1)}}
+		for _, class := range on.Classes {
+			on.Totals = on.Totals.Plus(class.Totals())
+		}
+		s.Keys = append(s.Keys, statement.Key{ID: keyOne, Name: "service " + strconv.Itoa(n), Chains: []statement.Chain{on}, Totals: on.Totals})
+		s.Totals = s.Totals.Plus(on.Totals)
+	}
+	page := personOf(t, h).get("/statements/2026-11-01").body
+	addUp(t, page)
+	if lines := strings.Count(page, `<tr class="part">`); lines < 60 || lines > mostUsageLines {
+		t.Errorf("%d lines are shown", lines)
+	}
+	for want, there := range map[string]bool{"service 399": true, "service 0<": false, "All other keys": true, "The CSV has every line of all 400.": true} {
+		if strings.Contains(page, want) != there {
+			t.Errorf("%q is on the page: %t", want, !there)
+		}
+	}
+	if len(page) > 60_000 {
+		t.Errorf("the page is %d bytes", len(page))
 	}
 }
 

@@ -47,13 +47,11 @@ func usageAddress(path string, in *capability.ExploreUsageInput) string {
 // usage is what was used in a range, in every way that it is recorded.
 func (v *visit) usage() error {
 	in := v.usageInput()
-	used, err := ask(v, v.Calls.ExploreUsage, in)
+	var used capability.ExploredUsage
+	var list capability.KeyList
+	err := v.askAll(asked(v, v.Calls.ExploreUsage, in, &used), asked(v, v.Calls.ListKeys, capability.ListKeysInput{}, &list))
 	if err != nil {
 		return noUsage(err)
-	}
-	list, err := ask(v, v.Calls.ListKeys, capability.ListKeysInput{})
-	if err != nil {
-		return err
 	}
 	p := v.reader.usagePage(&used, &in, list.Keys)
 	if used.Total.Requests == 0 && !p.Filtered {

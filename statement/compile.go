@@ -25,8 +25,8 @@ func limitNames() []string {
 	return names
 }
 
-// plus adds figures.
-func (t Totals) plus(o Totals) Totals { //nolint:gocritic // small enough
+// Plus adds figures.
+func (t Totals) Plus(o Totals) Totals { //nolint:gocritic // small enough
 	return Totals{
 		t.Requests + o.Requests, t.Billable + o.Billable, t.Units + o.Units, t.PlanUnits + o.PlanUnits, t.PackUnits + o.PackUnits,
 		t.CacheHits + o.CacheHits, t.Refusals + o.Refusals, t.Refunded + o.Refunded,
@@ -58,7 +58,7 @@ func newTally() tally { return tally{map[words]Totals{}, map[words]int64{}} }
 // add counts a line of the record.
 func (t tally) add(l *store.StatementLine) {
 	w := words{l.Key.String(), l.Agent, l.Chain, l.Class}
-	t.figures[w] = t.figures[w].plus(totalsOf(&l.Totals))
+	t.figures[w] = t.figures[w].Plus(totalsOf(&l.Totals))
 	if l.Limit != "" {
 		t.limited[words{key: w.key, agent: w.agent, class: l.Limit}] += l.Totals.Refused
 	}
@@ -75,7 +75,7 @@ func (t tally) take(keys []Key) {
 		for j := range k.Chains {
 			for _, class := range k.Chains[j].Classes {
 				w.chain, w.class = k.Chains[j].Chain, class.Class
-				t.figures[w] = t.figures[w].plus(class.Totals().negative())
+				t.figures[w] = t.figures[w].Plus(class.Totals().negative())
 			}
 		}
 		for _, l := range k.AtTheLimit {
@@ -100,7 +100,7 @@ func (t tally) keys(of account.ID, known map[account.KeyID]store.StatementKey) [
 		on.Classes = append(on.Classes, Class{
 			w.class, f.Requests, f.Billable, f.Units, f.PlanUnits, f.PackUnits, f.CacheHits, f.Refusals, f.Refunded,
 		})
-		on.Totals, key.Totals = on.Totals.plus(f), key.Totals.plus(f)
+		on.Totals, key.Totals = on.Totals.Plus(f), key.Totals.Plus(f)
 		last = w
 	}
 	for i := range all {
@@ -160,7 +160,7 @@ func sum(keys []Key) (Totals, []Limit) {
 	var totals Totals
 	refused := map[string]int64{}
 	for i := range keys {
-		totals = totals.plus(keys[i].Totals)
+		totals = totals.Plus(keys[i].Totals)
 		for _, l := range keys[i].AtTheLimit {
 			refused[l.Reason] += l.Requests
 		}
