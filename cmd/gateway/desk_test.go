@@ -217,7 +217,7 @@ func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
 	}
 	var ids []string
 	for _, title := range []string{"first", "second"} {
-		f, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: title, CreatedAt: time.Now()})
+		f, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: title, CreatedAt: time.Now()}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
