@@ -89,8 +89,10 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	t.Cleanup(cancel)
-	b := &bundle{ctx: ctx, clock: testkit.NewClock(time.Now().Truncate(time.Second)), board: map[chain.ID]upstream.Posted{}, failAfter: -1,
-		served: []chain.ID{chain.EthMainnet, chain.BaseMainnet}}
+	b := &bundle{
+		ctx: ctx, clock: testkit.NewClock(time.Now().Truncate(time.Second)), board: map[chain.ID]upstream.Posted{}, failAfter: -1,
+		served: []chain.ID{chain.EthMainnet, chain.BaseMainnet},
+	}
 	url := testkit.Postgres(t)
 	var err error
 	if b.store, err = store.Open(ctx, url); err != nil {

@@ -199,7 +199,7 @@ func (v *visited) statements(ctx context.Context, s *store.Store, conn *pgx.Conn
 	}
 	_, err = conn.Exec(ctx, `INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units,
 			content, content_hash)
-		SELECT $1, m.start, m.start, m.start + interval '1 month', 10, 10, 0, 0, 0, 10000, 10000, 0, '{}'::bytea, sha256('{}'::bytea)
+		SELECT $1, m.start AS period, m.start AS starts_at, m.start + interval '1 month', 10, 10, 0, 0, 0, 10000, 10000, 0, '{}'::bytea, sha256('{}'::bytea)
 		FROM generate_series(1, $3::integer - 1) AS n, LATERAL (SELECT $2::date - (n + 1) * interval '1 month' AS start) AS m`, v.account.UUID, start, consoleStatements)
 	return err
 }

@@ -63,10 +63,12 @@ func (h *house) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbac
 			return FeedbackView{}, refusal
 		}
 	}
-	by, refusal := c.writer(), (*fault.Error)(nil)
-	if by.Form, refusal = formOf(in.Form); refusal != nil {
+	form, refusal := formOf(in.Form)
+	if refusal != nil {
 		return FeedbackView{}, refusal
 	}
+	by := c.writer()
+	by.Form = form
 	f, err := h.support.SubmitFeedback(ctx, by, store.Feedback{
 		ID: store.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain), CreatedAt: h.Now(),
 	})

@@ -445,7 +445,7 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 		users = append(users, browser(o.signIn(t, name+"@buyer.example")))
 	}
 	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
-	metered, staff := holder(o.wideKey(t)), browser(o.staff(t, "dee@staff.example"))
+	metered, staff := holder(o.wideKey(t)), browser(o.staff(t))
 	wrong := map[string]any{
 		"a text": "\x00\x1b[31m\u202e", "a long text": strings.Repeat("x", 100_000), "a number": 1.5, "a negative number": -1.0, "a huge number": 1e300,
 		"a truth": true, "a list": []any{map[string]any{}}, "a list of texts": []any{"\x00"}, "an object": map[string]any{"\x00": []any{}}, "a deep object": map[string]any{"rpc": map[string]any{}},

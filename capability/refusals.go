@@ -28,7 +28,7 @@ func (a Access) refusals() []fault.Reason {
 	switch a {
 	case Everybody:
 		return nil
-	case KeyHolders, Holders, Users:
+	case KeyHolders, Holders, Users, Staff: // who is no staff finds nothing
 		return known
 	case Managers, Owners:
 		return append(known, fault.WrongKindOfKey)

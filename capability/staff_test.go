@@ -20,8 +20,9 @@ import (
 var byOps = store.Author{Actor: "op@host", Origin: "ops"}
 
 // staff gives the cookie of somebody with the staff role.
-func (o *office) staff(t *testing.T, address string) string {
+func (o *office) staff(t *testing.T) string {
 	t.Helper()
+	const address = "dee@staff.example"
 	cookie := o.signIn(t, address)
 	email, _ := account.ParseEmail(address)
 	if added, err := o.store.AddStaff(o.ctx, email, time.Now(), byOps); err != nil || !added {
@@ -42,7 +43,7 @@ func TestTheDeskIsThereForStaffAlone(t *testing.T) {
 	if _, err := o.store.AddStaff(o.ctx, email, time.Now(), byOps); err == nil {
 		t.Error("whoever never signed in is made staff")
 	}
-	dee, ann := o.staff(t, "dee@staff.example"), o.signIn(t, "ann@buyer.example")
+	dee, ann := o.staff(t), o.signIn(t, "ann@buyer.example")
 	if !o.whoIs(t, dee).Staff || o.whoIs(t, ann).Staff {
 		t.Error("sessions do not say who is staff")
 	}
@@ -76,7 +77,7 @@ func TestTheDeskIsThereForStaffAlone(t *testing.T) {
 func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	dee, ann := browser(o.staff(t, "dee@staff.example")), browser(o.signIn(t, "ann@buyer.example"))
+	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
 	filed := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "<b>Slow</b>", Message: "Why?\nIt is slow."}))
 	if got, ok := o.mails["ticket_received ann@buyer.example"].(notify.TicketReceived); !ok || got.Reference != filed.Reference || got.Link != filed.URL {
 		t.Errorf("ann is told %+v", got)
@@ -131,7 +132,7 @@ func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.
 func TestMailsOfAKeysTicketGoToTheOwnersAndToNobodyWhereThereIsNone(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	dee, ann := browser(o.staff(t, "dee@staff.example")), browser(o.signIn(t, "ann@buyer.example"))
+	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
 	o.join(t, ann.Session, "bob@buyer.example")
 	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "bot"}))
 	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
@@ -158,7 +159,7 @@ func TestMailsOfAKeysTicketGoToTheOwnersAndToNobodyWhereThereIsNone(t *testing.T
 func TestAnsweredFeedbackIsMailedToItsGiver(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	dee, ann := browser(o.staff(t, "dee@staff.example")), browser(o.signIn(t, "ann@buyer.example"))
+	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
 	given := must[capability.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, ann, capability.SubmitFeedbackInput{Kind: "feature", Title: "<i>WebSockets</i>", Form: uuid.NewString()}))
 	list := must[capability.DeskFeedbackList](t)(o.DeskListFeedback.Invoke(o.ctx, dee, capability.DeskFeedbackInput{}))
 	if len(list.Feedback) != 1 || list.Feedback[0].ID != given.ID || list.Feedback[0].Answers != 0 || list.Feedback[0].AccountID != o.whoIs(t, ann.Session).AccountID {

@@ -25,7 +25,7 @@ func (v *visit) overview() error {
 		asked(v, v.Calls.GetInsights, capability.Nothing{}, &insights), // the slowest first
 		asked(v, v.Calls.UsageByDay, capability.UsageByDayInput{}, &usage),
 		asked(v, v.Calls.ListKeys, capability.ListKeysInput{}, &list),
-		func(context.Context) error { chains = v.chainsView(); return nil },
+		func(context.Context) error { chains = v.chainsView(); return nil }, //nolint:contextcheck // it asks with the request's own
 	)
 	if err != nil {
 		return err

@@ -51,8 +51,14 @@ var deskStatuses = map[ticket.Status]status{
 
 // deskFilters are what the desk's list may be narrowed to. The first is what it shows unasked.
 var deskFilters = [][2]string{
-	{"to_answer", "To answer"}, {"unresolved", "Unresolved"}, {string(ticket.Open), "New"}, {string(ticket.WaitingUs), "Waiting for us"},
-	{string(ticket.WaitingCustomer), "Waiting for the customer"}, {string(ticket.Resolved), "Resolved"}, {string(ticket.Closed), "Closed"}, {"all", "All"},
+	{"to_answer", "To answer"},
+	{"unresolved", "Unresolved"},
+	{string(ticket.Open), "New"},
+	{string(ticket.WaitingUs), "Waiting for us"},
+	{string(ticket.WaitingCustomer), "Waiting for the customer"},
+	{string(ticket.Resolved), "Resolved"},
+	{string(ticket.Closed), "Closed"},
+	{"all", "All"},
 }
 
 var deskPriorities = [][2]string{{"", "All"}, {"urgent", "Urgent"}, {"high", "High"}, {"normal", "Normal"}, {"low", "Low"}}
@@ -132,7 +138,8 @@ func (v *visit) deskStats(counts []capability.DeskCount) []stat {
 		waits = "longest since " + v.reader.moment(oldest).Exact
 	}
 	return []stat{
-		{Label: "To answer", Value: number(ours), Unit: plural(ours, "ticket"), Note: waits}, {Label: "High and urgent", Value: number(urgent), Unit: plural(urgent, "ticket"), Note: "of those to answer"},
+		{Label: "To answer", Value: number(ours), Unit: plural(ours, "ticket"), Note: waits},
+		{Label: "High and urgent", Value: number(urgent), Unit: plural(urgent, "ticket"), Note: "of those to answer"},
 		{Label: "Waiting for customers", Value: number(theirs), Unit: plural(theirs, "ticket")},
 	}
 }
@@ -195,12 +202,13 @@ func (v *visit) staffTicketPage(t *capability.DeskTicketDetail, typed, wrong str
 	p := staffTicketPage{ticketPage: v.ticketPage(&t.TicketDetail, typed, wrong), Seen: strconv.Itoa(len(t.Messages))}
 	p.Status, p.Action, p.With, p.Crumb = deskStatuses[t.Status], pathStaffTickets+"/"+t.Reference, "", []link{{"Desk", pathStaffTickets}}
 	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to whoever filed the ticket, or to the owners of the account; to nobody while the account is a key without people."
-	if t.Status == ticket.Closed {
+	switch t.Status {
+	case ticket.Closed:
 		p.Reply.Label = "Reply"
-	} else if t.Status != ticket.Resolved {
-		p.Buttons = []button{{doReply, "Send reply", true}, {doResolve, "Resolve, with or without a reply", false}}
-	} else {
+	case ticket.Resolved:
 		p.Buttons = []button{{doReply, "Send a last word", true}, {doReopen, "Reopen ticket", false}}
+	case ticket.Open, ticket.WaitingUs, ticket.WaitingCustomer:
+		p.Buttons = []button{{doReply, "Send reply", true}, {doResolve, "Resolve, with or without a reply", false}}
 	}
 	for i := range p.Notes {
 		if t.Messages[i].Author == ticket.Customer {
@@ -211,7 +219,9 @@ func (v *visit) staffTicketPage(t *capability.DeskTicketDetail, typed, wrong str
 		p.Of = []detail{{"Account", t.Account, false}}
 	}
 	p.Of = append(p.Of, []detail{
-		{"Account id", t.AccountID, true}, {"Plan", planTitle(t.Plan), false}, {"Account is", string(t.AccountStatus), false},
+		{"Account id", t.AccountID, true},
+		{"Plan", planTitle(t.Plan), false},
+		{"Account is", string(t.AccountStatus), false},
 		{"Filed by", t.FiledBy, false},
 	}...)
 	for _, l := range t.History {

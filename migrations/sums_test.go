@@ -17,7 +17,7 @@ const beforeSums = 28
 
 func openBeforeSums(ctx context.Context, t *testing.T) (*sql.DB, *goose.Provider) {
 	t.Helper()
-	db, err := sql.Open("pgx", testkit.EmptyPostgres(t))
+	db, err := sql.Open("pgx", testkit.EmptyPostgres(t)) //nolint:contextcheck // the kit has its own
 	if err != nil {
 		t.Fatal(err)
 	}

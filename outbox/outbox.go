@@ -47,7 +47,7 @@ const (
 // The operator gets as many of customers' tickets and feedback as fit into a day's reading, ofAccount of them about one account, so that no account
 // fills it for the others: many times the tickets of somebody in need, and a tenth of the day's. Zero is no bound of its own.
 func most(kind notify.Kind) (all, ofAccount int) {
-	switch kind {
+	switch kind { //nolint:exhaustive // the others have the common bound
 	case notify.KindSignIn:
 		return 200, 0
 	case notify.KindTicketNews, notify.KindTicketPressing, notify.KindFeedbackNews:

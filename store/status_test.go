@@ -89,7 +89,9 @@ func TestCallsOfASlotAreWhatWasReportedOfItLast(t *testing.T) {
 	ctx, s := setup(t)
 	first, second := statusDay.Add(time.Hour), statusDay.Add(time.Hour+store.ChainSlot)
 	for _, calls := range [][]store.ChainCalls{
-		{callsAt(first, 10)}, {callsAt(first, 30), callsAt(second, 5)}, {callsAt(first, 30), callsAt(second, 8)},
+		{callsAt(first, 10)},
+		{callsAt(first, 30), callsAt(second, 5)},
+		{callsAt(first, 30), callsAt(second, 8)},
 		{callsAt(first, 20)}, // a process ended and is forgotten: what is there stays
 	} {
 		for range 2 {

@@ -121,7 +121,8 @@ func (o *outside) CloseTicket(context.Context, ticket.Number, time.Time) (store.
 	return store.Ticket{}, store.ErrNotFound
 }
 
-func (o *outside) DeleteLatencyBefore(context.Context, time.Time) (int64, error)    { return 0, nil }
+func (o *outside) DeleteLatencyBefore(context.Context, time.Time) (int64, error) { return 0, nil }
+
 func (o *outside) DeleteChainSlotsBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
 func (o *outside) Run(ctx context.Context) error {

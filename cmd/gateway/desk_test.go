@@ -125,9 +125,16 @@ func TestOperatorsListShowAnswerAndResolveTickets(t *testing.T) {
 		t.Errorf("as JSON it is %+v, %v", v, err)
 	}
 	for _, wrong := range [][]string{
-		{"tickets", "list", "--status", "lost"}, {"tickets", "list", "--priority", "x"}, {"tickets", "list", "--account", "x"}, {"tickets", "list", "--limit", "0"},
-		{"tickets", "show", "1001"}, {"tickets", "show", "CAG-999999"}, {"tickets", "reply", n, "--message", "x"}, {"tickets", "reply", n, "--seen", "2"},
-		{"tickets", "reply", "CAG-999999", "--seen", "1", "--message", "x"}, {"tickets", "reply", n, "--seen", "2", "--message", strings.Repeat("x", 5001)},
+		{"tickets", "list", "--status", "lost"},
+		{"tickets", "list", "--priority", "x"},
+		{"tickets", "list", "--account", "x"},
+		{"tickets", "list", "--limit", "0"},
+		{"tickets", "show", "1001"},
+		{"tickets", "show", "CAG-999999"},
+		{"tickets", "reply", n, "--message", "x"},
+		{"tickets", "reply", n, "--seen", "2"},
+		{"tickets", "reply", "CAG-999999", "--seen", "1", "--message", "x"},
+		{"tickets", "reply", n, "--seen", "2", "--message", strings.Repeat("x", 5001)},
 	} {
 		if said := b.refusesTo(t, wrong...); said == "" {
 			t.Errorf("%v is refused without a word", wrong)

@@ -99,7 +99,7 @@ func security(a capability.Access) []map[string][]string {
 		return []map[string][]string{key}
 	case capability.Managers, capability.Holders:
 		return []map[string][]string{key, session}
-	case capability.Users, capability.Owners:
+	case capability.Users, capability.Owners, capability.Staff:
 		return []map[string][]string{session}
 	}
 	panic(fmt.Sprintf("openapi: nothing is known of access %d", a))
