@@ -148,7 +148,8 @@ func TestReceiptsOfANetworkAreLimited(t *testing.T) {
 	g := setup(t, behindProxies(t))
 	tx, _ := paid(7, 0)
 	var last answer
-	for range 61 {
+	begun := time.Now()
+	for n := 0; n < 61+int(time.Since(begun)/time.Second) && last.status != http.StatusTooManyRequests; n++ { // the window slides
 		last = g.receipt(tx)
 	}
 	if last.status != http.StatusTooManyRequests || last.header.Get("Retry-After") == "" {

@@ -30,7 +30,7 @@ const (
 
 // caller is what this request says of who sends it.
 func (v *visit) caller() *capability.Caller {
-	id, _ := uuid.Parse(v.request()) // whoever passed the request on made it
+	id, _ := uuid.Parse(v.request)
 	c := &capability.Caller{Door: capability.DoorConsole, RequestID: id, Network: v.Network(v.r), Browser: v.r.UserAgent()}
 	if v.holder.IsZero() {
 		c.Session = v.jar.get(v.r, sessionCookie)

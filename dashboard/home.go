@@ -30,7 +30,7 @@ func (v *visit) makeKey() error {
 			return err
 		}
 		v.retryAfter(f)
-		card := refusalCard(f, v.request())
+		card := refusalCard(f, v.request)
 		return v.showHome(f.HTTP(), nil, &card)
 	}
 	return v.showHome(http.StatusCreated, &made, nil)

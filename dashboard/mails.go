@@ -46,7 +46,7 @@ func (v *visit) overStop(err error) error {
 // page (RFC 8058, section 3.2), so there is no token of a form to ask for. Whoever forges it needs the link.
 func (p *Pages) stopMails(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
-	v := &visit{Pages: p, w: w, r: r, bearing: p.jar.bearing(r)}
+	v := p.visit(w, r)
 	if err := v.unsubscribe(); err != nil { //nolint:contextcheck // the visit has the request, and its context
 		v.fail(err)
 	}

@@ -16,12 +16,12 @@ import (
 // in the interface; its success leads to the agents page. A page of another site cannot send JSON without asking first, so it needs no token.
 func (p *Pages) adoptByProgram(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
-	v := &visit{Pages: p, w: w, r: r, bearing: p.jar.bearing(r)}
+	v := p.visit(w, r)
 	adopted, err := v.adoptJSON() //nolint:contextcheck // the visit has the request, and its context
 	if err != nil {
 		f := fault.From(err)
 		if f.Reason == fault.InternalFault {
-			p.Logger.Error("adoption failed", "request_id", v.request(), "error", err)
+			p.Logger.Error("adoption failed", "request_id", v.request, "error", err)
 		}
 		p.Refuse(w, f)
 		return

@@ -85,7 +85,7 @@ func (v *visit) use(t *tool, values map[string]string, view *toolView) int {
 	view.Outcome = out
 	if refused != nil {
 		v.retryAfter(refused)
-		card := refusalCard(refused, v.request())
+		card := refusalCard(refused, v.request)
 		out.Refused = &card
 		out.Errors = view.blame(mistakesOf(refused, t.names()...))
 		return refused.HTTP()

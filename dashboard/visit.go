@@ -22,6 +22,8 @@ type visit struct {
 
 	w http.ResponseWriter
 	r *http.Request
+	// request is the id that this answer carries; whoever passed the request on made it.
+	request string
 	// bearing is the cookie that the tokens of this browser's forms hang on.
 	bearing string
 	// mask is on the tokens of this page's forms.
@@ -36,6 +38,10 @@ type visit struct {
 	reader   reader
 }
 
+func (p *Pages) visit(w http.ResponseWriter, r *http.Request) *visit {
+	return &visit{Pages: p, w: w, r: r, request: w.Header().Get(requestIDHeader), bearing: p.jar.bearing(r)}
+}
+
 // handle serves a pattern by a function whose errors become pages.
 func (p *Pages) handle(pattern string, f func(*visit) error) {
 	p.patterns = append(p.patterns, pattern)
@@ -45,7 +51,7 @@ func (p *Pages) handle(pattern string, f func(*visit) error) {
 // serve checks where a change comes from, runs f, and shows its error.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) error) {
 	w.Header().Set("Cache-Control", pageCaching)
-	v := &visit{Pages: p, w: w, r: r, bearing: p.jar.bearing(r)}
+	v := p.visit(w, r)
 	_, err := io.ReadFull(p.Random, v.mask[:])
 	if err == nil {
 		v.formOf, err = p.checkChange(w, r)
@@ -141,15 +147,12 @@ func (v *visit) notFound() error {
 
 const requestIDHeader = "X-Request-Id"
 
-// request is the id that this answer carries; whoever passed the request on made it.
-func (v *visit) request() string { return v.w.Header().Get(requestIDHeader) }
-
 // codeOf is a code as people read it.
 func codeOf(code int) string { return strconv.Itoa(code) }
 
 // fail shows an error as a page. What nobody expected is logged, and shown as the constant internal fault.
 func (v *visit) fail(err error) {
-	request := v.request()
+	request := v.request
 	var status int
 	content := errorPage{Public: v.session == nil, Back: link{"To the first page", "/"}}
 	switch {
