@@ -162,8 +162,10 @@ func TestUnitsOfThePlanAreNotAddedUpFromTheHours(t *testing.T) {
 	ctx, s, conn := setupDatabase(t)
 	id, key := account.NewID(), account.NewKeyID()
 	commit(ctx, t, s, bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 1, 7)))
-	if _, err := conn.Exec(ctx, "DELETE FROM usage_hours"); err != nil {
-		t.Fatal(err)
+	for _, book := range []string{"usage_hours", "usage_days", "account_hours", "account_days"} {
+		if _, err := conn.Exec(ctx, "DELETE FROM "+book); err != nil {
+			t.Fatal(err)
+		}
 	}
 	sums, _, err := s.SumCounters(ctx, id, []account.Counter{{Period: november, Source: account.SourcePlan}, {Period: november, Key: key}})
 	if err != nil || sums[0] != unitsOf(7) || sums[1] != 0 {
