@@ -138,6 +138,10 @@ func TestMailsOfAKeysTicketGoToTheOwnersAndToNobodyWhereThereIsNone(t *testing.T
 	door := must[capability.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), capability.GetKeyInput{}))
 	for _, bearer := range []string{key.PlaintextToken, door.Key} {
 		filed := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(bearer), capability.CreateTicketInput{Subject: "s", Message: "m"}))
+		unanswered := must[capability.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.ctx, dee, capability.DeskTicketInput{Reference: filed.Reference}))
+		if want := "key " + bearer[:len("cag_")+8]; unanswered.FiledBy != want || len(unanswered.History) != 1 || unanswered.History[0].Actor != want {
+			t.Errorf("before anybody of the service acted, the desk reads %q, %+v, want %q", unanswered.FiledBy, unanswered.History, want)
+		}
 		must[capability.TicketView](t)(o.DeskReplyTicket.Invoke(o.ctx, dee, capability.DeskReplyInput{Reference: filed.Reference, Message: "Yes.", Seen: 1}))
 	}
 	of := must[capability.DeskTickets](t)(o.DeskListTickets.Invoke(o.ctx, dee, capability.DeskTicketsInput{Status: "all"})).Tickets[0].Reference

@@ -103,7 +103,7 @@ func (s *Store) EmailsOf(ctx context.Context, actors []string) (map[string]strin
 		}
 	}
 	if len(ids) == 0 {
-		return nil, nil //nolint:nilnil // none
+		return map[string]string{}, nil
 	}
 	rows, err := s.queries().ListEmails(ctx, ids)
 	if err != nil {
