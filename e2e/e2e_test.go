@@ -84,11 +84,11 @@ func run(t *testing.T, env []string, name string, args ...string) {
 // gateway builds and starts gateway-dev, with further flags, and gives the environment of the scripts when it is ready.
 func gateway(t *testing.T, flags ...string) []string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "gateway-dev")
+	program, state := filepath.Join(t.TempDir(), "gateway-dev"), dataDir(t)
 	run(t, nil, "go", "build", "-o", program, "../cmd/gateway-dev")
 	// The test's context is over before its clean-up, which stops the program as a person does.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
-		append([]string{"--listen", "127.0.0.1:0", "--data", dataDir(t), "--plan", keyPlan, "--headless"}, flags...)...)
+		append([]string{"--listen", "127.0.0.1:0", "--data", state, "--plan", keyPlan, "--headless"}, flags...)...)
 	var progress bytes.Buffer
 	cmd.Stderr = &progress
 	out, err := cmd.StdoutPipe()
@@ -120,8 +120,23 @@ func gateway(t *testing.T, flags ...string) []string {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("gateway-dev: %v\n%s", err, progress.String())
 		}
+		noPanics(t, filepath.Join(state, "gateway.log"))
 	})
 	return []string{"GATEWAY_URL=" + env["GATEWAY_URL"], "API_KEY=" + env["API_KEY"]}
+}
+
+// noPanics fails a test whose gateway survived a panic: clients may have been given an answer all the same.
+func noPanics(t *testing.T, log string) {
+	t.Helper()
+	lines, err := os.ReadFile(log)
+	if err != nil {
+		t.Errorf("what gateway-dev logged: %v", err)
+	}
+	for line := range bytes.Lines(lines) {
+		if bytes.Contains(line, []byte("level=ERROR")) && bytes.Contains(line, []byte("panic")) {
+			t.Errorf("gateway-dev survived a panic: %s", line)
+		}
+	}
 }
 
 // dataDir is a directory that every user may pass through, which the ones of t.TempDir are not: PostgreSQL runs as another user
