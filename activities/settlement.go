@@ -70,11 +70,13 @@ type SettlementFacts struct {
 	Found     x402.Finding `json:"found"`
 	Finalized uint64       `json:"finalized,omitempty"` // number of the newest final block, 0 when not known
 	// FinalizedTime is that block's, in seconds since 1970.
-	FinalizedTime int64      `json:"finalized_time,omitempty"`
-	Stage         x402.Stage `json:"stage,omitempty"` // payable, pending or refused
-	Why           string     `json:"why,omitempty"`
-	Words         string     `json:"words,omitempty"`
-	Deal          BoughtDeal `json:"deal"`
+	FinalizedTime int64 `json:"finalized_time,omitempty"`
+	// Alone is settlement.Reading's.
+	Alone bool       `json:"alone,omitempty"`
+	Stage x402.Stage `json:"stage,omitempty"` // payable, pending or refused
+	Why   string     `json:"why,omitempty"`
+	Words string     `json:"words,omitempty"`
+	Deal  BoughtDeal `json:"deal"`
 }
 
 // BoughtDeal is an x402.Deal as histories hold it: plan.Units are whole units in JSON, which nothing reads back.
@@ -125,7 +127,7 @@ func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) 
 		return SettlementFacts{}, s.failed(err, "judge", q.ID)
 	}
 	return SettlementFacts{
-		Sight: reading.Sight, Found: found, Finalized: reading.Finalized, FinalizedTime: reading.FinalizedTime,
+		Sight: reading.Sight, Found: found, Finalized: reading.Finalized, FinalizedTime: reading.FinalizedTime, Alone: reading.Alone,
 		Stage: verdict.Stage, Why: verdict.Why, Words: verdict.Words, Deal: bought(verdict.Deal),
 	}, nil
 }

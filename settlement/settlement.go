@@ -44,6 +44,8 @@ type Reading struct {
 	Finalized uint64
 	// FinalizedTime is when that block was made, in seconds since 1970.
 	FinalizedTime int64
+	// Alone says that one upstream took the payment away, and that no other is configured which could contradict it.
+	Alone bool
 }
 
 // Finding is what the reading says of one payer.
@@ -89,7 +91,7 @@ const readTimeout = 5 * time.Second
 
 // Read asks what became of a transaction of which a payer is expected to have paid at least so much; of an unknown payer, the zero address, somebody
 // is. What pays more than the terms' CorroborateAbove must be told by two upstreams, and so must whatever takes a payment away: that nobody knows the
-// transaction, that it failed, that it pays less than expected; of these the word of one counts where no other is configured. An error is an
+// transaction, that it failed, that it pays less than expected; of these the word of one is given, as Alone, where no other is configured. An error is an
 // *UnreadableError.
 func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
@@ -104,7 +106,9 @@ func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSu
 	second, err := r.testify(ctx, tx, without(first.by))
 	switch {
 	case errors.Is(err, errAlone) && !r.large(first.payments) && !r.others(first.by):
-		return first.reading(), nil
+		alone := first.reading()
+		alone.Alone = true
+		return alone, nil
 	case errors.Is(err, errAlone):
 		return Reading{}, &UnreadableError{StuckAlone, err}
 	case err != nil:

@@ -176,6 +176,10 @@ func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
 	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid != small {
 		t.Errorf("known by one: %+v, %v", got, err)
 	}
+	s.ledgers[1].Drop(paying.String())
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightNone || got.Alone {
+		t.Errorf("denied by both: %+v, %v", got, err)
+	}
 }
 
 // TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured holds that an upstream which has no room, or is out, is not taken for none.
@@ -194,7 +198,7 @@ func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
 				s.unreadable(t, name, settlement.StuckAlone)
 				continue
 			}
-			if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid >= small {
+			if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid >= small || !got.Alone {
 				t.Errorf("%s, the only one says: %+v, %v", name, got, err)
 			}
 		}

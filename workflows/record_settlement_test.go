@@ -10,26 +10,32 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/workflows"
 	"github.com/chainaccess/gateway/x402"
 )
 
-// Payments that a recording's worker knows: one that is granted and becomes final, one that is granted and disappears, one that is too young and
+// Payments that a recording's worker knows: one that is granted and becomes final, one that is granted and disappears, at two upstreams
+// and at the only one, one that is too young and
 // cannot be read later.
 var (
 	recordedFinal = x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{0xa1}}
 	recordedGone  = x402.ID{Chain: 8453, Tx: x402.TxHash{2}, Payer: wallet.Address{0xa1}}
 	recordedStuck = x402.ID{Chain: 8453, Tx: x402.TxHash{3}, Payer: wallet.Address{0xa1}}
+	recordedAlone = x402.ID{Chain: 8453, Tx: x402.TxHash{4}, Payer: wallet.Address{0xa1}}
 )
 
 // registerSettlements gives a recording's worker a chain and a record.
 func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 	looks, held := map[x402.ID]int{}, map[x402.ID]activities.RecordedSettlement{}
+	alone, later := missing, missing
+	alone.Alone, later.Alone, later.Finalized = true, true, missing.Finalized+chain.FinalDepth
 	scripts := map[x402.ID][]activities.SettlementFacts{
 		recordedFinal: {good, away, good, final(good)},
 		recordedGone:  {good, missing},
 		recordedStuck: {shallow, away, good},
+		recordedAlone: {good, alone, later},
 	}
 	read := func(_ context.Context, q activities.SettlementQuestion) (activities.SettlementFacts, error) {
 		script := scripts[q.ID]
@@ -64,7 +70,9 @@ func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 		return h, nil
 	}
 	find := func(_ context.Context, id x402.ID) (activities.RecordedSettlement, error) { return held[id], nil }
+	tell := func(context.Context, activities.SettlementWord) error { return nil }
 	for name, run := range map[string]any{
+		"TellSettlement": tell,
 		"ReadSettlement": read, "NoteSettlement": note, "GrantSettlement": grant, "RotateSettlement": rotate, "ConcludeSettlement": conclude, "FindSettlement": find,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
@@ -108,6 +116,12 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	<-looked
 	look(recordedGone)
 	end(recordedGone, "settlement-gone.json", x402.StageReorganised)
+
+	redeem(recordedAlone, x402.StageRedeemed)
+	<-looked
+	look(recordedAlone)
+	look(recordedAlone)
+	end(recordedAlone, "settlement-gone-alone.json", x402.StageReorganised)
 
 	redeem(recordedStuck, x402.StagePending)
 	<-looked

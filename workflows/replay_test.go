@@ -43,7 +43,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		recordStatements(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil || len(files) < 23 {
+	if err != nil || len(files) < 24 {
 		t.Fatalf("%d recorded histories (%v), want one per workflow; record them with -update", len(files), err)
 	}
 	for _, file := range files {

@@ -54,6 +54,7 @@ type SettlementState struct {
 	Tries   int                            `json:"tries,omitempty"`
 	Granted *activities.RecordedSettlement `json:"granted,omitempty"`
 	Next    time.Time                      `json:"next"`             // look at a granted one
+	Missed  uint64                         `json:"missed,omitempty"` // final block at the first of the looks at which the only upstream said it is gone
 	Nudged  bool                           `json:"nudged,omitempty"` // by the signal, and not looked since
 	Shown   string                         `json:"shown,omitempty"`  // reason in the search attribute, which outlives the run
 }

@@ -233,6 +233,47 @@ func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
 	}
 }
 
+// TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone holds that a node which lost its index for a while ends nobody's credential.
+func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
+	t.Parallel()
+	alone := func(f activities.SettlementFacts, finalized uint64) activities.SettlementFacts { //nolint:gocritic // a copy is meant
+		f.Alone, f.Finalized = true, finalized
+		return f
+	}
+	less := final(good)
+	less.Found.Paid = 89_999
+	for name, c := range map[string]struct {
+		chain func(time.Duration) activities.SettlementFacts
+		stage x402.Stage
+		after time.Duration // the deciding look
+		told  int
+	}{
+		"gone, and the chain goes on": {
+			from(good, time.Minute, alone(missing, 120), 24*time.Minute, alone(missing, 183), 34*time.Minute, alone(missing, 184)),
+			x402.StageReorganised, 35 * time.Minute, 1,
+		},
+		"failed":    {from(good, time.Minute, alone(final(failed), 120), 24*time.Minute, alone(final(failed), 200)), x402.StageReorganised, 25 * time.Minute, 1},
+		"pays less": {from(good, time.Minute, alone(less, 120), 24*time.Minute, alone(less, 200)), x402.StageReorganised, 25 * time.Minute, 1},
+		"a node that lost its index for a while": {
+			from(good, time.Minute, alone(missing, 120), 24*time.Minute, alone(final(good), 200)), x402.StageOver, 25 * time.Minute, 1,
+		},
+		"another upstream says the same": {from(good, time.Minute, alone(missing, 120), 24*time.Minute, missing), x402.StageReorganised, 25 * time.Minute, 1},
+		"back in between": {
+			from(good, time.Minute, alone(missing, 120), 24*time.Minute, good, 29*time.Minute, alone(missing, 200), 34*time.Minute, alone(missing, 264)),
+			x402.StageReorganised, 35 * time.Minute, 2,
+		},
+	} {
+		p := settle(c.chain)
+		p.redeem(0, newRedeem())
+		if stage := p.run(t); stage != c.stage || p.told != c.told {
+			t.Errorf("%s: ended %s, told %d times", name, stage, p.told)
+		}
+		if last := p.looks[len(p.looks)-1]; last != c.after {
+			t.Errorf("%s: looked %s", name, p.looks)
+		}
+	}
+}
+
 func TestAPendingPaymentIsWatchedForAnHourAndNeverGrantedByItself(t *testing.T) {
 	t.Parallel()
 	p := settle(from(shallow, 3*time.Minute, good))

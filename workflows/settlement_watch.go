@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/x402"
 )
@@ -86,21 +87,51 @@ func (s *settling) confirm(ctx workflow.Context) error {
 	if err := s.stuck(ctx, ""); err != nil {
 		return err
 	}
-	f := &facts.Found
-	switch {
-	case facts.Sight == x402.SightMined && f.Final && f.Paid >= s.Granted.Paid:
+	if f := &facts.Found; facts.Sight == x402.SightMined && f.Final && f.Paid >= s.Granted.Paid {
 		return s.conclude(ctx, x402.FinalityFinal, f, "The transaction is final, in block "+number(f.Block)+".")
-	case facts.Sight == x402.SightMined && f.Final:
-		return s.conclude(ctx, x402.FinalityGone, f, "The transaction is final in block "+number(f.Block)+", where it pays "+
-			strconv.FormatInt(int64(f.Paid), 10)+" of "+strconv.FormatInt(int64(s.Granted.Paid), 10)+" atomic units.")
-	case facts.Sight == x402.SightFailed && f.Final:
-		return s.conclude(ctx, x402.FinalityGone, f, "A reorganisation moved the transaction into block "+number(f.Block)+", where it failed.")
-	case facts.Sight == x402.SightNone && s.passed(&facts):
-		return s.conclude(ctx, x402.FinalityGone, nil, "A reorganisation took the transaction away: block "+number(facts.Finalized)+" is final, and nobody knows it.")
+	}
+	found, words := s.gone(&facts)
+	if words != "" && s.believes(&facts) {
+		return s.conclude(ctx, x402.FinalityGone, found, words)
 	}
 	s.Next = workflow.Now(ctx).Add(s.again(ctx))
+	if words != "" {
+		return s.doubt(ctx, &facts, words)
+	}
+	s.Missed = 0
 	workflow.SetCurrentDetails(ctx, "Waits until the transaction is final.")
 	return nil
+}
+
+// gone says in words why the final chain has no payment any more that covers the grant, and where it found the transaction; empty when it may
+// have.
+func (s *settling) gone(facts *activities.SettlementFacts) (found *x402.Finding, words string) {
+	f := &facts.Found
+	switch {
+	case facts.Sight == x402.SightMined && f.Final:
+		return f, "The transaction is final in block " + number(f.Block) + ", where it pays " +
+			strconv.FormatInt(int64(f.Paid), 10) + " of " + strconv.FormatInt(int64(s.Granted.Paid), 10) + " atomic units."
+	case facts.Sight == x402.SightFailed && f.Final:
+		return f, "A reorganisation moved the transaction into block " + number(f.Block) + ", where it failed."
+	case facts.Sight == x402.SightNone && s.passed(facts):
+		return nil, "A reorganisation took the transaction away: block " + number(facts.Finalized) + " is final, and nobody knows it."
+	}
+	return nil, ""
+}
+
+// believes says whether the word that a payment is gone ends its credential: that of two upstreams does, that of the only one when it said so
+// before and chain.FinalDepth further blocks have become final since. Until then the node may be one that restores its index, or stood on a fork.
+func (s *settling) believes(facts *activities.SettlementFacts) bool {
+	return !facts.Alone || (s.Missed > 0 && facts.Finalized >= s.Missed+chain.FinalDepth)
+}
+
+// doubt keeps in mind since when the only upstream says that a payment is gone, and tells support.
+func (s *settling) doubt(ctx workflow.Context, facts *activities.SettlementFacts, words string) error {
+	if s.Missed > 0 {
+		return nil
+	}
+	s.Missed = facts.Finalized
+	return s.tell(ctx, "By the only upstream: "+words+" It counts when that one says so again once block "+number(s.Missed+chain.FinalDepth)+" is final.")
 }
 
 // passed says whether the final part of the chain has come past where the transaction was. Of what a facilitator settled the block may not be
