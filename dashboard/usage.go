@@ -22,9 +22,12 @@ const (
 )
 
 // usageRanges are the ranges of the page, by the words of the capability.
-var usageRanges = []link{{"24 hours", "24h"}, {"7 days", "7d"}, {"30 days", "30d"}, {"This period", "period"}}
+var usageRanges = []link{{"24 hours", "24h"}, {"7 days", "7d"}, {"30 days", "30d"}, {"This period", periodRange}}
 
-const defaultRange = "7d"
+const (
+	defaultRange = "7d"
+	periodRange  = "period"
+)
 
 // usageInput reads the range, the key and the chain of the address. Empty fields are for all.
 func (v *visit) usageInput() capability.ExploreUsageInput {
@@ -53,17 +56,25 @@ func (v *visit) usage() error {
 	if err != nil {
 		return noUsage(err)
 	}
-	p := v.reader.usagePage(&used, &in, list.Keys)
+	p := v.reader.usagePage(&used, &in, keySelection(list.Keys, in.KeyID, v.usedSince(&used)))
 	if used.Total.Requests == 0 && !p.Filtered {
 		p.Start = v.noUsageYet(len(list.Keys), in.Range)
 	}
 	return v.show(http.StatusOK, p)
 }
 
-func (r reader) usagePage(used *capability.ExploredUsage, in *capability.ExploreUsageInput, keys []capability.KeyView) *usagePage {
+// usedSince is the first hour of the range: a period's own, not that of the day on which it began.
+func (v *visit) usedSince(used *capability.ExploredUsage) time.Time {
+	if began := v.session.PeriodStart.Truncate(time.Hour); used.Range == periodRange && began.After(used.Since) {
+		return began
+	}
+	return used.Since
+}
+
+func (r reader) usagePage(used *capability.ExploredUsage, in *capability.ExploreUsageInput, keys selection) *usagePage {
 	p := &usagePage{
 		Range: in.Range, Table: usageAddress(pathUsageTable, in), Since: r.usageSince(used), Filtered: in.KeyID != "" || in.Chain != "",
-		Keys: keySelection(keys, in.KeyID), Chains: chainSelection(in.Chain), Stats: usageStats(used),
+		Keys: keys, Chains: chainSelection(in.Chain), Stats: usageStats(used),
 		Units: r.unitsChart(used), Requests: r.requestsChart(used), Latency: r.latencyChart(used),
 		Groups: usageGroups(used, in), Reasons: failureRows(used.Reasons),
 	}
@@ -124,10 +135,14 @@ func (r reader) usageSince(u *capability.ExploredUsage) string {
 	return utc(u.Since)
 }
 
-func keySelection(keys []capability.KeyView, chosen string) selection {
+// keySelection offers the keys that were used since an instant, and the chosen one: an account has a thousand, most of which have nothing to show.
+func keySelection(keys []capability.KeyView, chosen string, since time.Time) selection {
 	s := selection{Name: "key", Label: "Key", Options: []option{{Value: "", Text: "All keys"}}}
 	for i := range keys {
 		k := &keys[i]
+		if k.ID != chosen && (k.LastUsedAt == nil || k.LastUsedAt.Before(since)) {
+			continue
+		}
 		text := keyTitle(k.Name, k.Prefix)
 		if k.Status != account.Active {
 			text += " (" + string(k.Status) + ")"

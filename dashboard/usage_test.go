@@ -53,7 +53,8 @@ func sampleExplored(name string) capability.ExploredUsage {
 
 func sampleUsagePage(name string) *usagePage {
 	used := sampleExplored(name)
-	return sampleReader().usagePage(&used, &capability.ExploreUsageInput{Range: "7d"}, []capability.KeyView{{ID: keyOne, Name: name, Prefix: "cag_aHCrXoRO"}})
+	keys := keySelection([]capability.KeyView{{ID: keyOne, Name: name, Prefix: "cag_aHCrXoRO"}}, keyOne, used.Since)
+	return sampleReader().usagePage(&used, &capability.ExploreUsageInput{Range: "7d"}, keys)
 }
 
 func TestUsageLeadsFromEachErrorToHelp(t *testing.T) {
@@ -71,6 +72,36 @@ func TestUsageLeadsFromEachErrorToHelp(t *testing.T) {
 	} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the page does not show %q", want)
+		}
+	}
+}
+
+func TestUsageOffersTheKeysThatWereUsedInTheRange(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	began := sampleNow.Add(-26 * time.Hour).Truncate(time.Hour)
+	h.session.PeriodStart = began.Add(30 * time.Minute)
+	at := func(since time.Duration) *time.Time { used := began.Add(since); return &used }
+	h.keys = []capability.KeyView{
+		{ID: keyOne, Name: "of the period", LastUsedAt: at(0)}, {ID: keyTwo, Name: "of the morning", LastUsedAt: at(-time.Hour)},
+		{ID: keyOld, Name: "long ago", LastUsedAt: at(-40 * 24 * time.Hour)}, {ID: requestOne, Name: "never used"},
+	}
+	b := personOf(t, h)
+	for path, want := range map[string]string{
+		"/usage?range=7d": "of the period, of the morning", "/usage?range=7d&key=" + keyOld: "of the period, of the morning, long ago",
+		"/usage?range=period": "of the period",
+	} {
+		h.explored.Range = strings.Split(strings.TrimPrefix(path, "/usage?range="), "&")[0]
+		h.explored.Since = began.Truncate(24 * time.Hour)
+		var offered []string
+		page := b.get(path).body
+		for i := range h.keys {
+			if strings.Contains(page, `<option value="`+h.keys[i].ID+`"`) {
+				offered = append(offered, h.keys[i].Name)
+			}
+		}
+		if got := strings.Join(offered, ", "); got != want {
+			t.Errorf("%s offers %q, want %q", path, got, want)
 		}
 	}
 }
