@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -55,17 +55,9 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		return fmt.Errorf("cannot listen on %s: choose another address with --listen: %w", o.listen, errors.Unwrap(err))
 	}
 	defer func() { _ = listener.Close() }() // closed already when the API ran
-	data, err := filepath.Abs(o.data)
+	data, logFile, err := openData(o.data)
 	if err != nil {
-		return fmt.Errorf("--data: %w", err)
-	}
-	// Others may pass through it: PostgreSQL runs as another user when this one is root. What is in it closes itself.
-	if err := os.MkdirAll(data, 0o711); err != nil { //nolint:gosec // see above
-		return fmt.Errorf("--data: choose a folder that can be written: %w", err)
-	}
-	logFile, err := os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the user names the folder
-	if err != nil {
-		return fmt.Errorf("--data: choose a folder that can be written: %w", err)
+		return err
 	}
 	defer func() { _ = logFile.Close() }()
 	log := telemetry.NewLogger(logFile, "text", slog.LevelInfo)
@@ -113,76 +105,37 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		routes = append(routes, wire.Route{Prefix: sandbox.FaucetPath, Handler: box.Faucet(time.Now)})
 	}
 	return serve(ctx, cfg, keyPlan, providers, listener, routes, stack, log, say, func(key string) {
-		fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, orNone(stack.TemporalUI))
-		fmt.Fprintf(out, "key %s\n", key)
-		fmt.Fprintf(out, "curl -s %s/rpc/eth_mainnet -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' "+
-			"-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\",\"params\":[]}'\n", cfg.PublicURL, key)
+		greet(out, &cfg, stack.TemporalUI, key)
 		say("mails are caught and shown at " + cfg.PublicURL + mailRoute.Prefix)
 		say("plans and packs are sold by the sandbox's Stripe at " + cards.URL + "; the card 4242 4242 4242 4242 pays")
 		if cfg.SellsPerCall() {
 			say("calls can be paid for: gateway-dev pay --url " + cfg.PublicURL + " does all of it")
 		}
-		say("log in " + filepath.Join(data, "gateway.log") + "; Ctrl-C stops everything")
+		say("log in " + logFile.Name() + "; Ctrl-C stops everything")
 	})
 }
 
-func fileProviders(path string) (config.Upstreams, error) {
-	if path == "" {
-		return config.Upstreams{Chains: map[string]config.ChainUpstreams{}}, nil
+// openData makes the folder that everything is kept in, and opens the log that stands in it.
+func openData(dir string) (data string, logFile *os.File, err error) {
+	if data, err = filepath.Abs(dir); err != nil {
+		return "", nil, fmt.Errorf("--data: %w", err)
 	}
-	u, err := config.LoadUpstreams(path, wire.ChainNames())
+	// Others may pass through it: PostgreSQL runs as another user when this one is root. What is in it closes itself.
+	if err = os.MkdirAll(data, 0o711); err == nil { //nolint:gosec // see above
+		logFile, err = os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the user names the folder
+	}
 	if err != nil {
-		return u, fmt.Errorf("--upstreams: %w", err)
+		return "", nil, fmt.Errorf("--data: choose a folder that can be written: %w", err)
 	}
-	return u, nil
+	return data, logFile, nil
 }
 
-// addSandbox runs the chains that no file names, each behind two upstreams. It gives nil when the file names all.
-func addSandbox(ctx context.Context, providers *config.Upstreams, data string, log *slog.Logger) (*sandbox.Sandbox, error) {
-	var rest []chain.ID
-	for _, c := range chain.All() {
-		if _, named := providers.Chains[string(c.ID)]; !named {
-			rest = append(rest, c.ID)
-		}
-	}
-	if len(rest) == 0 {
-		return nil, nil //nolint:nilnil // no sandbox is needed, which is no error
-	}
-	box, err := sandbox.Start(ctx, sandbox.Options{DataDir: filepath.Join(data, "chains"), Logger: log, Chains: rest})
-	if err != nil {
-		return nil, fmt.Errorf("sandbox chains: %w", err)
-	}
-	for _, u := range box.Upstreams() {
-		c := providers.Chains[string(u.Chain)]
-		c.Upstreams = append(c.Upstreams, config.Upstream{Name: u.Name, URL: u.URL, Supply: "public"})
-		providers.Chains[string(u.Chain)] = c
-	}
-	return box, nil
-}
-
-// configuration is that of both roles. Contracts and names off the chain are asked of the sandbox's own servers when there is a sandbox.
-func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) config.Config {
-	cfg := config.Config{
-		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress, TemporalNamespace: "default",
-		KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0", PublicURL: "http://" + address,
-		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
-		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
-		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
-		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
-		// The chain is paid on from its first start; blocks are final within seconds there.
-		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402AssetName: "USD Coin", X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 30 * time.Second,
-		PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
-	}
-	if box != nil {
-		cfg.SourcifyURL, cfg.SignaturesURL = box.Sourcify().URL, box.Sourcify().URL
-		if gateway := box.CCIPGateway(); gateway != nil {
-			cfg.TrustedGateways = strings.TrimPrefix(gateway.URL, "http://")
-		}
-		if box.Runs(chain.BaseMainnet) { // on a chain of somebody else's, nobody here could take what was paid
-			cfg.X402PayTo, cfg.X402FacilitatorURL = box.Seller().Address.Hex(), box.Facilitator().URL
-		}
-	}
-	return cfg
+// greet prints where the gateway is, a key, and a call that works.
+func greet(out io.Writer, cfg *config.Config, temporalUI, key string) {
+	fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, cmp.Or(temporalUI, "none"))
+	fmt.Fprintf(out, "key %s\n", key)
+	fmt.Fprintf(out, "curl -s %s/rpc/eth_mainnet -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' "+
+		"-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\",\"params\":[]}'\n", cfg.PublicURL, key)
 }
 
 // serve runs both roles until ctx ends or one of them or a server fails, and calls ready once everything answers.
@@ -233,11 +186,4 @@ func within(ctx context.Context, d time.Duration, f func(context.Context) error)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()
 	return f(ctx)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }
