@@ -157,8 +157,15 @@ func (v *visit) deskRow(t *capability.DeskTicket) deskRow {
 			Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)), Priority: sentenceCase(string(t.Priority)),
 			To: pathStaffTickets + "/" + t.Reference, Status: deskStatuses[t.Status], Filed: v.reader.moment(t.CreatedAt), Active: v.reader.moment(t.LastActivityAt),
 		},
-		Account: accountTitle(t.Account, t.AccountID), Plan: t.Plan, Messages: number(int64(t.Messages)), Rank: priorityRank(t.Priority),
+		Account: accountTitle(t.Account, shortID(t.AccountID)), AccountID: t.AccountID, OfAccount: deskPage(url.Values{accountField: {t.AccountID}, statusField: {"all"}}, ""),
+		Plan: planTitle(t.Plan), Messages: number(int64(t.Messages)), Rank: priorityRank(t.Priority),
 	}
+}
+
+// shortID is the end of an id, by which people tell two of them apart: its beginning is the time it was made at.
+func shortID(id string) string {
+	const shown = 8
+	return "…" + id[max(0, len(id)-shown):]
 }
 
 // priorityRank is by what a table sorts priorities: the most urgent last.

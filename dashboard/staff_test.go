@@ -46,6 +46,10 @@ func sampleDeskFeedback(name string) capability.DeskFeedbackList {
 
 // staffCalls adds the desk; unread is what it says of a reply that overlooks a message.
 func (h *house) staffCalls(c Calls) Calls {
+	unnamed := sampleDeskList("Slow")
+	for i := range unnamed.Tickets {
+		unnamed.Tickets[i].Account = ""
+	}
 	c.DeskListTickets = func(_ context.Context, _ *capability.Caller, in capability.DeskTicketsInput) (capability.DeskTickets, *fault.Error) {
 		if in.Status == "bogus" {
 			return capability.DeskTickets{}, fault.New(fault.FieldRefused, "status takes one of its values.")
@@ -53,7 +57,7 @@ func (h *house) staffCalls(c Calls) Calls {
 		if in.Status == "closed" {
 			return capability.DeskTickets{}, nil
 		}
-		return sampleDeskList("Slow"), nil
+		return unnamed, nil
 	}
 	c.DeskGetTicket = func(_ context.Context, _ *capability.Caller, in capability.DeskTicketInput) (capability.DeskTicketDetail, *fault.Error) {
 		if in.Reference != "CAG-1001" {
@@ -125,7 +129,8 @@ func TestTheDesksListIsNarrowed(t *testing.T) {
 	h.session.Staff = true
 	b := personOf(t, h)
 	got := b.get(pathStaffTickets + "?status=all&priority=high")
-	for _, want := range []string{"1,205", "longest since", `<option value="all" selected>`, `<option value="high" selected>`, `href="/staff/tickets?cursor=CAG-1000&amp;priority=high&amp;status=all"`} {
+	for _, want := range []string{"1,205", "longest since", `<option value="all" selected>`, `<option value="high" selected>`, `href="/staff/tickets?cursor=CAG-1000&amp;priority=high&amp;status=all"`,
+		`<a href="/staff/tickets?account_id=` + keyOne + `&amp;status=all" title="All tickets of ` + keyOne + `"><bdi>…00000001</bdi></a>`, "<td data-label=\"Plan\">Pro</td>"} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the list lacks %q: %s", want, got.body)
 		}

@@ -4,8 +4,9 @@ package dashboard
 type deskRow struct {
 	ticketRow
 
-	Account, Plan, Messages string
-	Rank                    int
+	Account, AccountID, OfAccount string // what it is called, its id, and the list of its tickets
+	Plan, Messages                string
+	Rank                          int
 }
 
 // staffTicketsPage lists the tickets of all accounts.
