@@ -67,7 +67,7 @@ func (h *house) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInp
 	if refusal := prose("message", in.Message, true); refusal != nil {
 		return CreatedTicket{}, refusal
 	}
-	n := store.NewTicket{Writer: c.writer(), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category), At: h.Now()}
+	n := store.NewTicket{Writer: c.writer(), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category), Chosen: ticket.Category(in.Category), At: h.Now()}
 	request, refusal := requestID(in.RequestID)
 	if refusal != nil {
 		return CreatedTicket{}, refusal
@@ -144,7 +144,7 @@ func toldOfTickets(err error) error {
 	}
 	switch {
 	case errors.Is(err, store.ErrFormSent):
-		return fault.New(fault.FieldRefused, "form: this id was sent before with something else. Open the page again, or make another id.")
+		return fault.New(fault.FieldRefused, "form: this id was sent before and said something else, which was done. Look at what came of it; to add what you send now, make another id.")
 	case errors.Is(err, store.ErrTooManyTickets):
 		return fault.New(fault.FieldRefused, "The account has %d unresolved tickets, as many as it may have. Resolve some, or add to one of them.", ticket.MaxOpen)
 	case errors.Is(err, store.ErrTooManyMessages):

@@ -45,7 +45,7 @@ func (v *visit) showFeedback(code int, typed feedbackTyped, wrong mistakes) erro
 	if err != nil {
 		return err
 	}
-	if p.Form, err = v.formID(); err != nil {
+	if p.Form, err = v.formID(wrong); err != nil {
 		return err
 	}
 	for i := range given.Feedback {
@@ -109,7 +109,7 @@ func (v *visit) giveFeedback() error {
 	form := v.r.PostForm
 	typed := feedbackTyped{kind: form.Get("kind"), title: strings.TrimSpace(form.Get("title")), body: unixLines(form.Get("body")), chain: form.Get("chain")}
 	_, err := ask(v, v.Calls.SubmitFeedback, capability.SubmitFeedbackInput{Kind: typed.kind, Title: typed.title, Body: typed.body, Chain: typed.chain, Form: form.Get(formField)})
-	if wrong := mistakesOf(err, "kind", "title", "body", "chain"); wrong != nil {
+	if wrong := mistakesOf(err, "kind", "title", "body", "chain", formField); wrong != nil {
 		return v.showFeedback(http.StatusUnprocessableEntity, typed, wrong)
 	}
 	if err != nil {

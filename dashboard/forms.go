@@ -42,8 +42,14 @@ func mistakesOf(err error, fields ...string) mistakes {
 	return wrong
 }
 
-// notices are the mistakes that belong to no field, to show above the form.
+// notices are the mistakes that belong to no field, to show above the form. One that was sent before with other words is shown as a new form.
 func (m mistakes) notices() []notice {
+	if m[formField] != "" {
+		return []notice{{
+			Tone: warn, Title: "This was not sent",
+			Text: "What the form said when you sent it the first time was taken already. If what stands in it now is to be sent besides, send it again.",
+		}}
+	}
 	if text, ok := m[""]; ok {
 		return []notice{{Tone: bad, Title: "Nothing was changed", Text: text}}
 	}

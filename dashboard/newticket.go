@@ -37,7 +37,7 @@ func (v *visit) askForTicket(code int, typed ticketTyped, wrong mistakes, notice
 func (v *visit) showNewTicket(code int, preview *capability.TicketPreview, typed ticketTyped, wrong mistakes, notices ...notice) error {
 	p := v.newTicketPage(preview, typed, wrong)
 	var err error
-	if p.Form, err = v.formID(); err != nil {
+	if p.Form, err = v.formID(wrong); err != nil {
 		return err
 	}
 	return v.show(code, p, append(notices, wrong.notices()...)...)
@@ -117,7 +117,7 @@ func (v *visit) fileTicket() error {
 	filed, err := ask(v, v.Calls.CreateTicket, capability.CreateTicketInput{
 		Subject: typed.subject, Message: typed.message, RequestID: typed.request, Category: typed.category, Form: form.Get(formField),
 	})
-	if wrong := mistakesOf(err, "subject", messageField, requestField, "category"); wrong != nil {
+	if wrong := mistakesOf(err, "subject", messageField, requestField, "category", formField); wrong != nil {
 		if wrong[requestField] != "" { // it is shown at its field, not looked up
 			return v.refuseTicket(typed, wrong)
 		}

@@ -198,7 +198,7 @@ func (v *visit) staffTicket() error {
 func (v *visit) showAsStaff(code int, t *capability.DeskTicketDetail, typed string, wrong mistakes) error {
 	p := v.staffTicketPage(t, typed, wrong[messageField])
 	var err error
-	if p.Form, err = v.formID(); err != nil {
+	if p.Form, err = v.formID(wrong); err != nil {
 		return err
 	}
 	return v.show(code, p, wrong.notices()...)
@@ -253,7 +253,7 @@ func (v *visit) answerAsStaff() error {
 	moved, err := ask(v, v.Calls.DeskReplyTicket, capability.DeskReplyInput{
 		Reference: v.r.PathValue("reference"), Message: typed, Resolve: do == doResolve, Reopen: do == doReopen, Seen: max(seen, 1), Form: form.Get(formField),
 	})
-	if wrong := mistakesOf(err, messageField, seenField, doReopen, doResolve); wrong != nil {
+	if wrong := mistakesOf(err, messageField, seenField, doReopen, doResolve, formField); wrong != nil {
 		found, err := v.findAsStaff()
 		if err != nil {
 			return err

@@ -140,7 +140,7 @@ func (v *visit) ticket() error {
 func (v *visit) showTicket(code int, found *capability.TicketDetail, typed string, wrong mistakes) error {
 	p := v.ticketPage(found, typed, wrong[messageField])
 	var err error
-	if p.Form, err = v.formID(); err != nil {
+	if p.Form, err = v.formID(wrong); err != nil {
 		return err
 	}
 	return v.show(code, p, wrong.notices()...)
@@ -231,7 +231,7 @@ func (v *visit) answerTicket() error {
 	moved, err := ask(v, v.Calls.ReplyTicket, capability.ReplyTicketInput{
 		Reference: reference, Message: typed, Resolve: do == doResolve, Reopen: do == doReopen, Form: v.r.PostForm.Get(formField),
 	})
-	if wrong := mistakesOf(err, messageField, doReopen, doResolve); wrong != nil {
+	if wrong := mistakesOf(err, messageField, doReopen, doResolve, formField); wrong != nil {
 		found, err := v.findTicket()
 		if err != nil {
 			return err

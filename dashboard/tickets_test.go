@@ -96,6 +96,29 @@ func TestARefusedAnswerStaysInTheForm(t *testing.T) {
 	}
 }
 
+// A lost answer is asked for again with the same form, so that keeps its id. One that said something else before gets another, else it could never be sent.
+func TestAFormThatSaidSomethingElseBeforeIsShownAsANewOne(t *testing.T) {
+	t.Parallel()
+	for path, typed := range map[string]url.Values{
+		"/tickets/CAG-1001":            {doField: {doReply}, messageField: {"my words"}},
+		pathStaffTickets + "/CAG-1001": {doField: {doReply}, messageField: {"my words"}, seenField: {"3"}},
+		pathAsk:                        {"subject": {"s"}, messageField: {"my words"}},
+		pathFeedback:                   {"kind": {"other"}, "title": {"t"}, "body": {"my words"}},
+	} {
+		h := newHouse()
+		h.session.Staff = true
+		h.refusal = fault.New(fault.FieldRefused, "form: this id was sent before and said something else, which was done.")
+		typed.Set(formField, keyTwo)
+		got := personOf(t, h).post(path, typed)
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "my words</textarea>") || !strings.Contains(got.body, "was taken already") {
+			t.Errorf("%s answers %d: %s", path, got.status, got.body)
+		}
+		if strings.Contains(got.body, keyTwo) || !strings.Contains(got.body, `name="form" value="`) {
+			t.Errorf("%s shows the form that was used up", path)
+		}
+	}
+}
+
 func TestTicketsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())

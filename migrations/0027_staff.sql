@@ -12,25 +12,28 @@ CREATE TABLE staff (
 COMMENT ON TABLE staff IS 'users who see and answer the tickets and the feedback of every account';
 
 CREATE TABLE desk_log (
-    id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    at         timestamptz NOT NULL,
-    account_id uuid,
-    subject    text COLLATE "C" NOT NULL,
-    actor      text NOT NULL,
-    origin     text COLLATE "C" NOT NULL,
-    action     text COLLATE "C" NOT NULL,
-    before     jsonb NOT NULL,
-    after      jsonb NOT NULL,
-    form_id    uuid,
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at          timestamptz NOT NULL,
+    account_id  uuid,
+    subject     text COLLATE "C" NOT NULL,
+    actor       text NOT NULL,
+    origin      text COLLATE "C" NOT NULL,
+    action      text COLLATE "C" NOT NULL,
+    before      jsonb NOT NULL,
+    after       jsonb NOT NULL,
+    form_id     uuid,
+    form_digest bytea,
     CONSTRAINT desk_log_subject_named CHECK (subject <> ''),
     CONSTRAINT desk_log_actor_named CHECK (actor <> ''),
     CONSTRAINT desk_log_action_named CHECK (action <> ''),
-    CONSTRAINT desk_log_form_of_account CHECK (form_id IS NULL OR account_id IS NOT NULL)
+    CONSTRAINT desk_log_form_of_account CHECK (form_id IS NULL OR account_id IS NOT NULL),
+    CONSTRAINT desk_log_form_digest_sha256 CHECK ((form_id IS NULL) = (form_digest IS NULL) AND octet_length(form_digest) = 32)
 );
 COMMENT ON TABLE desk_log IS 'what was done about tickets, feedback and wishes, and who may do it; who and when, no texts of people';
 COMMENT ON COLUMN desk_log.subject IS 'reference of a ticket, feedback/<id>, wish/<id> or staff/<user>';
 COMMENT ON COLUMN desk_log.actor IS 'user <id>, key <id>, an operator, or service';
 COMMENT ON COLUMN desk_log.form_id IS 'of the form that was sent; an account sends each once';
+COMMENT ON COLUMN desk_log.form_digest IS 'of what the form said: the same again was done, anything else is refused';
 CREATE UNIQUE INDEX desk_log_forms ON desk_log (account_id, form_id) WHERE form_id IS NOT NULL;
 CREATE INDEX desk_log_by_subject ON desk_log (subject, id);
 

@@ -61,6 +61,27 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 	if told != 3 {
 		t.Errorf("told %d times", told)
 	}
+	for name, change := range map[string]func(*store.NewTicket){
+		"message": func(n *store.NewTicket) { n.Message = "Besides." }, "subject": func(n *store.NewTicket) { n.Subject = "Other" },
+		"call": func(n *store.NewTicket) { n.RequestID = uuid.New() }, "category": func(n *store.NewTicket) { n.Chosen = ticket.Billing },
+		"scope": func(n *store.NewTicket) { n.Scope = store.Scope{UUID: uuid.New()} },
+	} {
+		other := n
+		change(&other)
+		if made, _, err := s.CreateTicket(ctx, other); !errors.Is(err, store.ErrFormSent) {
+			t.Errorf("the form with another %s gives %+v, %v", name, made, err)
+		}
+	}
+	for name, change := range map[string]func(*store.TicketReply){
+		"text": func(r *store.TicketReply) { r.Text = "Else." }, "reopen": func(r *store.TicketReply) { r.Resolve, r.Reopen = false, true },
+		"side": func(r *store.TicketReply) { r.By = ticket.Operator },
+	} {
+		other := reply
+		change(&other)
+		if got, _, err := s.ReplyTicket(ctx, other); !errors.Is(err, store.ErrFormSent) || got.Messages != 2 {
+			t.Errorf("the form with another %s gives %+v, %v", name, got, err)
+		}
+	}
 	second := create(newTicket(of.ID, 0, noon))
 	reply.Number = second.Number
 	if _, _, err := s.ReplyTicket(ctx, reply); !errors.Is(err, store.ErrFormSent) {
@@ -71,6 +92,9 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 	again := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil))
 	if given.ID != again.ID {
 		t.Error("feedback of one form is recorded twice")
+	}
+	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "b", CreatedAt: noon}, nil); !errors.Is(err, store.ErrFormSent) {
+		t.Errorf("feedback of another title gives %v", err)
 	}
 	by.Form = reply.Form
 	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil); !errors.Is(err, store.ErrFormSent) {

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,11 +17,24 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ErrFormSent says that a form was sent before, about something else: its id belongs to that.
-var ErrFormSent = errors.New("store: the form was sent before, about something else")
+// ErrFormSent says that a form was sent before and said something else: its id belongs to that.
+var ErrFormSent = errors.New("store: the form was sent before and said something else")
 
 // FormID names a form that somebody was shown: what it says is done once, however often it is sent. The zero one is no form.
 type FormID struct{ uuid.UUID }
+
+// digest is of what a form said: what is to be done, in which scope, and each of its fields. It tells the same form that is sent again, because its answer
+// was lost, from one that was changed in between.
+func (f FormID) digest(action string, of Scope, content ...string) []byte {
+	if f.UUID == uuid.Nil {
+		return nil
+	}
+	h := sha256.New()
+	for _, field := range append([]string{action, of.String()}, content...) {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(field), field) // a hash takes everything
+	}
+	return h.Sum(nil)
+}
 
 // DeskLine is a line of the desk's log: who did what about a ticket, feedback or a wish, and when. It holds nothing that people wrote.
 type DeskLine struct {
@@ -31,6 +46,7 @@ type DeskLine struct {
 	Action        string
 	Before, After map[string]any
 	Form          FormID
+	FormDigest    []byte // nil for no form
 }
 
 func writeDeskLine(ctx context.Context, q *db.Queries, l *DeskLine) error {
@@ -42,19 +58,22 @@ func writeDeskLine(ctx context.Context, q *db.Queries, l *DeskLine) error {
 	}
 	return q.InsertDeskLine(ctx, db.InsertDeskLineParams{
 		At: l.At, Account: optional(l.Account.UUID), Subject: l.Subject, Actor: l.Actor, Origin: l.Origin, Action: l.Action, Before: values(l.Before),
-		After: values(l.After), Form: optional(l.Form.UUID),
+		After: values(l.After), Form: optional(l.Form.UUID), FormDigest: l.FormDigest,
 	})
 }
 
-// sentForm gives what was done with a form of an account that was sent before; an empty subject when it was not. The account is locked, so that no two
-// are sent at once.
-func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID) (done db.FindSentFormRow, err error) {
+// sentForm gives what was done with a form of an account that was sent before with a digest; an empty subject when it was not sent. ErrFormSent when it said
+// something else. The account is locked, so that no two are sent at once.
+func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID, digest []byte) (done db.FindSentFormRow, err error) {
 	if form.UUID == uuid.Nil {
 		return done, nil
 	}
 	done, err = q.FindSentForm(ctx, db.FindSentFormParams{Account: of.UUID, Form: form.UUID})
-	if errors.Is(err, pgx.ErrNoRows) {
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return done, nil
+	case err == nil && !bytes.Equal(done.FormDigest, digest):
+		return done, ErrFormSent
 	}
 	return done, err
 }

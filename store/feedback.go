@@ -62,7 +62,8 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell 
 		if err := by.stays(ctx, q); err != nil {
 			return err
 		}
-		if done, err := sentForm(ctx, q, by.Account, by.Form); err != nil || done.Subject != "" {
+		digest := by.Form.digest(actionGive, by.Scope, f.Kind, f.Title, f.Body, string(f.Chain))
+		if done, err := sentForm(ctx, q, by.Account, by.Form, digest); err != nil || done.Subject != "" {
 			f, err = givenBefore(ctx, q, done.Subject, err)
 			return err
 		}
@@ -83,6 +84,7 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell 
 		f = feedbackOf(row)
 		err = writeDeskLine(ctx, q, &DeskLine{
 			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.actor(), Origin: by.Channel, Action: actionGive, Form: by.Form,
+			FormDigest: digest,
 		})
 		if err != nil || tell == nil {
 			return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -68,14 +69,13 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 		if t, err = ticketOf(row); err != nil {
 			return err
 		}
-		switch done, err := sentForm(ctx, q, t.Account, r.Form); {
+		digest := r.Form.digest(r.action(), r.Scope, t.Number.Reference(), string(r.By), r.Text, strconv.FormatBool(r.Resolve), strconv.FormatBool(r.Reopen))
+		switch done, err := sentForm(ctx, q, t.Account, r.Form, digest); {
 		case err != nil:
 			return err
-		case done.Subject == t.Number.Reference():
+		case done.Subject != "":
 			verdict = ticket.Moves
 			return nil
-		case done.Subject != "":
-			return ErrFormSent
 		case r.Seen != nil && *r.Seen != t.Messages:
 			return ErrUnread
 		}
@@ -88,7 +88,7 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 			return err
 		}
 		step := ticketStep{
-			of: &of, by: r.By, actor: r.Actor, origin: r.Origin, action: r.action(), form: r.Form, before: t.Status, after: after,
+			of: &of, by: r.By, actor: r.Actor, origin: r.Origin, action: r.action(), form: r.Form, digest: digest, before: t.Status, after: after,
 			message: TicketMessage{Author: r.By, Body: r.Text, At: r.At}, tell: r.Tell,
 		}
 		t, err = step.take(ctx, q, &row)

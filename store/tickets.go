@@ -94,6 +94,7 @@ type NewTicket struct {
 	Subject   string
 	Message   string
 	Category  ticket.Category
+	Chosen    ticket.Category // Category when the writer chose it; empty when it follows from the evidence
 	Priority  ticket.Priority
 	RequestID uuid.UUID       // zero when no call was named
 	Evidence  ticket.Evidence // its symptom is the ticket's
@@ -119,7 +120,8 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 		if err := n.stays(ctx, q); err != nil {
 			return err
 		}
-		if done, err := sentForm(ctx, q, n.Account, n.Form); err != nil || done.Subject != "" {
+		digest := n.Form.digest(actionFile, n.Scope, n.Subject, n.Message, n.RequestID.String(), string(n.Chosen))
+		if done, err := sentForm(ctx, q, n.Account, n.Form, digest); err != nil || done.Subject != "" {
 			joined = done.Action == actionJoin
 			t, err = madeBefore(ctx, q, done.Subject, err)
 			return err
@@ -130,7 +132,7 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 		}
 		joined = joins
 		step := ticketStep{
-			of: &of, by: ticket.Customer, actor: n.actor(), origin: n.Channel, action: actionFile, form: n.Form, tell: n.Tell,
+			of: &of, by: ticket.Customer, actor: n.actor(), origin: n.Channel, action: actionFile, form: n.Form, digest: digest, tell: n.Tell,
 			message: TicketMessage{Author: ticket.Customer, Body: n.Message, RequestID: n.RequestID, At: n.At}, after: ticket.Open,
 		}
 		if joined {

@@ -62,6 +62,7 @@ type ticketStep struct {
 	actor, origin string
 	action        string
 	form          FormID
+	digest        []byte        // of what the form said
 	before, after ticket.Status // before is empty for a new ticket
 	message       TicketMessage // with an empty body for none
 	tell          TicketTelling
@@ -97,7 +98,7 @@ func (s *ticketStep) take(ctx context.Context, q *db.Queries, row *db.Ticket) (t
 
 func (s *ticketStep) line(t *Ticket) *DeskLine {
 	l := &DeskLine{
-		At: s.message.At, Account: t.Account, Subject: t.Number.Reference(), Actor: s.actor, Origin: s.origin, Action: s.action, Form: s.form,
+		At: s.message.At, Account: t.Account, Subject: t.Number.Reference(), Actor: s.actor, Origin: s.origin, Action: s.action, Form: s.form, FormDigest: s.digest,
 		Before: map[string]any{"status": s.before}, After: map[string]any{"status": s.after},
 	}
 	if l.Actor == "" {

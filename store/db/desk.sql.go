@@ -139,7 +139,7 @@ func (q *Queries) CountDeskTickets(ctx context.Context) ([]CountDeskTicketsRow, 
 }
 
 const findSentForm = `-- name: FindSentForm :one
-SELECT subject, action
+SELECT subject, action, form_digest::bytea AS form_digest
 FROM desk_log
 WHERE account_id = $1::uuid AND form_id = $2::uuid
 `
@@ -150,15 +150,16 @@ type FindSentFormParams struct {
 }
 
 type FindSentFormRow struct {
-	Subject string
-	Action  string
+	Subject    string
+	Action     string
+	FormDigest []byte
 }
 
 // What was done with a form of an account that was sent before.
 func (q *Queries) FindSentForm(ctx context.Context, arg FindSentFormParams) (FindSentFormRow, error) {
 	row := q.db.QueryRow(ctx, findSentForm, arg.Account, arg.Form)
 	var i FindSentFormRow
-	err := row.Scan(&i.Subject, &i.Action)
+	err := row.Scan(&i.Subject, &i.Action, &i.FormDigest)
 	return i, err
 }
 
@@ -182,20 +183,24 @@ func (q *Queries) FindUserByEmail(ctx context.Context, emailKey string) (FindUse
 }
 
 const insertDeskLine = `-- name: InsertDeskLine :exec
-INSERT INTO desk_log (at, account_id, subject, actor, origin, action, before, after, form_id)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO desk_log (at, account_id, subject, actor, origin, action, before, after, form_id, form_digest)
+VALUES (
+    $1, $2, $3, $4, $5, $6, $7, $8, $9,
+    $10
+)
 `
 
 type InsertDeskLineParams struct {
-	At      time.Time
-	Account *uuid.UUID
-	Subject string
-	Actor   string
-	Origin  string
-	Action  string
-	Before  []byte
-	After   []byte
-	Form    *uuid.UUID
+	At         time.Time
+	Account    *uuid.UUID
+	Subject    string
+	Actor      string
+	Origin     string
+	Action     string
+	Before     []byte
+	After      []byte
+	Form       *uuid.UUID
+	FormDigest []byte
 }
 
 func (q *Queries) InsertDeskLine(ctx context.Context, arg InsertDeskLineParams) error {
@@ -209,6 +214,7 @@ func (q *Queries) InsertDeskLine(ctx context.Context, arg InsertDeskLineParams) 
 		arg.Before,
 		arg.After,
 		arg.Form,
+		arg.FormDigest,
 	)
 	return err
 }

@@ -1,10 +1,13 @@
 -- name: InsertDeskLine :exec
-INSERT INTO desk_log (at, account_id, subject, actor, origin, action, before, after, form_id)
-VALUES (sqlc.arg(at), sqlc.narg(account), sqlc.arg(subject), sqlc.arg(actor), sqlc.arg(origin), sqlc.arg(action), sqlc.arg(before), sqlc.arg(after), sqlc.narg(form));
+INSERT INTO desk_log (at, account_id, subject, actor, origin, action, before, after, form_id, form_digest)
+VALUES (
+    sqlc.arg(at), sqlc.narg(account), sqlc.arg(subject), sqlc.arg(actor), sqlc.arg(origin), sqlc.arg(action), sqlc.arg(before), sqlc.arg(after), sqlc.narg(form),
+    sqlc.narg(form_digest)
+);
 
 -- name: FindSentForm :one
 -- What was done with a form of an account that was sent before.
-SELECT subject, action
+SELECT subject, action, form_digest::bytea AS form_digest
 FROM desk_log
 WHERE account_id = sqlc.arg(account)::uuid AND form_id = sqlc.arg(form)::uuid;
 
