@@ -26,6 +26,24 @@ var _ StatementBook = (*statement.Book)(nil)
 type Statements struct {
 	Book   StatementBook
 	Logger *slog.Logger
+	// Count hears how many closings ended in a word of ClosingResults; nil for nobody.
+	Count func(result string, n int)
+}
+
+// What becomes of closings, as metrics count it.
+const (
+	closedResult   = "closed"
+	adjustedResult = "adjusted"
+	failedResult   = "failed"
+)
+
+// ClosingResults lists what becomes of closings: closed, adjusted on a later statement, or failed and tried again.
+func ClosingResults() []string { return []string{closedResult, adjustedResult, failedResult} }
+
+func (s *Statements) count(result string, n int) {
+	if s.Count != nil {
+		s.Count(result, n)
+	}
 }
 
 // ErrStatementFailed is the type of the application errors of Statements, which are tried again.
@@ -44,8 +62,12 @@ func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedState
 	ref := store.UsagePeriod{Account: c.Account, Period: c.Period.Key}
 	out, err := s.Book.CloseOne(ctx, ref, statement.Ended{At: c.Period.End, Plan: c.Period.Plan})
 	if err != nil {
+		s.count(failedResult, 1)
 		s.Logger.Error("statement not closed; it is tried again", "account_id", c.Account, "period", c.Period.Key, "error", err)
 		return ClosedStatement{}, temporal.NewApplicationError("the statement could not be closed; the worker's log names the cause", ErrStatementFailed)
+	}
+	if out.Closed {
+		s.count(closedResult, 1)
 	}
 	return ClosedStatement{Known: out.Known, Closed: out.Closed, Hash: out.Hash, Due: out.Due}, nil
 }
@@ -79,9 +101,13 @@ func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (Swept
 	}
 	swept, err := sweep(ctx, from.After, statement.SweepPage, beat, s.Logger)
 	if err != nil {
+		s.count(failedResult, 1)
 		s.Logger.Error("page of statements not closed; it is tried again", "after", from.After, "error", err)
 		return SweptPage{}, temporal.NewApplicationError("the page could not be closed; the worker's log names the cause", ErrStatementFailed)
 	}
+	s.count(closedResult, swept.Closed)
+	s.count(adjustedResult, swept.Adjusted)
+	s.count(failedResult, swept.Failed)
 	return SweptPage{
 		Last: swept.Last, End: swept.End, Accounts: swept.Accounts, Closed: swept.Closed, Adjusted: swept.Adjusted, Waiting: swept.Waiting, Failed: swept.Failed,
 	}, nil

@@ -48,7 +48,7 @@ type Limiter interface {
 	Limit(ctx context.Context, name string, w account.RateWindow) (meter.Limited, error)
 }
 
-// Options of a Cashier. All are required but Chain and Logger.
+// Options of a Cashier. All are required but Chain, Logger and OnTaken.
 type Options struct {
 	Record      Record
 	Facilitator Facilitator
@@ -63,6 +63,8 @@ type Options struct {
 	Now    func() time.Time
 	Random io.Reader
 	Logger *slog.Logger // slog.Default()
+	// OnTaken hears what became of each payment that was presented.
+	OnTaken func(Outcome)
 }
 
 // Cashier is safe for concurrent use.
@@ -72,6 +74,9 @@ type Cashier struct{ Options }
 func New(o Options) *Cashier { //nolint:gocritic // read once at the start
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.OnTaken == nil {
+		o.OnTaken = func(Outcome) {}
 	}
 	return &Cashier{o}
 }
@@ -101,30 +106,43 @@ var perNetwork = account.RateWindow{Limit: 30, Per: time.Minute}
 // Take takes a payment and grants what it buys. A refusal says whether to pay again: fault.PaymentRequired when nothing moved and a payment may be
 // signed anew, fault.OutcomeUnknown when money may have moved, with words what to do.
 func (c *Cashier) Take(ctx context.Context, q *x402.Quote, p *x402.Payload, network netip.Prefix) (Sale, *fault.Error) {
+	sale, outcome, refusal := c.take(ctx, q, p, network)
+	c.OnTaken(outcome)
+	return sale, refusal
+}
+
+func (c *Cashier) take(ctx context.Context, q *x402.Quote, p *x402.Payload, network netip.Prefix) (Sale, Outcome, *fault.Error) {
 	if wrong := p.Check(q.Terms, p.Offer.Amount, c.Now()); wrong != "" {
-		return Sale{}, refused(wrong)
+		return Sale{}, Refused, refused(wrong)
 	}
 	head, known := c.Head()
 	if !known {
-		return Sale{}, retry(fault.New(fault.NoUpstream, "The chain that is paid on cannot be read right now, so the payment was not taken. Retry in a few seconds."))
+		return Sale{}, Failed, retry(fault.New(fault.NoUpstream, "The chain that is paid on cannot be read right now, so the payment was not taken. Retry in a few seconds."))
 	}
 	if refusal := c.limit(ctx, network); refusal != nil {
-		return Sale{}, refusal
+		return Sale{}, outcomeOf(refusal), refusal
 	}
-	held, refusal := c.reserve(ctx, q, p, head, network)
-	if refusal != nil {
-		return Sale{}, refusal
+	held, first, refusal := c.reserve(ctx, q, p, head, network)
+	switch {
+	case !first:
+		return Sale{}, Again, refusal
+	case refusal != nil:
+		return Sale{}, outcomeOf(refusal), refusal
 	}
 	if refusal := c.verify(ctx, q, p, held); refusal != nil {
-		return Sale{}, refusal
+		return Sale{}, outcomeOf(refusal), refusal
 	}
 	// From here on money moves. A client that goes away does not end it.
 	ctx = context.WithoutCancel(ctx)
 	tx, refusal := c.settle(ctx, q, p, held)
 	if refusal != nil {
-		return Sale{}, refusal
+		return Sale{}, outcomeOf(refusal), refusal
 	}
-	return c.grant(ctx, q, p, tx)
+	sale, refusal := c.grant(ctx, q, p, tx)
+	if refusal != nil {
+		return Sale{}, NotGranted, refusal
+	}
+	return sale, Granted, nil
 }
 
 func (c *Cashier) limit(ctx context.Context, network netip.Prefix) *fault.Error {
@@ -140,8 +158,8 @@ func (c *Cashier) limit(ctx context.Context, network netip.Prefix) *fault.Error 
 	return f
 }
 
-// reserve makes the authorization this request's own, or says who had it before.
-func (c *Cashier) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64, network netip.Prefix) (store.Authorization, *fault.Error) {
+// reserve makes the authorization this request's own, or says who had it before: then it is not the first.
+func (c *Cashier) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64, network netip.Prefix) (a store.Authorization, first bool, refusal *fault.Error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	a, got, err := c.Record.ReserveAuthorization(ctx, store.Authorization{
@@ -151,15 +169,15 @@ func (c *Cashier) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, h
 	}, hold)
 	switch {
 	case err != nil:
-		return a, notRecorded(err)
+		return a, true, notRecorded(err)
 	case !got:
-		return a, before(q, &a)
+		return a, false, before(q, &a)
 	}
-	if refusal := c.crowded(ctx, &a); refusal != nil {
+	if refusal = c.crowded(ctx, &a); refusal != nil {
 		c.release(ctx, a.Attempt, false)
-		return a, refusal
+		return a, true, refusal
 	}
-	return a, nil
+	return a, true, nil
 }
 
 // before says what became of an authorization that was presented already.

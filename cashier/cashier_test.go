@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,52 @@ func TestAPaymentBuysABundleOnceAndItsHeaderIsNoCredentialAfterwards(t *testing.
 	b.requests(1, 1)
 	if b.state(p) != "settled" {
 		t.Errorf("it is %s", b.state(p))
+	}
+}
+
+func TestWhatBecameOfEachPaymentIsCounted(t *testing.T) {
+	t.Parallel()
+	var counted []cashier.Outcome
+	known := true
+	b := setup(t, func(o *cashier.Options) {
+		o.OnTaken = func(outcome cashier.Outcome) { counted = append(counted, outcome) }
+		o.Head = func() (uint64, bool) { return 1000, known }
+	})
+	pay := func(p *x402.Payload) {
+		t.Helper()
+		_, _ = b.pay(p) // what is answered other tests see
+	}
+	first := b.sign(b.quote())
+	pay(first)
+	pay(first)
+	pay(b.sign(b.quote())) // settles in the same transaction, which buys once
+	b.desk.on(&b.desk.settle, breakOff)
+	lost := b.sign(b.quote())
+	pay(lost)
+	pay(lost)
+	b.desk.on(&b.desk.verify, says(http.StatusOK, `{"isValid":false,"invalidReason":"insufficient_funds"}`))
+	pay(b.sign(b.quote()))
+	b.desk.on(&b.desk.verify, breakOff)
+	pay(b.sign(b.quote()))
+	known = false
+	pay(b.sign(b.quote()))
+	known = true
+	late := b.sign(b.quote())
+	late.ValidBefore = 1
+	pay(late)
+	for range 30 {
+		pay(first)
+	}
+	want := []cashier.Outcome{
+		cashier.Granted, cashier.Again, cashier.NotGranted, cashier.Unknown, cashier.Again, cashier.Refused, cashier.Failed, cashier.Failed, cashier.Refused,
+	}
+	if len(counted) != len(want)+30 || !slices.Equal(counted[:len(want)], want) || counted[len(counted)-1] != cashier.Limited {
+		t.Errorf("counted %v, want %v, more of again, and limited ones at last", counted, want)
+	}
+	for _, outcome := range counted {
+		if !slices.Contains(cashier.Outcomes(), outcome) {
+			t.Errorf("%q is not among the outcomes", outcome)
+		}
 	}
 }
 

@@ -11,3 +11,6 @@ const (
 	Down     State = "down"
 	Unknown  State = "unknown"
 )
+
+// States lists the states.
+func States() []State { return []State{Up, Degraded, Down, Unknown} }

@@ -35,6 +35,11 @@ const (
 	AuthorizationUnknown  AuthorizationState = "unknown"
 )
 
+// OpenAuthorizations lists the states of authorizations of which the chain may still say what became of them.
+func OpenAuthorizations() []AuthorizationState {
+	return []AuthorizationState{AuthorizationSettling, AuthorizationSettled, AuthorizationFailed, AuthorizationUnknown}
+}
+
 // Authorization is what is known of one that a client paid with.
 type Authorization struct {
 	AuthorizationID

@@ -95,15 +95,6 @@ func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Sett
 	return settlementsOf(rows), nil
 }
 
-// CountSettlements counts the settlements at a stage.
-func (s *Store) CountSettlements(ctx context.Context, stage x402.Stage) (int64, error) {
-	n, err := s.queries().CountSettlements(ctx, string(stage))
-	if err != nil {
-		return 0, fmt.Errorf("count settlements: %w", err)
-	}
-	return n, nil
-}
-
 // ListUnconfirmed reads a page of the settlements that were granted longer ago than older and not as long ago as younger, and are not final, the oldest
 // first. after is the last of the page before; nil for the first page.
 func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement, most int) ([]Settlement, error) {

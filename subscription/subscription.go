@@ -24,6 +24,9 @@ const (
 	IncompleteExpired Status = "incomplete_expired"
 )
 
+// Lasting lists the states of subscriptions that something may still come of.
+func Lasting() []Status { return []Status{Active, Trialing, PastDue, Unpaid, Paused, Incomplete} }
+
 // Over says whether nothing more comes of a subscription.
 func (s Status) Over() bool { return s == Canceled || s == IncompleteExpired }
 

@@ -53,6 +53,22 @@ func (m *Metrics) Counter(name, help string, read func() float64) {
 	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 }
 
+// Outcomes registers a count of what ended in one of some words of ours, and gives what counts. Each word has its series from the start, so that the first
+// of its kind is seen as an increase; other words are not counted.
+func (m *Metrics) Outcomes(name, help, label string, words ...string) func(word string, n int) {
+	all := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	m.Registry.MustRegister(all)
+	of := make(map[string]prometheus.Counter, len(words))
+	for _, word := range words {
+		of[word] = all.WithLabelValues(word)
+	}
+	return func(word string, n int) {
+		if c := of[word]; c != nil && n > 0 {
+			c.Add(float64(n))
+		}
+	}
+}
+
 func counter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }

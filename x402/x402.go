@@ -78,6 +78,11 @@ const (
 	StageReorganised Stage = "reorganised" // redeemed, and gone from the chain
 )
 
+// Stages lists the stages.
+func Stages() []Stage {
+	return []Stage{StageReading, StagePending, StageStuck, StagePayable, StageRefused, StageRedeemed, StageOver, StageReorganised}
+}
+
 // Finality is whether a redeemed settlement's transaction is part of the chain for good.
 type Finality string
 

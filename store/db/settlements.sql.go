@@ -96,19 +96,6 @@ func (q *Queries) ConcludeSettlement(ctx context.Context, arg ConcludeSettlement
 	return i, err
 }
 
-const countSettlements = `-- name: CountSettlements :one
-SELECT count(*)
-FROM settlements
-WHERE stage = $1
-`
-
-func (q *Queries) CountSettlements(ctx context.Context, stage string) (int64, error) {
-	row := q.db.QueryRow(ctx, countSettlements, stage)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const getSettlement = `-- name: GetSettlement :one
 SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
 FROM settlements

@@ -100,8 +100,3 @@ FROM settlement_events
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 ORDER BY id DESC
 LIMIT sqlc.arg(most);
-
--- name: CountSettlements :one
-SELECT count(*)
-FROM settlements
-WHERE stage = $1;

@@ -23,6 +23,7 @@ import (
 
 // newCashier makes what takes payments of stock x402 clients; nil without a facilitator.
 func newCashier(cfg config.Config, b *base, fence *fences.Fences, hasher *account.Hasher, log *slog.Logger) (*cashier.Cashier, error) { //nolint:gocritic // read once at the start
+	count := b.metrics.Outcomes("gateway_payments_total", "Payments that stock clients presented, by what became of them.", "outcome", words(cashier.Outcomes())...)
 	if cfg.X402FacilitatorURL == "" {
 		return nil, nil //nolint:nilnil // the lane of stock clients is off, which is no error
 	}
@@ -38,6 +39,7 @@ func newCashier(cfg config.Config, b *base, fence *fences.Fences, hasher *accoun
 		Record: b.store, Facilitator: asks, Grants: fence, Limiter: b.meter, Terms: terms,
 		Token: x402.Token{Name: cfg.X402AssetName, Version: cfg.X402AssetVersion}, Hasher: hasher,
 		Chain: paidChain{node.New(b.pool, chain.Links{})}, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader, Logger: log,
+		OnTaken: func(o cashier.Outcome) { count(string(o), 1) },
 	}), nil
 }
 

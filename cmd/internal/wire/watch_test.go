@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	dto "github.com/prometheus/client_model/go"
@@ -162,6 +163,63 @@ func checkExpressions(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
+// checkShown holds that every family of ours stands on a panel or in an alert: what nobody looks at warns nobody.
+func checkShown(t *testing.T, families map[string]*dto.MetricFamily) {
+	t.Helper()
+	shown := map[string]bool{}
+	for where, expr := range expressions(t) {
+		if strings.HasPrefix(where, "variable ") {
+			continue
+		}
+		for _, name := range metricName.FindAllString(expr, -1) {
+			shown[name] = true
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				shown[strings.TrimSuffix(name, suffix)] = true
+			}
+		}
+	}
+	for name := range families {
+		if strings.HasPrefix(name, "gateway_") && !shown[name] {
+			t.Errorf("no panel and no alert shows %s", name)
+		}
+	}
+}
+
+var alertRow = regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z]+`(?:, `[A-Z][A-Za-z]+`)*) \\| [^|]{20,} \\|$")
+
+// TestEveryAlertSaysWhatToDo holds the alert rules and the operators' table to each other.
+func TestEveryAlertSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n### Alerts\n")
+	if !found {
+		t.Fatal("docs/operations.md has no section of alerts")
+	}
+	section, _, _ = strings.Cut(section, "\n**Logs.**")
+	told := map[string]bool{}
+	for _, row := range alertRow.FindAllStringSubmatch(section, -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			told[strings.Trim(name, "`")] = true
+		}
+	}
+	rules := 0
+	for where := range expressions(t) {
+		if name, is := strings.CutPrefix(where, "alert "); is {
+			rules++
+			if !told[name] {
+				t.Errorf("docs/operations.md does not say what to do for the alert %s", name)
+			}
+			delete(told, name)
+		}
+	}
+	if rules < 30 || len(told) > 0 {
+		t.Errorf("of %d rules; docs/operations.md tells of alerts that are none: %v", rules, told)
+	}
+}
+
 // checkHandbook holds the operators' table to the families that are served: each has a row, and no row is about another.
 func checkHandbook(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
@@ -225,6 +283,10 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 	b.call(t, key, "eth_accounts", "[]", http.StatusNotFound, `"code":-32601`)
 
 	holdConnection(t, b.url)
+	testkit.Eventually(t, time.Minute, func() bool { // the worker reads it first when it starts
+		_, families := b.scrape(t)
+		return families["gateway_backlog_read_timestamp_seconds"] != nil
+	}, "what waits in the record is served")
 	text, families := b.scrape(t)
 	for _, want := range []struct {
 		value float64
@@ -252,6 +314,7 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 		}
 	}
 	checkExpressions(t, families)
+	checkShown(t, families)
 	checkHandbook(t, families)
 
 	for name, r := range map[string]*role{"serve": b.serve, "work": b.work} {

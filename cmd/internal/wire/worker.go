@@ -71,7 +71,8 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
-	statements := &activities.Statements{Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log}
+	statements := &activities.Statements{Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log, Count: b.metrics.Outcomes(
+		"gateway_statement_closings_total", "Closings of statements by what became of them: closed, adjusted, failed.", "result", activities.ClosingResults()...)}
 	w, err := worker.New(worker.Options{
 		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements, Billing: bought, Statements: statements,
 		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
@@ -88,7 +89,10 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { fence.RunPushes(watching, log) })
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) }) // settlements are read from the upstreams that it finds usable
 	background.Go(func() { newAlerts(cfg, b, mails, log).Run(watching) })
-	background.Go(func() { watchStuck(watching, b.store, b.metrics, log) })
+	waits := backlogWatch{
+		record: b.store, figures: b.metrics.WatchBacklog(), chains: b.pool.Chains, final: lateFinality * cfg.X402FinalityDelay, now: time.Now, log: log,
+	}
+	background.Go(func() { waits.run(watching) })
 	if cfg.SellsPerCall() {
 		sweeper := newSweeper(cfg, b, flows, log)
 		background.Go(func() { sweeper.Run(watching) })

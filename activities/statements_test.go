@@ -1,0 +1,61 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"testing"
+
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/store"
+)
+
+// scriptedBook answers as it is told.
+type scriptedBook struct {
+	one    statement.Outcome
+	page   statement.Swept
+	failed error
+}
+
+func (b *scriptedBook) CloseOne(context.Context, store.UsagePeriod, statement.Ended) (statement.Outcome, error) {
+	return b.one, b.failed
+}
+
+func (b *scriptedBook) Sweep(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
+	return b.page, b.failed
+}
+
+func (b *scriptedBook) SweepOn(context.Context, account.ID, int, func(), *slog.Logger) (statement.Swept, error) {
+	return b.page, b.failed
+}
+
+func TestWhatBecomesOfClosingsIsCounted(t *testing.T) {
+	t.Parallel()
+	counted, book := map[string]int{}, &scriptedBook{}
+	of := &activities.Statements{Book: book, Logger: slog.New(slog.DiscardHandler), Count: func(result string, n int) { counted[result] += n }}
+	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
+	env.RegisterActivity(of)
+	for name, c := range map[string]struct {
+		book     scriptedBook
+		one, all map[string]int
+	}{
+		"closed":  {scriptedBook{one: statement.Outcome{Known: true, Closed: true}, page: statement.Swept{Report: statement.Report{Closed: 7, Adjusted: 2, Waiting: 9}, Failed: 1}}, map[string]int{"closed": 1}, map[string]int{"closed": 7, "adjusted": 2, "failed": 1}},
+		"waiting": {scriptedBook{one: statement.Outcome{Known: true}}, map[string]int{}, map[string]int{"closed": 0, "adjusted": 0, "failed": 0}},
+		"failed":  {scriptedBook{failed: errors.New("the record is away")}, map[string]int{"failed": 1}, map[string]int{"failed": 1}},
+	} {
+		*book = c.book
+		clear(counted)
+		if _, err := env.ExecuteActivity(of.CloseStatement, activities.Closing{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.one) {
+			t.Errorf("%s: closing one counts %v, %v; want %v", name, counted, err, c.one)
+		}
+		clear(counted)
+		if _, err := env.ExecuteActivity(of.SweepStatements, activities.SweepFrom{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.all) {
+			t.Errorf("%s: a page counts %v, %v; want %v", name, counted, err, c.all)
+		}
+	}
+}

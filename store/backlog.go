@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/store/db"
+	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/ticket"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// Wait is how many of something wait, and for how long the one that waits longest; 0 when none does.
+type Wait struct {
+	Count  int64
+	Oldest time.Duration
+}
+
+// Backlog is what waits in the record, as operators watch it. What is zero stands in no map.
+type Backlog struct {
+	RecentSettlements map[x402.Stage]int64 // that changed within a day, by where they stand; at most MostCounted of each
+	StuckSettlements  Wait
+	Unconfirmed       int64 // settlements that were granted and are not final in time
+	OpenPayments      map[AuthorizationState]Wait
+
+	Subscriptions      map[subscription.Status]int64 // that last
+	StuckSubscriptions int64                         // of those, not brought to what Stripe says of them
+	StripeEvents       Wait                          // stored and not handed on
+	LateCheckouts      int64                         // open for long after their end
+
+	LateStatements int64 // periods with usage that should have been closed
+
+	Tickets     map[ticket.Priority]Wait // that wait for an answer; at most MostCounted in all
+	LateTickets int64                    // whose flow has not heard of their newest change
+
+	Chains        map[chain.ID]ChainMeasurement
+	Incidents     map[chain.ID]bool // that last
+	LateIncidents int64             // of which not everybody was told in time
+}
+
+// MostCounted bounds what is counted where strangers or customers can make more without end.
+const MostCounted = 10_000
+
+// From when on something is late.
+const (
+	lateBilling   = 2 * time.Hour    // after the end of a period or of a checkout, when Stripe was silent for a while
+	unreadBilling = 28 * time.Hour   // since Stripe was read: flows do once a day, and the sweep reminds them two hours later
+	lateStatement = 26 * time.Hour   // after the end of a period: the daily sweep comes up to twelve hours late, and the next one a day later
+	lateTicket    = 5 * time.Minute  // the worker's sweep tells flows what they have not heard for a minute
+	lateIncident  = 15 * time.Minute // an incident is over five minutes before it is known to be
+)
+
+// LoadBacklog reads what waits, in one transaction. A settlement is late to be final when it was granted longer ago than final.
+func (s *Store) LoadBacklog(ctx context.Context, final time.Duration) (*Backlog, error) {
+	b := &Backlog{}
+	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(_ pgx.Tx, q *db.Queries) error {
+		for _, load := range []func(context.Context, *db.Queries) error{
+			b.loadSettlements, func(ctx context.Context, q *db.Queries) error { return b.loadPayments(ctx, q, final) },
+			b.loadBilling, b.loadTickets, b.loadChains,
+		} {
+			if err := load(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what waits in the record: %w", err)
+	}
+	return b, nil
+}
+
+func (b *Backlog) loadSettlements(ctx context.Context, q *db.Queries) error {
+	p := db.CountRecentSettlementsParams{Most: MostCounted}
+	for _, stage := range x402.Stages() {
+		p.Stages = append(p.Stages, string(stage))
+	}
+	rows, err := q.CountRecentSettlements(ctx, p)
+	b.RecentSettlements = make(map[x402.Stage]int64, len(rows))
+	for _, row := range rows {
+		b.RecentSettlements[x402.Stage(row.Stage)] = row.Settlements
+	}
+	return err
+}
+
+func (b *Backlog) loadPayments(ctx context.Context, q *db.Queries, final time.Duration) error {
+	late, err := q.CountPaymentBacklog(ctx, final.Seconds())
+	if err != nil {
+		return err
+	}
+	b.StuckSettlements, b.Unconfirmed = waits(late.Stuck, late.StuckSeconds), late.Unconfirmed
+	rows, err := q.CountOpenPayments(ctx)
+	b.OpenPayments = make(map[AuthorizationState]Wait, len(rows))
+	for _, row := range rows {
+		b.OpenPayments[AuthorizationState(row.State)] = waits(row.Payments, row.OldestSeconds)
+	}
+	return err
+}
+
+func (b *Backlog) loadBilling(ctx context.Context, q *db.Queries) error {
+	rows, err := q.CountSubscriptions(ctx, db.CountSubscriptionsParams{LateSeconds: lateBilling.Seconds(), UnreadSeconds: unreadBilling.Seconds()})
+	if err != nil {
+		return err
+	}
+	b.Subscriptions = make(map[subscription.Status]int64, len(rows))
+	for _, row := range rows {
+		b.Subscriptions[subscription.Status(row.Status)] = row.Subscriptions
+		b.StuckSubscriptions += row.Stuck
+	}
+	late, err := q.CountBillingBacklog(ctx, lateBilling.Seconds())
+	if err != nil {
+		return err
+	}
+	b.StripeEvents, b.LateCheckouts = waits(late.Events, late.EventSeconds), late.Checkouts
+	b.LateStatements, err = q.CountLateStatements(ctx, lateStatement.Seconds())
+	return err
+}
+
+func (b *Backlog) loadTickets(ctx context.Context, q *db.Queries) error {
+	rows, err := q.CountTicketBacklog(ctx, MostCounted)
+	if err != nil {
+		return err
+	}
+	b.Tickets = make(map[ticket.Priority]Wait, len(rows))
+	for _, row := range rows {
+		b.Tickets[ticket.Priority(row.Priority)] = waits(row.Tickets, row.OldestSeconds)
+	}
+	b.LateTickets, err = q.CountUntoldTickets(ctx, lateTicket.Seconds())
+	return err
+}
+
+func (b *Backlog) loadChains(ctx context.Context, q *db.Queries) error {
+	newest, err := q.ListChainMeasurements(ctx)
+	if err != nil {
+		return err
+	}
+	b.Chains = make(map[chain.ID]ChainMeasurement, len(newest))
+	for _, row := range newest {
+		b.Chains[chain.ID(row.Chain)] = ChainMeasurement{At: row.MeasuredAt.UTC(), State: chain.State(row.State), Why: row.Reason}
+	}
+	open, err := q.ListOpenIncidents(ctx, maxPage)
+	if err != nil {
+		return err
+	}
+	b.Incidents = make(map[chain.ID]bool, len(open))
+	for _, id := range open {
+		b.Incidents[chain.ID(id)] = true
+	}
+	b.LateIncidents, err = q.CountUntoldIncidents(ctx, lateIncident.Seconds())
+	return err
+}
+
+func waits(count int64, seconds float64) Wait { return Wait{count, duration(seconds)} }
+
+// duration is of an age by the record's clock; what is in its future has none.
+func duration(seconds float64) time.Duration {
+	return max(0, time.Duration(seconds*float64(time.Second)))
+}

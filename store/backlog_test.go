@@ -1,0 +1,142 @@
+package store_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/ticket"
+	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/x402"
+)
+
+// waitsSince holds a wait to a count and to its age, which grows while a test runs.
+func waitsSince(t *testing.T, what string, w store.Wait, count int64, oldest time.Duration) {
+	t.Helper()
+	if w.Count != count || w.Oldest < oldest || w.Oldest > oldest+30*time.Minute {
+		t.Errorf("%s: %d wait for %s, want %d for %s", what, w.Count, w.Oldest, count, oldest)
+	}
+}
+
+// Two of everything that is not late stand beside what is.
+const backlogRows = `
+INSERT INTO accounts (id, kind, plan) SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'owner', 'pro' FROM generate_series(1, 5) AS n;
+
+INSERT INTO settlements (chain_id, tx_hash, payer, stage, updated_at)
+SELECT 8453, sha256(convert_to(stage || n, 'UTF8')), '\x0000000000000000000000000000000000000001'::bytea, stage, now() - age
+FROM (VALUES ('stuck', 1, '3 hours'::interval), ('stuck', 2, '2 days'), ('pending', 1, '1 hour'), ('refused', 1, '25 hours')) AS s (stage, n, age);
+
+INSERT INTO payment_authorizations (chain_id, asset, payer, nonce, attempt, state, value, valid_before, from_block, look_at, reserved_at, closed_at)
+SELECT 8453, '\x0000000000000000000000000000000000000001'::bytea, '\x0000000000000000000000000000000000000002'::bytea, sha256(convert_to(n::text, 'UTF8')), gen_random_uuid(), state, 1,
+    now(), 1, now(), now() - age, closed
+FROM (VALUES (1, 'unknown', '5 hours'::interval, NULL::timestamptz), (2, 'unknown', '1 hour', NULL), (3, 'settling', '1 minute', NULL), (4, 'failed', '9 hours', now()),
+    (5, 'reserved', '9 hours', NULL)) AS a (n, state, age, closed);
+
+INSERT INTO billing_customers (account_id, customer, read_at)
+SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'cus_' || n, now() - CASE WHEN n = 2 THEN interval '30 hours' ELSE interval '20 hours' END FROM generate_series(1, 5) AS n;
+INSERT INTO subscriptions (id, account_id, price, status, price_cents, started_at, period_start, period_end, ended_at)
+SELECT 'sub_' || n, ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'pro', status, 1, now() - interval '40 days', now() - interval '31 days', now() + ends, ended
+FROM (VALUES (1, 'active', '-3 hours'::interval, NULL::timestamptz), (2, 'active', '1 day', NULL), (3, 'past_due', '-1 hour', NULL), (4, 'unpaid', '1 day', NULL),
+    (5, 'canceled', '-9 days', now())) AS s (n, status, ends, ended);
+INSERT INTO stripe_events (id, type, created_at, received_at, processed_at, result)
+VALUES ('evt_1', 'x', now(), now() - interval '2 hours', NULL, NULL), ('evt_2', 'x', now(), now(), NULL, NULL), ('evt_3', 'x', now(), now() - interval '9 hours', now(), 'told');
+INSERT INTO checkouts (id, account_id, item, state, opened_at, expires_at, ended_at)
+SELECT gen_random_uuid(), '00000000-0000-0000-0000-000000000001'::uuid, 'pack_s', state, now() - interval '1 day', now() - age, ended
+FROM (VALUES ('open', '3 hours'::interval, NULL::timestamptz), ('open', '1 hour', NULL), ('paid', '3 hours', now())) AS c (state, age, ended);
+
+INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units, pack_units)
+SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, (now() AT TIME ZONE 'UTC')::date - days, 1, 1, 0, 0, 0, 1, 1, 0
+FROM (VALUES (1, 36), (1, 33), (2, 60), (3, 9), (4, 8)) AS p (n, days);
+INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at)
+SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, (now() AT TIME ZONE 'UTC')::date - days, now() - interval '9 days', now() - age, 'pro', now() - age
+FROM (VALUES (3, 9, '2 days'::interval), (4, 8, '20 hours')) AS e (n, days, age);
+INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units, content, content_hash)
+SELECT '00000000-0000-0000-0000-000000000002'::uuid, (now() AT TIME ZONE 'UTC')::date - 60, now() - interval '60 days', now() - interval '30 days', 1, 1, 0, 0, 0, 1, 1, 0, 'x', sha256('x');
+
+INSERT INTO tickets (number, account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, resolved_at, version, told_version)
+SELECT n, '00000000-0000-0000-0000-000000000001'::uuid, 's', 'other', priority, 'web', status, false, '{}', 0, now() - made, now() - moved, resolved, version, 0
+FROM (VALUES (1, 'high', 'open', '5 hours'::interval, '1 hour'::interval, NULL::timestamptz, 0), (2, 'high', 'waiting_us', '9 days', '2 hours', NULL, 0),
+    (3, 'low', 'waiting_customer', '9 days', '9 days', NULL, 0), (4, 'urgent', 'resolved', '9 days', '9 minutes', now(), 2), (5, 'urgent', 'resolved', '9 days', '1 minute', now(), 1)
+) AS t (n, priority, status, made, moved, resolved, version);
+INSERT INTO ticket_messages (ticket, place, author, body, at)
+SELECT 2, place, author, 'b', now() - age
+FROM (VALUES (1, 'customer', '9 days'::interval), (2, 'operator', '8 days'), (3, 'customer', '7 hours'), (4, 'customer', '2 hours')) AS m (place, author, age);
+
+INSERT INTO chain_measurements (chain, measured_at, state, reason) VALUES ('eth_mainnet', now() - interval '1 hour', 'degraded', 'one_upstream');
+INSERT INTO incidents (id, chain, began_at, seen_at, confirmed_at, ended_at, began_told_at)
+SELECT gen_random_uuid(), chain, now() - interval '9 hours', now() - interval '1 hour', confirmed, ended, told
+FROM (VALUES ('base_mainnet', now() - interval '8 hours', NULL::timestamptz, NULL::timestamptz), ('eth_mainnet', now() - interval '8 hours', now() - interval '1 minute', now()),
+    ('polygon_mainnet', NULL, NULL, NULL)) AS i (chain, confirmed, ended, told);
+`
+
+func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url := testkit.Postgres(t)
+	s := must[*store.Store](t)(store.Open(ctx, url))
+	t.Cleanup(s.Close)
+	empty := must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
+	if empty.StuckSettlements != (store.Wait{}) || len(empty.OpenPayments)+len(empty.Subscriptions)+len(empty.Tickets)+len(empty.Chains)+len(empty.Incidents) > 0 ||
+		empty.StuckSubscriptions+empty.LateCheckouts+empty.LateStatements+empty.LateTickets+empty.LateIncidents+empty.Unconfirmed > 0 {
+		t.Errorf("nothing waits in an empty record: %+v", empty)
+	}
+
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
+	must[pgconn.CommandTag](t)(conn.Exec(ctx, backlogRows))
+	b := must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
+
+	recent := maps.Clone(b.RecentSettlements)
+	maps.DeleteFunc(recent, func(_ x402.Stage, n int64) bool { return n == 0 })
+	if want := map[x402.Stage]int64{x402.StageStuck: 1, x402.StagePending: 1}; !maps.Equal(recent, want) {
+		t.Errorf("of a day are %v, want %v", recent, want)
+	}
+	waitsSince(t, "stuck settlements", b.StuckSettlements, 2, 48*time.Hour)
+	if len(b.OpenPayments) != 2 {
+		t.Errorf("open payments: %v", b.OpenPayments)
+	}
+	waitsSince(t, "unknown payments", b.OpenPayments[store.AuthorizationUnknown], 2, 5*time.Hour)
+	waitsSince(t, "payments that settle", b.OpenPayments[store.AuthorizationSettling], 1, time.Minute)
+
+	lasting := map[subscription.Status]int64{subscription.Active: 2, subscription.PastDue: 1, subscription.Unpaid: 1}
+	if !maps.Equal(b.Subscriptions, lasting) || b.StuckSubscriptions != 2 || b.LateCheckouts != 1 || b.LateStatements != 2 {
+		t.Errorf("subscriptions %v, %d stuck; %d checkouts, %d statements late", b.Subscriptions, b.StuckSubscriptions, b.LateCheckouts, b.LateStatements)
+	}
+	waitsSince(t, "events of Stripe", b.StripeEvents, 2, 2*time.Hour)
+
+	if len(b.Tickets) != 1 || b.LateTickets != 1 {
+		t.Errorf("tickets: %v, %d late", b.Tickets, b.LateTickets)
+	}
+	waitsSince(t, "tickets", b.Tickets[ticket.High], 2, 7*time.Hour)
+
+	if !maps.Equal(b.Incidents, map[chain.ID]bool{chain.BaseMainnet: true}) || b.LateIncidents != 1 || len(b.Chains) != 1 || b.Chains[chain.EthMainnet].State != chain.Degraded {
+		t.Errorf("incidents %v, %d untold; chains %v", b.Incidents, b.LateIncidents, b.Chains)
+	}
+}
+
+func TestASettlementThatIsNotFinalInTimeIsTold(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id, digest := account.NewKeyID(), sha256.Sum256([]byte("credential"))
+	granted := must[store.Settlement](t)(s.GrantSettlement(ctx, store.Grant{
+		ID: x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{1}}, Deal: x402.Deal{Tier: plan.Cheap, Country: "US", Paid: 4_500, Net: 4_500, Units: 1000 * plan.Unit},
+		Found:      x402.Finding{Paid: 4_500, Block: 7, BlockHash: x402.TxHash{1}, Time: 1_700_000_000},
+		Credential: store.Credential{Key: id, Digest: digest, Prefix: "cap_12345678"}, At: time.Now(),
+	}))
+	for final, want := range map[time.Duration]int64{time.Hour: 0, -time.Hour: 1} {
+		if b := must[*store.Backlog](t)(s.LoadBacklog(ctx, final)); b.Unconfirmed != want || b.RecentSettlements[granted.Stage] != 1 {
+			t.Errorf("%d are late to be final after %s, want %d; recent: %v", b.Unconfirmed, final, want, b.RecentSettlements)
+		}
+	}
+}
