@@ -221,6 +221,8 @@ func toldOfDesk(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return noDeskTicket()
+	case errors.Is(err, store.ErrTooManyMessages):
+		return fault.New(fault.FieldRefused, "message: the ticket has %d messages, as many as it may have. Resolve it without a message.", ticket.MaxMessages)
 	case errors.Is(err, store.ErrUnread):
 		return fault.New(fault.FieldRefused, "Somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field", "seen")
 	}

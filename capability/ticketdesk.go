@@ -142,7 +142,7 @@ func (h *house) replyTicket() *Op[ReplyTicketInput, TicketView] {
 	return define(h, Meta{
 		Name: "reply_ticket", Title: "Reply to a ticket", Access: Holders, OfUser: true, Fails: ticketFails,
 		Description: "Adds a message to a ticket, resolves it or opens it again. A message to a resolved ticket opens it; a closed one takes a reply only with reopen. " +
-			"Each repeat adds its message again, up to 200, unless it comes with the id of the same form. It costs nothing.",
+			"Each repeat adds its message again, until the ticket has 190, unless it comes with the id of the same form. It costs nothing.",
 	}, h.runReplyTicket)
 }
 

@@ -148,7 +148,9 @@ func toldOfTickets(err error) error {
 	case errors.Is(err, store.ErrTooManyTickets):
 		return fault.New(fault.FieldRefused, "The account has %d unresolved tickets, as many as it may have. Resolve some, or add to one of them.", ticket.MaxOpen)
 	case errors.Is(err, store.ErrTooManyMessages):
-		return fault.New(fault.FieldRefused, "message: the ticket has %d messages, as many as it may have. File another and name this one in it.", ticket.MaxMessages)
+		return fault.New(fault.FieldRefused, "message: the ticket has %d messages, after which only support writes to it. File another and name this one in it.", ticket.MaxByCustomers)
+	case errors.Is(err, store.ErrTooManyMoves):
+		return fault.New(fault.FieldRefused, "The ticket was resolved and reopened as often as it may be. File another and name this one in it.")
 	case errors.Is(err, store.ErrNotFound):
 		return noTicket()
 	}

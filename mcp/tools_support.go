@@ -41,7 +41,7 @@ func supportTools(c *capability.Catalogue) []*tool {
 					"of refusals, your key's limits and the chain's state are attached, never parameters or keys.",
 				Instead: "explain_error tells at once what a code means and what to do; what_can_i_do which limit stands in the way; manage_feedback takes wishes.",
 				Cost:    costsNothing,
-				Limits: "100 unresolved tickets of an account, 50 a day (10 without an owner), 200 messages of a ticket. Pages of 20, up to 100. Keys of agents and adopted keys see their own tickets. A resolved " +
+				Limits: "100 unresolved tickets of an account, 50 a day (10 without an owner), 190 messages of a ticket before the last answers. Pages of 20, up to 100. Keys of agents and adopted keys see their own tickets. A resolved " +
 					"ticket closes after seven days without an answer.",
 				Fails: holderFails + "-32026 no ticket of yours has this reference, or no call of yours this request_id (recorded some seconds after it, kept 30 days). " +
 					"-32602 a parameter is wrong, or the ticket is closed: reply with reopen true.",

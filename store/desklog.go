@@ -78,7 +78,7 @@ func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID, di
 	return done, err
 }
 
-// maxDeskLines bounds what is read of a subject: resolving and reopening have no other bound than that of requests.
+// maxDeskLines bounds what is read of a subject. What customers do has bounds of its own; what staff does has none but that of requests.
 const maxDeskLines = 1000
 
 // ListDeskLines reads what was done last about a subject, oldest first.

@@ -58,8 +58,8 @@ type TicketReply struct {
 }
 
 // ReplyTicket adds a message to a ticket, resolves or reopens it. The verdict says why nothing was done when it is not ticket.Moves. A form that was
-// sent before changes nothing. ErrNotFound when there is no such ticket of the account and scope; ErrTooManyMessages; ErrTooManyTickets when one is
-// to be reopened beside a hundred others; ErrUnread, with the ticket as it is, when messages came that the writer has not seen; ErrFormSent.
+// sent before changes nothing. ErrNotFound when there is no such ticket of the account and scope; ErrTooManyMessages; ErrTooManyMoves; ErrTooManyTickets when one
+// is to be reopened beside a hundred others; ErrUnread, with the ticket as it is, when messages came that the writer has not seen; ErrFormSent.
 func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdict ticket.Verdict, err error) { //nolint:gocritic // a copy does no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, of, err := lockTicket(ctx, q, &r)
@@ -100,10 +100,17 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 	return t, verdict, nil
 }
 
-// roomFor refuses a reply when the ticket or the account is full.
+// roomFor refuses a reply when the ticket or the account is full. Customers leave room for an answer.
 func roomFor(ctx context.Context, q *db.Queries, r *TicketReply, row *db.Ticket, after ticket.Status) error {
-	if r.Text != "" && row.Messages >= ticket.MaxMessages {
+	most := int32(ticket.MaxMessages)
+	if r.By == ticket.Customer {
+		most = ticket.MaxByCustomers
+	}
+	switch {
+	case r.Text != "" && row.Messages >= most:
 		return ErrTooManyMessages
+	case r.By == ticket.Customer && (r.Resolve || r.Reopen) && row.Version >= ticket.MaxMoves:
+		return ErrTooManyMoves
 	}
 	if !ticket.Status(row.Status).Over() || after.Over() {
 		return nil

@@ -19,8 +19,10 @@ import (
 var (
 	// ErrTooManyTickets says that an account has as many unresolved tickets as it may have.
 	ErrTooManyTickets = errors.New("store: too many unresolved tickets")
-	// ErrTooManyMessages says that a ticket has as many messages as it may have.
+	// ErrTooManyMessages says that a ticket has as many messages as it may have for whoever writes.
 	ErrTooManyMessages = errors.New("store: too many messages")
+	// ErrTooManyMoves says that a ticket was resolved and reopened as often as its customer may.
+	ErrTooManyMoves = errors.New("store: resolved and reopened too often")
 	// ErrUnread says that messages came that whoever replies has not seen.
 	ErrUnread = errors.New("store: messages came that the writer has not seen")
 )
@@ -181,7 +183,7 @@ func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket
 		return row, false, nil
 	case err != nil:
 		return row, false, err
-	case n.At.Sub(row.LastActivityAt) <= ticket.JoinWithin && row.Messages < ticket.MaxMessages:
+	case n.At.Sub(row.LastActivityAt) <= ticket.JoinWithin && row.Messages < ticket.MaxByCustomers:
 		return row, true, nil
 	}
 	return row, false, q.ReleaseSymptom(ctx, row.Number)

@@ -242,24 +242,58 @@ func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
 		t.Errorf("reopened beside a hundred: %v", err)
 	}
 	say := store.TicketReply{Number: full.Number, Account: of.ID, By: ticket.Customer, Text: "And again.", At: late}
-	for range ticket.MaxMessages - 1 {
-		if _, _, err := s.ReplyTicket(ctx, say); err != nil {
-			t.Fatal(err)
+	fill := func(until int) {
+		for range until - full.Messages {
+			if full, _, err = s.ReplyTicket(ctx, say); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := s.ReplyTicket(ctx, say); !errors.Is(err, store.ErrTooManyMessages) {
+			t.Errorf("after %d of %s: %v", until, say.By, err)
 		}
 	}
-	if _, _, err := s.ReplyTicket(ctx, say); !errors.Is(err, store.ErrTooManyMessages) {
-		t.Errorf("the 201st: %v", err)
-	}
+	fill(ticket.MaxByCustomers)
 	// One that is full is not joined: there would be no room.
 	if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, -32022, late)); !errors.Is(err, store.ErrTooManyTickets) {
 		t.Errorf("joined a full one: %v", err)
 	}
+	say.By = ticket.Operator
+	fill(ticket.MaxMessages)
 	say.Text, say.Resolve = "", true
 	if _, _, err := s.ReplyTicket(ctx, say); err != nil {
 		t.Fatal(err)
 	}
 	if closed, err := s.CloseTicket(ctx, full.Number, late.Add(ticket.CloseAfter)); err != nil || closed.Status != ticket.Closed || closed.Messages != ticket.MaxMessages+1 {
 		t.Errorf("a full one closes as %+v, %v", closed, err)
+	}
+}
+
+func TestCustomersResolveAndReopenSoOften(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	of, _ := newDoorKey(1)
+	must[store.Account](t)(s.CreateAccount(ctx, of))
+	made, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon))
+	if err != nil {
+		t.Fatal(err)
+	}
+	move := store.TicketReply{Number: made.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: noon}
+	for range ticket.MaxMoves {
+		if _, _, err := s.ReplyTicket(ctx, move); err != nil {
+			t.Fatal(err)
+		}
+		move.Resolve, move.Reopen = !move.Resolve, !move.Reopen
+	}
+	if _, _, err := s.ReplyTicket(ctx, move); !errors.Is(err, store.ErrTooManyMoves) {
+		t.Errorf("resolved once more: %v", err)
+	}
+	say := store.TicketReply{Number: made.Number, Account: of.ID, By: ticket.Customer, Text: "Still.", At: noon}
+	if got, _, err := s.ReplyTicket(ctx, say); err != nil || got.Messages != 2 {
+		t.Errorf("a message gives %+v, %v", got, err)
+	}
+	move.By = ticket.Operator
+	if got, _, err := s.ReplyTicket(ctx, move); err != nil || got.Status != ticket.Resolved {
+		t.Errorf("staff resolves it: %+v, %v", got, err)
 	}
 }
 

@@ -16,8 +16,12 @@ const (
 	MaxSubject  = 140
 	MaxMessage  = 5000
 	MaxMessages = 200 // of a ticket, by people
-	MaxOpen     = 100 // unresolved tickets of an account
-	MaxDaily    = 50  // tickets that an account makes in 24 hours
+	// MaxByCustomers is how many messages a ticket may have for its customer to write another: the rest is for those who answer.
+	MaxByCustomers = 190
+	// MaxMoves is how often a ticket may have been resolved and reopened, or written to while it was resolved, for its customer to do either again.
+	MaxMoves = 400
+	MaxOpen  = 100 // unresolved tickets of an account
+	MaxDaily = 50  // tickets that an account makes in 24 hours
 	// MaxDailyAtDoors is MaxDaily of an account that nobody signed up for.
 	MaxDailyAtDoors = 10
 )
