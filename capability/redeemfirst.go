@@ -9,6 +9,7 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/settlement"
 	"github.com/chainaccess/gateway/store"
@@ -120,6 +121,7 @@ func (h *house) redeemInFlow(ctx context.Context, r *redeeming, payer wallet.Add
 	}
 	switch answer.Stage {
 	case x402.StageRedeemed:
+		faultpoint.Hit(faultpoint.RedeemDecided)
 	case x402.StageRefused:
 		return Redeemed{}, notPaid(answer.Why, answer.Words)
 	case x402.StageStuck:

@@ -43,7 +43,7 @@ type rig struct {
 
 	redis    *testkit.RedisServer
 	rdb      *redis.Client
-	proxy    *proxy
+	proxy    *proxy                  // between the API processes and Redis; nil for none
 	postgres *testkit.PostgresServer // nil: the database is one of the server that tests share
 	url      string                  // of the database
 	db       *pgxpool.Pool
@@ -154,8 +154,10 @@ func (r *rig) start(p *role, more ...string) {
 	r.t.Helper()
 	args, own := []string{"worker"}, []string{"REDIS_URL=" + r.redis.URL}
 	if p.address != "" {
-		args = []string{"serve"}
-		own = []string{"REDIS_URL=redis://" + r.proxy.addr + "/0", "LISTEN_ADDRESS=" + p.address}
+		args, own = []string{"serve"}, append(own, "LISTEN_ADDRESS="+p.address)
+		if r.proxy != nil {
+			own[0] = "REDIS_URL=redis://" + r.proxy.addr + "/0"
+		}
 	}
 	var err error
 	p.Process, err = process.Start(process.Spec{

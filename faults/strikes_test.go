@@ -46,6 +46,12 @@ func (r *rig) dieAt(victim *role, at faultpoint.Point, hits int, pause time.Dura
 	}
 	r.t.Logf("%s is to die at %s", victim.name, where)
 	r.start(victim, "GATEWAY_FAULTPOINT="+where)
+	r.buried(victim, where)
+}
+
+// buried waits for the death of a process that is to die at a point.
+func (r *rig) buried(victim *role, where string) {
+	r.t.Helper()
 	select {
 	case <-victim.Exited():
 	case <-time.After(patience):

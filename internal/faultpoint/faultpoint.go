@@ -3,7 +3,7 @@
 // at. In every other build a point is an empty function, which the compiler leaves out.
 package faultpoint
 
-// Point is an instant on the way of a call or of usage.
+// Point is an instant on the way of a call, of usage, or of money.
 type Point string
 
 // The points.
@@ -18,4 +18,6 @@ const (
 	RefundReplied Point = "refund.replied"
 	// FlushCommitted: buckets are in PostgreSQL, and still in Redis.
 	FlushCommitted Point = "flush.committed"
+	// RedeemDecided: the settlement's flow has granted the units, and nobody was told the credential.
+	RedeemDecided Point = "redeem.decided"
 )
