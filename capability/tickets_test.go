@@ -361,9 +361,10 @@ func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
 	t.Parallel()
 	o := openDoors(t)
 	key, left := o.doorKey(t), o.doorKey(t)
+	form := uuid.NewString() // of both: whoever makes ids may make the same
 	file := func(key string) string {
 		t.Helper()
-		return must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(key), capability.CreateTicketInput{Subject: "s", Message: "m"})).Reference
+		return must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(key), capability.CreateTicketInput{Subject: "s", Message: "m", Form: form})).Reference
 	}
 	moves, stays := file(key.Key), file(left.Key)
 	must[capability.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, holder(key.Key), capability.SubmitFeedbackInput{Kind: "praise", Title: "Fast"}))
@@ -389,6 +390,18 @@ func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
 		o.refuses(t, o.GetTicket, who, map[string]any{"reference": stays}, fault.NotYours)
 		if given := must[capability.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, who, capability.ListFeedbackInput{})); len(given.Feedback) != 1 {
 			t.Errorf("the feedback is %+v", given)
+		}
+	}
+	must[capability.AdoptedKey](t)(o.AdoptKey.Invoke(o.ctx, ann, capability.AdoptKeyInput{ClaimCode: left.Doorways["adopt"].ClaimCode}))
+	for _, reference := range []string{moves, stays} {
+		lines, err := o.store.ListDeskLines(o.ctx, reference)
+		if err != nil || len(lines) == 0 {
+			t.Fatalf("what was done about %s: %d lines, %v", reference, len(lines), err)
+		}
+		for _, l := range lines {
+			if l.Account.UUID != lines[0].Account.UUID || l.Account.UUID == before.Account.UUID {
+				t.Errorf("%s was done at %s for the account that the key has left", l.Action, reference)
+			}
 		}
 	}
 }

@@ -87,6 +87,9 @@ SELECT
 FROM account_hours
 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 ORDER BY account_id, period, day;
+-- What an account ever drew from its packs is asked whenever it is loaded. It was asked of the hours before.
+CREATE INDEX account_days_from_packs ON account_days (account_id, source) WHERE source LIKE 'pack:%';
+DROP INDEX usage_hours_from_packs;
 
 -- The four as one, for queries that take the coarsest that their window allows: by_key with keys told apart, else of whole accounts; step 'hour' or 'day'.
 -- A query says both, or it counts a call more than once.
@@ -115,6 +118,7 @@ COMMENT ON COLUMN usage_flushes.summed IS 'always true: the bucket is in the sum
 
 -- +goose Down
 SET LOCAL lock_timeout = '3s';
+CREATE INDEX usage_hours_from_packs ON usage_hours (account_id, source) WHERE source LIKE 'pack:%';
 ALTER TABLE usage_flushes DROP COLUMN summed;
 DROP VIEW usage_parts;
 DROP TABLE account_days;

@@ -150,10 +150,10 @@ func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db
 
 // moveSupport takes along what the key asked support and what it thought of the service: it goes on seeing these, and its owner begins to.
 func moveSupport(ctx context.Context, q *db.Queries, key *Key, to account.ID) error {
-	if err := q.MoveTicketsOfKey(ctx, db.MoveTicketsOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID}); err != nil {
+	if err := q.MoveDeskLinesOfKey(ctx, db.MoveDeskLinesOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: key.ID.UUID}); err != nil {
 		return err
 	}
-	if err := q.MoveDeskLinesOfKey(ctx, db.MoveDeskLinesOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID}); err != nil {
+	if err := q.MoveTicketsOfKey(ctx, db.MoveTicketsOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID}); err != nil {
 		return err
 	}
 	return q.MoveFeedbackOfKey(ctx, db.MoveFeedbackOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID})

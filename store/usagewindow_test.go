@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -216,5 +217,33 @@ func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 		if plan := strings.Join(lines, "\n"); !strings.Contains(plan, "calls_default_account_id_started_at_key_id_idx") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Removed") {
 			t.Errorf("the plan of %s is\n%s", what, plan)
 		}
+	}
+}
+
+// What was ever drawn from packs is asked whenever an account is loaded: an account of years reads its rows of packs alone.
+func TestWhatPacksGaveIsReadFromItsIndex(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	id := uuid.New()
+	_, err := conn.Exec(ctx, `INSERT INTO account_days SELECT $1, '2026-01-01', '2026-01-01Z'::timestamptz + n / 100 * interval '1 day', 'eth_mainnet', 'rpc', n::text, 'standard', 'ok',
+		CASE WHEN n % 500 = 0 THEN 'pack:one' ELSE 'plan' END, '', 1, 1 FROM generate_series(1, 20000) AS n`, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(ctx, "ANALYZE account_days"); err != nil {
+		t.Fatal(err)
+	}
+	query := must[[]byte](t)(os.ReadFile("queries/usage.sql"))
+	_, rest, _ := strings.Cut(string(query), "-- name: SumPacks :many\n")
+	sum, _, _ := strings.Cut(rest, ";")
+	sum = strings.NewReplacer("sqlc.arg(account)", "$1", "sqlc.arg(sources)", "$2").Replace(sum)
+	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+sum, id, []string{"pack:one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if plan := strings.Join(must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string])), "\n"); !strings.Contains(plan, "account_days_from_packs") || strings.Contains(plan, "Seq Scan") {
+		t.Errorf("the plan is\n%s", plan)
 	}
 }

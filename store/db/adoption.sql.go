@@ -157,18 +157,23 @@ func (q *Queries) InsertAdoption(ctx context.Context, arg InsertAdoptionParams) 
 
 const moveDeskLinesOfKey = `-- name: MoveDeskLinesOfKey :exec
 UPDATE desk_log
-SET account_id = $1::uuid
-WHERE account_id = $2::uuid
+SET account_id = $1::uuid, form_id = NULL, form_digest = NULL
+WHERE account_id = $2::uuid AND subject = ANY(
+    ARRAY(SELECT 'CAG-' || t.number FROM tickets AS t WHERE t.account_id = $2::uuid AND t.key_id = $3::uuid)
+    || ARRAY(SELECT 'feedback/' || f.id FROM feedback AS f WHERE f.account_id = $2::uuid AND f.key_id = $3::uuid)
+)
 `
 
 type MoveDeskLinesOfKeyParams struct {
 	Account     uuid.UUID
 	FromAccount uuid.UUID
+	Key         uuid.UUID
 }
 
-// An anonymous account has one key, so what was done at the desk for the account was done for the key.
+// What was done about what the key asked and thought, before these move. An id of a form is forgotten: it was the old account's
+// own, and the new one may have sent the same.
 func (q *Queries) MoveDeskLinesOfKey(ctx context.Context, arg MoveDeskLinesOfKeyParams) error {
-	_, err := q.db.Exec(ctx, moveDeskLinesOfKey, arg.Account, arg.FromAccount)
+	_, err := q.db.Exec(ctx, moveDeskLinesOfKey, arg.Account, arg.FromAccount, arg.Key)
 	return err
 }
 

@@ -43,7 +43,11 @@ SET account_id = sqlc.arg(account)
 WHERE account_id = sqlc.arg(from_account) AND key_id = sqlc.arg(key);
 
 -- name: MoveDeskLinesOfKey :exec
--- An anonymous account has one key, so what was done at the desk for the account was done for the key.
+-- What was done about what the key asked and thought, before these move. An id of a form is forgotten: it was the old account's
+-- own, and the new one may have sent the same.
 UPDATE desk_log
-SET account_id = sqlc.arg(account)::uuid
-WHERE account_id = sqlc.arg(from_account)::uuid;
+SET account_id = sqlc.arg(account)::uuid, form_id = NULL, form_digest = NULL
+WHERE account_id = sqlc.arg(from_account)::uuid AND subject = ANY(
+    ARRAY(SELECT 'CAG-' || t.number FROM tickets AS t WHERE t.account_id = sqlc.arg(from_account)::uuid AND t.key_id = sqlc.arg(key)::uuid)
+    || ARRAY(SELECT 'feedback/' || f.id FROM feedback AS f WHERE f.account_id = sqlc.arg(from_account)::uuid AND f.key_id = sqlc.arg(key)::uuid)
+);
