@@ -43,13 +43,13 @@ type AgentList struct {
 	Agents []AgentView `json:"agents"`
 }
 
-// AgentView is an agent with the key that works.
+// AgentView is one of the fleet: an agent that proved a wallet, with the key that works, or a key that its agent brought along by a claim code.
 type AgentView struct {
-	ID                string            `json:"id" format:"uuid"`
-	Name              string            `json:"name"`
-	Address           string            `json:"address" doc:"with its checksum (EIP-55)"`
-	ClaimedVia        string            `json:"claimed_via"`
-	ClaimedAt         time.Time         `json:"claimed_at"`
+	ID                string            `json:"id,omitempty" format:"uuid" doc:"absent for an adopted key"`
+	Name              string            `json:"name" doc:"may be empty for an adopted key"`
+	Address           string            `json:"address,omitempty" doc:"with its checksum (EIP-55); absent for an adopted key"`
+	ClaimedVia        string            `json:"claimed_via" enum:"wallet,claim_code"`
+	ClaimedAt         time.Time         `json:"claimed_at" doc:"when it was claimed, or its key adopted"`
 	KeyID             string            `json:"key_id,omitempty" format:"uuid" doc:"absent when its key was revoked"`
 	KeyPrefix         string            `json:"key_prefix,omitempty"`
 	MonthlyRequestCap *plan.Units       `json:"monthly_request_cap" nullable:"true" doc:"null for no cap of its own"`
@@ -152,7 +152,7 @@ func noClaim() *fault.Error {
 func (h *house) listAgents() *Op[Nothing, AgentList] {
 	return define(h, Meta{
 		Name: "list_agents", Title: "List agents", Access: Managers, Reads: true,
-		Description: "Lists the agents of the account: identities that proved a wallet, each with its key. It costs nothing.",
+		Description: "Lists the fleet of the account: agents that proved a wallet, each with its key, and keys that were adopted by their claim codes. It costs nothing.",
 		Fails:       []fault.Reason{fault.DurableUnavailable},
 	}, h.runListAgents)
 }
@@ -162,11 +162,25 @@ func (h *house) runListAgents(ctx context.Context, c *Call, _ Nothing) (AgentLis
 	if err != nil {
 		return AgentList{}, told(err, "agent")
 	}
-	list := AgentList{Count: len(agents), Agents: make([]AgentView, len(agents))}
+	adopted, err := h.Store.ListAdoptedKeys(ctx, c.Account.ID)
+	if err != nil {
+		return AgentList{}, told(err, "key")
+	}
+	list := AgentList{Count: len(agents) + len(adopted), Agents: make([]AgentView, 0, len(agents)+len(adopted))}
 	for i := range agents {
-		list.Agents[i] = agentView(&agents[i])
+		list.Agents = append(list.Agents, agentView(&agents[i]))
+	}
+	for i := range adopted {
+		list.Agents = append(list.Agents, adoptedView(&adopted[i]))
 	}
 	return list, nil
+}
+
+func adoptedView(a *store.AdoptedKey) AgentView {
+	return AgentView{
+		Name: a.Key.Name, ClaimedVia: store.ClaimedViaCode, ClaimedAt: a.AdoptedAt, KeyID: a.Key.ID.String(), KeyPrefix: a.Key.Prefix,
+		ServicesOff: append([]account.Service{}, a.Key.Services.Off...), MonthlyRequestCap: capOf(a.Key.MonthlyCap),
+	}
 }
 
 func agentView(a *store.Agent) AgentView {

@@ -195,6 +195,10 @@ func TestAnOwnerAdoptsAKeyByItsClaimCodeOnce(t *testing.T) {
 	if list.Count != 1 || list.Keys[0].ID != adopted.ID || list.Keys[0].Door != account.DoorAdopted {
 		t.Errorf("the owner's keys: %+v", list)
 	}
+	fleet := must[capability.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, capability.ListKeysInput{Scope: "agents"}))
+	if fleet.Count != 1 || fleet.Agents[0].ClaimedVia != "claim_code" || !fleet.Agents[0].ClaimedAt.Equal(adopted.AdoptedAt) || fleet.Agents[0].KeyID != adopted.ID || fleet.Agents[0].ID != "" {
+		t.Errorf("the owner's fleet: %+v", fleet)
+	}
 	if again := must[capability.AdoptedKey](t)(o.AdoptKey.Invoke(o.ctx, ann, capability.AdoptKeyInput{ClaimCode: code})); again != adopted {
 		t.Errorf("the same again: %+v, first %+v", again, adopted)
 	}

@@ -62,7 +62,7 @@ type ListKeysInput struct {
 type KeyList struct {
 	Count  int         `json:"count"`
 	Keys   []KeyView   `json:"keys" doc:"with scope keys"`
-	Agents []AgentView `json:"agents,omitempty" doc:"with scope agents"`
+	Agents []AgentView `json:"agents,omitzero" doc:"with scope agents alone, where keys is empty; adopted keys are in both"`
 }
 
 // KeyView is what may be shown of a key.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 )
@@ -19,16 +18,14 @@ func claimField(value string) field {
 	}
 }
 
+const claimedByCode = "claim_code"
+
 // viaWords say how an agent came to the account.
-var viaWords = map[string]string{"wallet": "wallet signature"}
+var viaWords = map[string]string{"wallet": "wallet signature", claimedByCode: "claim code"}
 
 // agents lists the fleet, and takes claim codes. A claim link brings the code along.
 func (v *visit) agents() error {
 	fleet, err := ask(v, v.Calls.ListAgents, capability.Nothing{})
-	if err != nil {
-		return err
-	}
-	list, err := ask(v, v.Calls.ListKeys, capability.ListKeysInput{})
 	if err != nil {
 		return err
 	}
@@ -39,16 +36,10 @@ func (v *visit) agents() error {
 	p := agentsPage{Claim: claimField(query.Get(claimCodeField)), Owner: v.owner()}
 	var notices []notice
 	for i := range fleet.Agents {
-		p.Agents = append(p.Agents, v.agentRow(&fleet.Agents[i]))
-	}
-	for i := range list.Keys {
-		k := &list.Keys[i]
-		if k.Door != account.DoorAdopted || k.Status != account.Active || k.Agent != "" {
-			continue
-		}
-		p.Agents = append(p.Agents, v.adoptedRow(k))
-		if k.ID == query.Get("adopted") {
-			notices = append(notices, notice{Tone: good, Title: "Key adopted", Text: k.Prefix + "… has this account's plan, packs and fences from now on."})
+		a := &fleet.Agents[i]
+		p.Agents = append(p.Agents, v.agentRow(a))
+		if a.ClaimedVia == claimedByCode && a.KeyID == query.Get("adopted") {
+			notices = append(notices, notice{Tone: good, Title: "Key adopted", Text: a.KeyPrefix + "… has this account's plan, packs and fences from now on."})
 		}
 	}
 	if len(p.Agents) == 0 {
@@ -62,15 +53,8 @@ func (v *visit) agents() error {
 
 func (v *visit) agentRow(a *capability.AgentView) agentRow {
 	return agentRow{
-		Name: a.Name, Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), KeyID: a.KeyID, KeyPrefix: a.KeyPrefix,
+		Name: agentTitle(a.Name), Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), KeyID: a.KeyID, KeyPrefix: a.KeyPrefix,
 		Cap: capWords(a.MonthlyRequestCap), Off: servicesOff(a.ServicesOff),
-	}
-}
-
-func (v *visit) adoptedRow(k *capability.KeyView) agentRow {
-	return agentRow{
-		Name: agentTitle(k.Name), Via: "claim code", Since: v.reader.moment(k.CreatedAt), KeyID: k.ID, KeyPrefix: k.Prefix,
-		Cap: capWords(k.MonthlyRequestCap), Off: servicesOff(k.ServicesOff),
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 )
@@ -28,8 +28,12 @@ func TestAdoptionLeadsBackToTheAgentsWithItsResult(t *testing.T) {
 	if text := b.get("/agents?adopted=" + keyTwo).body; strings.Contains(text, "Key adopted") {
 		t.Error("a key that is not of the account is called adopted")
 	}
-	h.keys = append(h.keys, capability.KeyView{ID: keyTwo, Prefix: "cag_00aTz81b", Door: account.DoorAdopted, Status: account.Active})
-	if text := b.get("/agents?adopted=" + keyTwo).body; !strings.Contains(text, "Key adopted") || !strings.Contains(text, "cag_00aTz81b…") {
+	h.agents = append(h.agents, capability.AgentView{ClaimedVia: "claim_code", ClaimedAt: sampleNow.Add(-3 * time.Hour), KeyID: keyTwo, KeyPrefix: "cag_00aTz81b"})
+	text := b.get("/agents?adopted=" + keyTwo).body
+	if !strings.Contains(text, "3 hours ago") {
+		t.Error("the page does not say when it was adopted")
+	}
+	if !strings.Contains(text, "Key adopted") || !strings.Contains(text, "cag_00aTz81b…") {
 		t.Error("the page does not say what was adopted")
 	}
 	if text := b.get("/agents").body; strings.Contains(text, "Key adopted") {

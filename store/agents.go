@@ -15,8 +15,11 @@ import (
 	"github.com/chainaccess/gateway/wallet"
 )
 
-// ClaimedViaWallet is how an agent proved itself: by the signature of its wallet.
-const ClaimedViaWallet = "wallet"
+// How one of the fleet came to its account: by the signature of its wallet, or by the claim code of its key.
+const (
+	ClaimedViaWallet = "wallet"
+	ClaimedViaCode   = "claim_code"
+)
 
 // maxAgents is how many agents an account has at most.
 const maxAgents = 1000
@@ -187,6 +190,29 @@ func (s *Store) ListAgents(ctx context.Context, id account.ID) ([]Agent, error) 
 		agents[i] = agentOf(row, of[account.AgentID{UUID: row.ID}])
 	}
 	return agents, nil
+}
+
+// AdoptedKey is a key that came to an account by its claim code.
+type AdoptedKey struct {
+	Key       Key
+	AdoptedAt time.Time
+}
+
+// ListAdoptedKeys reads those that work, in the order in which they came.
+func (s *Store) ListAdoptedKeys(ctx context.Context, id account.ID) ([]AdoptedKey, error) {
+	rows, err := s.queries().ListAdoptedKeys(ctx, id.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list adopted keys of account %s: %w", id, err)
+	}
+	adopted := make([]AdoptedKey, len(rows))
+	for i := range rows {
+		key, err := keyOf(rows[i].Key)
+		if err != nil {
+			return nil, fmt.Errorf("list adopted keys of account %s: %w", id, err)
+		}
+		adopted[i] = AdoptedKey{key, rows[i].AdoptedAt.UTC()}
+	}
+	return adopted, nil
 }
 
 func agentOf(row db.Agent, key Key) Agent { //nolint:gocritic // rows go by value

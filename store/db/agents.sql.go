@@ -122,6 +122,60 @@ func (q *Queries) GetKeyBefore(ctx context.Context, arg GetKeyBeforeParams) (uui
 	return id, err
 }
 
+const listAdoptedKeys = `-- name: ListAdoptedKeys :many
+SELECT k.id, k.account_id, k.digest, k.prefix, k.name, k.door, k.status, k.daily_units, k.version, k.created_at, k.revoked_at, k.last_used_at, k.monthly_cap, k.services_off, k.service_caps, k.claim_digest, k.agent_id, k.expires_at, a.adopted_at
+FROM keys AS k
+JOIN adoptions AS a ON a.key_id = k.id
+WHERE k.account_id = $1 AND k.door = 'owner_adopted' AND k.agent_id IS NULL AND k.status = 'active'
+ORDER BY a.adopted_at, k.id
+`
+
+type ListAdoptedKeysRow struct {
+	Key       Key
+	AdoptedAt time.Time
+}
+
+// Keys that work and came to an account by their claim codes, in the order in which they came.
+func (q *Queries) ListAdoptedKeys(ctx context.Context, accountID uuid.UUID) ([]ListAdoptedKeysRow, error) {
+	rows, err := q.db.Query(ctx, listAdoptedKeys, accountID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListAdoptedKeysRow
+	for rows.Next() {
+		var i ListAdoptedKeysRow
+		if err := rows.Scan(
+			&i.Key.ID,
+			&i.Key.AccountID,
+			&i.Key.Digest,
+			&i.Key.Prefix,
+			&i.Key.Name,
+			&i.Key.Door,
+			&i.Key.Status,
+			&i.Key.DailyUnits,
+			&i.Key.Version,
+			&i.Key.CreatedAt,
+			&i.Key.RevokedAt,
+			&i.Key.LastUsedAt,
+			&i.Key.MonthlyCap,
+			&i.Key.ServicesOff,
+			&i.Key.ServiceCaps,
+			&i.Key.ClaimDigest,
+			&i.Key.AgentID,
+			&i.Key.ExpiresAt,
+			&i.AdoptedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listAgentKeys = `-- name: ListAgentKeys :many
 SELECT id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 FROM keys

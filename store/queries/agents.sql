@@ -33,6 +33,14 @@ SELECT *
 FROM keys
 WHERE account_id = $1 AND agent_id IS NOT NULL AND status = 'active';
 
+-- name: ListAdoptedKeys :many
+-- Keys that work and came to an account by their claim codes, in the order in which they came.
+SELECT sqlc.embed(k), a.adopted_at
+FROM keys AS k
+JOIN adoptions AS a ON a.key_id = k.id
+WHERE k.account_id = $1 AND k.door = 'owner_adopted' AND k.agent_id IS NULL AND k.status = 'active'
+ORDER BY a.adopted_at, k.id;
+
 -- name: GetKeyBefore :one
 -- That ended in the transaction which made another one of its agent.
 SELECT id
