@@ -196,7 +196,9 @@ func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _
 	return false, temporal.NewApplicationError("it failed; the worker's log names the cause", ErrDoorFailed)
 }
 
-// refused is a refusal for the history: its message is public, its cause is not.
+// refused is a refusal for the history: its message is public, its cause is not. It is no fault of the service, so no log calls it an error.
 func refused(f *fault.Error) error {
-	return temporal.NewNonRetryableApplicationError(f.Message, f.Reason.String(), nil, RefusalDetails{RetryAfterMillis: f.RetryAfter.Milliseconds()})
+	return temporal.NewApplicationErrorWithOptions(f.Message, f.Reason.String(), temporal.ApplicationErrorOptions{
+		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{RefusalDetails{RetryAfterMillis: f.RetryAfter.Milliseconds()}},
+	})
 }

@@ -77,7 +77,7 @@ type KeyView struct {
 	Caps              map[account.Service]plan.Units `json:"caps" doc:"weighted units of a period, by service"`
 	Agent             string                         `json:"agent,omitempty" format:"uuid" doc:"the agent whose key it is"`
 	CreatedAt         time.Time                      `json:"created_at"`
-	LastUsedAt        *time.Time                     `json:"last_used_at" nullable:"true" doc:"the hour of its last recorded call; null for never"`
+	LastUsedAt        *time.Time                     `json:"last_used_at" nullable:"true" doc:"the hour of its last recorded call, or when it was made if that is later; null for never"`
 	RevokedAt         *time.Time                     `json:"revoked_at,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func viewOf(k *store.Key) KeyView {
 	v := KeyView{
 		ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Door: k.Door, Status: k.Status, MonthlyRequestCap: capOf(k.MonthlyCap),
 		ServicesOff: append([]account.Service{}, k.Services.Off...), Caps: capsOf(k.Services.Caps), CreatedAt: k.CreatedAt,
-		LastUsedAt: timeOf(k.LastUsedAt), RevokedAt: timeOf(k.RevokedAt),
+		LastUsedAt: timeOf(lastUse(k)), RevokedAt: timeOf(k.RevokedAt),
 	}
 	if !k.Agent.IsZero() {
 		v.Agent = k.Agent.String()
@@ -193,6 +193,14 @@ func capsOf(caps map[account.Service]plan.Units) map[account.Service]plan.Units 
 		return map[account.Service]plan.Units{}
 	}
 	return caps
+}
+
+// lastUse is the hour of a key's last recorded call, which may have begun before the key was made in it.
+func lastUse(k *store.Key) time.Time {
+	if !k.LastUsedAt.IsZero() && k.LastUsedAt.Before(k.CreatedAt) {
+		return k.CreatedAt
+	}
+	return k.LastUsedAt
 }
 
 func timeOf(t time.Time) *time.Time {

@@ -18,7 +18,7 @@ type CacheSummary struct {
 	Rate    MaybeFigure    `json:"hit_rate" doc:"share from 0 to 1 of the answered calls; null without any"`
 	Avoided int64          `json:"upstream_calls_avoided" doc:"the hits without those of methods that the service answers by itself, like eth_chainId"`
 	Saved   plan.Units     `json:"units_saved" doc:"what upstream_calls_avoided would have cost, by their weights and tiers"`
-	Rung    string         `json:"priced_at" doc:"key of the rung of the price ladder that the account is on, or, for keys that do not manage it, of its plan by the month; empty for a contract"`
+	Rung    string         `json:"priced_at" doc:"key of the rung of the price ladder that the account is on, or its plan by the month, for keys that do not manage it and for a plan that nobody pays for here; empty for a contract"`
 	Price   *dollars       `json:"usd_per_million" nullable:"true" doc:"what a million units cost there; null for a contract"`
 	Money   *dollars       `json:"usd_saved" nullable:"true" doc:"units_saved at that price, rounded down to the cent: 0 on rungs that cost nothing; null for a contract"`
 	Methods []CachedMethod `json:"by_method" doc:"at most 20, the most hits first"`
@@ -50,7 +50,7 @@ func (h *house) cacheReport(ctx context.Context, l *look) error {
 	if err != nil {
 		return err
 	}
-	summary := h.cacheSummary(answered, current)
+	summary := h.cacheSummary(answered, listedRung(current)) // a plan that an operator set is priced as it is sold by the month
 	l.out.Summary.Cache = &summary
 	return nil
 }

@@ -83,10 +83,18 @@ func (v *visit) stats(u *capability.UsageByDay) []stat {
 	}
 	return []stat{
 		used,
-		{Label: "Today", Value: today.Grouped(), Unit: "units", Note: "so far, UTC"},
+		{Label: "Today", Value: today.Grouped(), Unit: "units", Note: v.todayNote(u.PeriodStart)},
 		{Label: "Requests this period", Value: number(requests), Note: number(hits) + " from the cache, free"},
 		{Label: "Refused this period", Value: number(refused), Note: "cost nothing"},
 	}
+}
+
+// todayNote says since when today is counted: the figure is of the period, which may have begun today.
+func (v *visit) todayNote(period time.Time) string {
+	if v.reader.now.UTC().Truncate(24 * time.Hour).Before(period) {
+		return "in the period that began today"
+	}
+	return "so far, UTC"
 }
 
 // planFences is the plan's allowance, and what is left in packs.
