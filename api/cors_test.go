@@ -32,6 +32,33 @@ func TestPreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
 	}
 }
 
+func TestPagesOfOtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.terms = sold(t) })
+	const origin = "https://dapp.example"
+	for _, path := range []string{"/x402", "/.well-known/x402"} {
+		for what, a := range map[string]answer{
+			"read":    g.ask(http.MethodGet, path, "", "", "Origin", origin),
+			"refused": g.ask(http.MethodPost, path, "", "{}", "Origin", origin),
+		} {
+			if a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Credentials") != "" ||
+				!strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "X-Request-Id") {
+				t.Errorf("%s, %s: HTTP %d %v", path, what, a.status, a.header)
+			}
+		}
+		a := g.ask(http.MethodOptions, path, "", "", "Origin", origin, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "accept-payment")
+		if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Methods") != "GET" ||
+			a.header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s, preflight: HTTP %d %v", path, a.status, a.header)
+		}
+	}
+	for _, path := range []string{"/x402/redeem", "/x402/receipts/0x" + strings.Repeat("0", 64)} { // what names a payer is nobody's page to read
+		if a := g.ask(http.MethodGet, path, "", "", "Origin", origin); a.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s is shared: %v", path, a.header)
+		}
+	}
+}
+
 func TestPagesOfOtherOriginsMayReadEveryAnswerOfTheRelay(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.maxBody = 4096 })

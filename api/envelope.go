@@ -12,8 +12,14 @@ import (
 
 const jsonType = "application/json; charset=utf-8"
 
-// limitHeaders tells when to come back. Every 429 has them.
+// challenge says how to send a key (RFC 6750, section 3), which every 401 does (RFC 9110, section 15.5.2).
+var challenge = []string{`Bearer realm="gateway"`}
+
+// limitHeaders tells when to come back, which every 429 does, and what to come with.
 func limitHeaders(h http.Header, f *fault.Error) {
+	if f.HTTP() == http.StatusUnauthorized {
+		h["Www-Authenticate"] = challenge
+	}
 	if f.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(fault.WholeSeconds(f.RetryAfter), 10))
 	}

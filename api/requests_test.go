@@ -214,6 +214,9 @@ func TestKeysThatAreNoneAreRefused(t *testing.T) {
 		}
 		a := g.ask(http.MethodPost, "/rpc/eth_mainnet", "", "not json", headers...)
 		a.refused(http.StatusUnauthorized, -32001)
+		if challenge := a.header.Values("WWW-Authenticate"); len(challenge) != 1 || challenge[0] != `Bearer realm="gateway"` {
+			t.Errorf("the answer does not say how to send a key: %q", challenge)
+		}
 		if string(a.envelope().ID) != "null" || !strings.Contains(a.body, "POST /keys") {
 			t.Errorf("%s: %s", name, a.body)
 		}

@@ -19,7 +19,7 @@ type plainRoute struct {
 
 // plainRoutes are the routes that need no key, besides the relay's own.
 func (s *server) plainRoutes() []plainRoute {
-	return append(s.documents.routes(s.noRoute), s.webhookRoute(),
+	return append(append(s.documents.routes(s.noRoute), s.menuPreflights()...), s.webhookRoute(),
 		plainRoute{openapi.Plain{
 			Method: http.MethodGet, Path: "/docs/methods", Name: "list_methods", Title: "The methods of each chain",
 			Description: "Lists the methods that each chain of this gateway serves, with their units, their cache rule and whether they submit. " +

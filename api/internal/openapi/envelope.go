@@ -83,6 +83,8 @@ func (d *document) refusal(status int, entries []fault.Entry, form envelope) *hu
 		}}}},
 	}
 	switch status {
+	case http.StatusUnauthorized:
+		r.Headers[challenge] = headerRef(challenge)
 	case http.StatusTooManyRequests:
 		for _, name := range []string{retryAfter, limit, remaining, reset} {
 			r.Headers[name] = headerRef(name)

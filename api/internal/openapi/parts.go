@@ -18,6 +18,7 @@ const (
 	reset      = "RateLimit-Reset"
 	cacheHit   = "X-Service-Cache"
 	timing     = "Server-Timing"
+	challenge  = "WWW-Authenticate"
 )
 
 func headerRef(name string) *huma.Param { return &huma.Param{Ref: "#/components/headers/" + name} }
@@ -38,6 +39,10 @@ func headers() map[string]*huma.Param {
 		cacheHit: {
 			Description: "hit when the answer, or every item of a batch, came from the cache and cost nothing.",
 			Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"hit"}},
+		},
+		challenge: {
+			Required: true, Description: "How to send a key (RFC 6750).",
+			Schema: &huma.Schema{Type: huma.TypeString, Examples: []any{`Bearer realm="gateway"`}},
 		},
 		timing: {
 			Description: "Where the time went, in milliseconds: gate, route, upstream; or a cache hit.",
