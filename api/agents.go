@@ -66,6 +66,6 @@ func (s *server) agentsRoute() []plainRoute {
 			http.StatusOK:       {Description: "The answer to the message: its result, or the protocol's error.", Media: mediaJSON},
 			http.StatusAccepted: {Description: "A notification, which has no answer."},
 		},
-		Fails: []fault.Reason{fault.NotJSON, fault.NotARequest, fault.BodyTooLarge, fault.MediaTypeRefused, fault.HostRefused}, Messages: true,
+		Fails: []fault.Reason{fault.NotJSON, fault.NotARequest, fault.BodyTooLarge, fault.MediaTypeRefused, fault.HostRefused, fault.RateWindow}, Messages: true,
 	}}}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -71,6 +72,7 @@ func (n given) fits(t testing.TB, tool string) {
 var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	door := mcp.New(mcp.Options{
 		Capabilities: capability.New(capability.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 10,
+		Now: time.Now,
 	})
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)) //nolint:noctx // no request is sent
 	r.Header.Set("Content-Type", "application/json")

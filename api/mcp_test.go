@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -237,6 +239,47 @@ func TestOtherRequestsOfTheAgentsDoorAreRefusedInJSON(t *testing.T) {
 			!strings.Contains(allowed, "authorization") || !strings.Contains(allowed, "mcp-protocol-version") {
 			t.Errorf("OPTIONS of %s: HTTP %d %v", path, a.status, a.header)
 		}
+	}
+}
+
+func TestTheListOfToolsGoesCompressedToWhomTakesThat(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	const list = `{"jsonrpc":"2.0","id":"a name","method":"tools/list"}`
+	plain := g.tell("", list, "Accept-Encoding", "identity")
+	zipped := g.tell("", list, "Accept-Encoding", "gzip, br")
+	if plain.header.Get("Content-Encoding") != "" || zipped.header.Get("Content-Encoding") != "gzip" || !strings.Contains(zipped.header.Get("Vary"), "Accept-Encoding") {
+		t.Fatalf("plain: %v; compressed: %v", plain.header, zipped.header)
+	}
+	z, err := gzip.NewReader(strings.NewReader(zipped.body))
+	g.must(err)
+	text, err := io.ReadAll(z)
+	if err != nil || string(text) != plain.body || 5*len(zipped.body) > len(plain.body) {
+		t.Errorf("%d bytes for %d read back as %d (%v)", len(zipped.body), len(plain.body), len(text), err)
+	}
+}
+
+func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	g := setup(t, func(o *options) { o.now = func() time.Time { return now } })
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"none"}}` // a short answer
+	refused := answer{}
+	for range 201 {
+		if refused = g.tell("", list); refused.status != http.StatusOK {
+			break
+		}
+	}
+	e := refused.envelope()
+	if refused.status != http.StatusTooManyRequests || e.Error == nil || string(e.ID) != "1" || refused.header.Get("Retry-After") != "1" ||
+		refused.header.Get("RateLimit-Limit") != "20" || refused.header.Get("RateLimit-Remaining") != "0" || refused.header.Get("RateLimit-Reset") != "1" {
+		t.Errorf("HTTP %d %s %v", refused.status, refused.body, refused.header)
+	}
+	if a := g.tell("", pingMessage); a.status != http.StatusOK {
+		t.Errorf("a ping is refused too: %d %s", a.status, a.body)
+	}
+	if _, n := g.tool("", "explain_error", `{"code":-32001}`); n.object == nil {
+		t.Errorf("a tool is refused too: %s", n.refusal)
 	}
 }
 

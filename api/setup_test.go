@@ -156,7 +156,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	}
 	agents := mcp.New(mcp.Options{
 		Capabilities: g.operations, Relay: calls, Fences: g.fences, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		Hosts: o.hosts, MaxBodyBytes: o.maxBody, Logger: log,
+		Hosts: o.hosts, MaxBodyBytes: o.maxBody, Now: o.now, Logger: log,
 	})
 	for _, t := range agents.Tools() {
 		g.tools = append(g.tools, api.AgentTool(t))

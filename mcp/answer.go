@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/assets"
 	"github.com/chainaccess/gateway/jsonrpc"
 )
 
@@ -22,6 +23,8 @@ var (
 	jsonType = []string{"application/json"} // without a charset: clients compare it
 	noStore  = []string{"no-store"}
 	hitValue = []string{"hit"}
+
+	gzipValue = []string{"gzip"}
 )
 
 // refuse answers what is no message, or none that this endpoint takes, with the refusal's own status.
@@ -38,6 +41,18 @@ func (x *exchange) fault(status int, f *fault.Error) {
 // give answers a message with its result, which may be shared.
 func (x *exchange) give(result []byte) {
 	x.send(http.StatusOK, result, x.opening("result", 0), closing)
+}
+
+// giveList answers with a value that is compressed already where the client takes that.
+func (x *exchange) giveList(list *deflated) {
+	if assets.AcceptsGzip(x.r.Header) {
+		if zipped := list.between(x.opening("result", 0), closing); zipped != nil {
+			x.w.Header()["Content-Encoding"] = gzipValue
+			x.send(http.StatusOK, zipped, nil, nil)
+			return
+		}
+	}
+	x.give(list.plain)
 }
 
 func (x *exchange) object(f *fault.Error) []byte { return f.Object(x.caller.RequestID.String()) }

@@ -18,12 +18,19 @@ func (d *Door) dispatch(x *exchange, m *jsonrpc.Message) {
 		x.accepted() // no session waits for it
 	case m.ID == nil:
 		x.refuse(fault.New(fault.NotARequest, "The message %.64q has no id, so nobody waits for its answer. Send an id with requests.", method))
-	case method == "initialize":
-		d.initialize(x, m.Params)
 	case method == "ping":
 		x.give([]byte("{}"))
-	case method == "tools/list":
-		d.listTools(x, m.Params)
+	case method == "initialize", method == "tools/list":
+		if refusal := d.greetings.admit(x.caller.Network); refusal != nil {
+			limitHeaders(x.w.Header(), refusal)
+			x.refuse(refusal)
+			return
+		}
+		if method == "initialize" {
+			d.initialize(x, m.Params)
+		} else {
+			d.listTools(x, m.Params)
+		}
 	case method == "tools/call":
 		d.callTool(x, m.Params)
 	default:
@@ -44,7 +51,7 @@ func (d *Door) listTools(x *exchange, params []byte) {
 		x.fail(fault.New(fault.FieldRefused, "tools/list has one page, so no cursor of its leads on. Ask without one."))
 		return
 	}
-	x.give(d.list)
+	x.giveList(d.list)
 }
 
 // callTool runs a tool. What the protocol itself forbids is an error of the protocol, all else a result, which the model sees.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chainaccess/gateway/capability"
 )
@@ -17,12 +18,12 @@ var update = flag.Bool("update", false, "write the golden file anew")
 func TestTheListOfToolsStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	const path = "testdata/tools_list.golden.json"
-	d := New(Options{Capabilities: capability.New(capability.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example"})
+	d := New(Options{Capabilities: capability.New(capability.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", Now: time.Now})
 	if want := len(strings.Fields(specified)); len(d.listed) != want {
 		t.Errorf("%d tools are listed, the interface has %d", len(d.listed), want)
 	}
 	var got bytes.Buffer
-	if err := json.Indent(&got, d.list, "", " "); err != nil {
+	if err := json.Indent(&got, d.list.plain, "", " "); err != nil {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')

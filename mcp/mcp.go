@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/chain"
@@ -41,6 +42,7 @@ type Options struct {
 	// Hosts are names beside the public one under which the door answers on this machine's own address; "*" is any.
 	Hosts        []string
 	MaxBodyBytes int64
+	Now          func() time.Time
 	Logger       *slog.Logger
 }
 
@@ -49,14 +51,15 @@ type Door struct {
 	Options
 	tools     map[string]*tool
 	listed    []Tool
-	list      []byte // the result of tools/list
+	list      *deflated // the result of tools/list
+	greetings *greetings
 	handshake http.Handler
 	hosts     []string
 }
 
 // New makes the door. A tool that is described wrongly is a mistake of the program, so it panics.
 func New(o Options) *Door {
-	d := &Door{Options: o, tools: map[string]*tool{}, hosts: hostsOf(o.PublicURL, o.Hosts)}
+	d := &Door{Options: o, tools: map[string]*tool{}, hosts: hostsOf(o.PublicURL, o.Hosts), greetings: newGreetings(o.Now)}
 	tools := d.allTools()
 	for _, t := range tools {
 		if d.tools[t.name] != nil {
@@ -64,7 +67,8 @@ func New(o Options) *Door {
 		}
 		d.tools[t.name] = t
 	}
-	d.list, d.listed = listOf(o.Capabilities.Schemas(), tools)
+	list, listed := listOf(o.Capabilities.Schemas(), tools)
+	d.list, d.listed = newDeflated(list), listed
 	d.handshake = newHandshake(o.PublicURL)
 	return d
 }

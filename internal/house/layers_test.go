@@ -84,7 +84,7 @@ var layers = []rule{
 	{"capability", join(words, outside, flows)},
 	{"api", join(words, outside, []string{"fences", "relay", "capability", "cashier", "internal/assets"})},
 	{"api/http1", nil},
-	{"mcp", join(words, []string{"fences", "upstream", "relay", "capability"})},
+	{"mcp", join(words, []string{"fences", "upstream", "relay", "capability", "internal/assets"})},
 	{"dashboard", join(words, []string{"statement", "capability", "internal/assets"})},
 	{"worker", join(words, []string{"store", "workflows", "activities", "flush"})},
 	// The programs.

@@ -75,7 +75,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	}
 	agents := mcp.New(mcp.Options{
 		Capabilities: operations, Relay: f.relay, Fences: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.AgentHosts(),
-		MaxBodyBytes: cfg.MaxBodyBytes, Logger: log,
+		MaxBodyBytes: cfg.MaxBodyBytes, Now: time.Now, Logger: log,
 	})
 	var tools []api.AgentTool
 	for _, t := range agents.Tools() {
