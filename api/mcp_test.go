@@ -283,6 +283,38 @@ func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
 	}
 }
 
+func TestTheNextDoorOfAToolNamesTheToolThatLeadsThroughIt(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	door := func(n given) map[string]string {
+		t.Helper()
+		var refusal struct {
+			Data struct {
+				NextDoor map[string]string `json:"next_door"`
+			}
+		}
+		if err := json.Unmarshal(n.refusal, &refusal); err != nil {
+			t.Fatalf("%v in %s", err, n.refusal)
+		}
+		return refusal.Data.NextDoor
+	}
+	key := g.doorKey()
+	for tool, arguments := range map[string]string{"get_tx_status": `{"chain":"eth_mainnet"}`, "rpc_call": `{"chain":"eth_mainnet"}`} {
+		_, n := g.tool(key, tool, arguments)
+		if next := door(n); next["tool"] != tool || next["where"] == "" || !strings.HasSuffix(next["do"], " The tool for it is "+tool+".") {
+			t.Errorf("%s: the next door is %v", tool, next)
+		}
+	}
+	g.revoke(key)
+	_, n := g.tool(key, "rpc_call", `{"chain":"eth_mainnet","method":"eth_call"}`)
+	if next := door(n); next["tool"] != "get_key" || next["where"] != "POST /keys" {
+		t.Errorf("the next door of a revoked key is %v", next)
+	}
+	if next, _ := g.eth(key, "eth_call").refused(http.StatusUnauthorized, -32001)["next_door"].(map[string]any); next["where"] != "POST /keys" || next["tool"] != nil {
+		t.Errorf("HTTP's door speaks of tools: %v", next)
+	}
+}
+
 // Arguments that a tool does not take are its own refusal, which the model sees.
 func TestWrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 	t.Parallel()

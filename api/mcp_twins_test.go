@@ -121,6 +121,8 @@ var changing = []struct {
 	{regexp.MustCompile(`cag_[0-9A-Za-z]{8}`), "<prefix>"},
 	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`("retry_after": |[Ww]ait )\d+`), "${1}<seconds>"},
+	{regexp.MustCompile(` The tool for it is [a-z_]+\."`), `"`}, // of a next door, which agents go through by a tool
+	{regexp.MustCompile(`"tool": "[a-z_]+",\s+("where")`), "${1}"},
 }
 
 // reduced is what was given, in JSON of one form, without what changes.

@@ -88,6 +88,9 @@ func (d *Door) callTool(x *exchange, params []byte) {
 		return
 	}
 	o := d.run(x, t, arguments)
+	if o.refusal != nil {
+		o.refusal = d.doorInTools(o.refusal)
+	}
 	if o.done == nil {
 		if o.refusal != nil {
 			x.note(o.refusal)

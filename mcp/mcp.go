@@ -53,6 +53,7 @@ type Door struct {
 	listed    []Tool
 	list      *deflated // the result of tools/list
 	greetings *greetings
+	at        map[string]string // the tool that does what a route of HTTP does, by its method and path
 	handshake http.Handler
 	hosts     []string
 }
@@ -67,6 +68,7 @@ func New(o Options) *Door {
 		}
 		d.tools[t.name] = t
 	}
+	d.at = routesOf(tools)
 	list, listed := listOf(o.Capabilities.Schemas(), tools)
 	d.list, d.listed = newDeflated(list), listed
 	d.handshake = newHandshake(o.PublicURL)
