@@ -34,6 +34,7 @@ func outcomeOf(refusal *fault.Error) Outcome {
 		return Limited
 	case fault.OutcomeUnknown:
 		return Unknown
+	default: // something did not answer
+		return Failed
 	}
-	return Failed
 }
