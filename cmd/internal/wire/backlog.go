@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/subscription"
 	"github.com/chainaccess/gateway/telemetry"
@@ -33,6 +34,12 @@ type backlogWatch struct {
 	final   time.Duration     // after which a settlement is late to be final
 	now     func() time.Time
 	log     *slog.Logger
+}
+
+func newBacklogWatch(cfg config.Config, b *base, log *slog.Logger) *backlogWatch { //nolint:gocritic // read once at the start
+	return &backlogWatch{
+		record: b.store, figures: b.metrics.WatchBacklog(), chains: b.pool.Chains, final: lateFinality * cfg.X402FinalityDelay, now: time.Now, log: log,
+	}
 }
 
 // run reads every minute until ctx ends.

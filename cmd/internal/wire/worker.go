@@ -89,9 +89,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { fence.RunPushes(watching, log) })
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) }) // settlements are read from the upstreams that it finds usable
 	background.Go(func() { newAlerts(cfg, b, mails, log).Run(watching) })
-	waits := backlogWatch{
-		record: b.store, figures: b.metrics.WatchBacklog(), chains: b.pool.Chains, final: lateFinality * cfg.X402FinalityDelay, now: time.Now, log: log,
-	}
+	waits := newBacklogWatch(cfg, b, log)
 	background.Go(func() { waits.run(watching) })
 	if cfg.SellsPerCall() {
 		sweeper := newSweeper(cfg, b, flows, log)
