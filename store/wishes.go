@@ -128,12 +128,25 @@ func (s *Store) ListWaitlist(ctx context.Context, after *Waiting, limit int) ([]
 	}
 	list := make([]Waiting, len(rows))
 	for i, row := range rows {
-		list[i] = Waiting{
-			Email: account.RecordedEmail(row.Email, row.EmailKey), Qualifier: row.Qualifier, Source: row.Source, ProductUpdates: row.ProductUpdates,
-			Channel: row.Channel, At: row.JoinedAt.UTC(),
-		}
+		list[i] = waitingOf(row)
 	}
 	return list, nil
+}
+
+// FindWaiting reads an address on the waitlist. ErrNotFound when it is not on it.
+func (s *Store) FindWaiting(ctx context.Context, email account.Email) (Waiting, error) {
+	row, err := s.queries().GetWaiting(ctx, email.Key())
+	if err != nil {
+		return Waiting{}, fmt.Errorf("find an address on the waitlist: %w", found(err))
+	}
+	return waitingOf(row), nil
+}
+
+func waitingOf(row db.Waitlist) Waiting { //nolint:gocritic // the row is a copy already
+	return Waiting{
+		Email: account.RecordedEmail(row.Email, row.EmailKey), Qualifier: row.Qualifier, Source: row.Source, ProductUpdates: row.ProductUpdates,
+		Channel: row.Channel, At: row.JoinedAt.UTC(),
+	}
 }
 
 // endOfTime is later than every instant that is recorded.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/notify"
@@ -65,19 +66,28 @@ func opsWaitlistCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "waitlist", Short: "Look at who waits for the opening", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	var before string
 	var limit int
 	var asJSON bool
 	list := &cobra.Command{
-		Use: "list", Short: "List addresses, newest first", Args: cobra.NoArgs,
+		Use: "list [--before ADDRESS]", Short: "List addresses, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkLimit(limit); err != nil {
 				return err
+			}
+			var last *account.Email
+			if before != "" {
+				email, refusal := account.ParseEmail(before)
+				if refusal != nil {
+					return fmt.Errorf("--before takes an address of the list: %s", refusal.Message)
+				}
+				last = &email
 			}
 			cfg, err := config.FromEnvironment(config.OpsPaid)
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsWaitlist(cmd.Context(), cfg, limit)
+			all, err := wire.OpsWaitlist(cmd.Context(), cfg, last, limit)
 			switch {
 			case err != nil:
 				return err
@@ -87,6 +97,7 @@ func opsWaitlistCommand() *cobra.Command {
 			return writeWaitlist(cmd.OutOrStdout(), all, limit)
 		},
 	}
+	list.Flags().StringVar(&before, "before", "", "only addresses that joined before this one, to go on after a list")
 	list.Flags().IntVar(&limit, "limit", 100, "how many")
 	list.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	cmd.AddCommand(list)
@@ -248,5 +259,9 @@ func writeWaitlist(out io.Writer, all []wire.WaitingView, limit int) error {
 		}
 		line(table, moment(w.JoinedAt), w.Qualifier, news, notify.Spoken(w.Email), orDash(notify.Spoken(w.Source)))
 	}
-	return endOfList(table, len(all), limit)
+	last := ""
+	if len(all) > 0 {
+		last = notify.Spoken(all[len(all)-1].Email)
+	}
+	return endOfPage(table, len(all), limit, last)
 }

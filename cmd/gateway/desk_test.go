@@ -178,6 +178,25 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 	if out := b.ops(t, "wishlist", "list", "--status", "all"); !strings.Contains(out, "talking") || !strings.Contains(out, "When may we call you?") {
 		t.Errorf("answered wishes are %q", out)
 	}
+	if _, err := b.db.Exec(b.ctx, `INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at)
+		SELECT mail, mail, 'curious', '', false, 'api', now() - interval '1 day' FROM unnest(ARRAY['a@old.example', 'b@old.example']) AS mail`); err != nil {
+		t.Fatal(err)
+	}
+	// Two joined in one instant, and a page ends between them.
+	for before, want := range map[string]string{"": "Cem@buyer.example", "Cem@buyer.example": "b@old.example", "b@old.example": "a@old.example"} {
+		page := []string{"waitlist", "list", "--limit", "1"}
+		if before != "" {
+			page = append(page, "--before", before)
+		}
+		if out := b.ops(t, page...); !strings.Contains(strings.ToLower(out), strings.ToLower(want)) || strings.Count(out, "@") != 2 || !strings.Contains(out, "--before ") {
+			t.Errorf("the page after %q is %q", before, out)
+		}
+	}
+	if out := b.ops(t, "waitlist", "list", "--before", "a@old.example"); !strings.Contains(out, "none") {
+		t.Errorf("after the last one stands %q", out)
+	}
+	b.refusesTo(t, "waitlist", "list", "--before", "nobody@old.example")
+	b.refusesTo(t, "waitlist", "list", "--before", "nobody")
 	if out := b.ops(t, "waitlist", "list"); !strings.Contains(out, "cem@buyer.example") || !strings.Contains(out, "unconfirmed") {
 		t.Errorf("the waitlist is %q", out)
 	}

@@ -182,6 +182,27 @@ func (q *Queries) FindUserByEmail(ctx context.Context, emailKey string) (FindUse
 	return i, err
 }
 
+const getWaiting = `-- name: GetWaiting :one
+SELECT email_key, email, qualifier, source, product_updates, channel, joined_at
+FROM waitlist
+WHERE email_key = $1
+`
+
+func (q *Queries) GetWaiting(ctx context.Context, emailKey string) (Waitlist, error) {
+	row := q.db.QueryRow(ctx, getWaiting, emailKey)
+	var i Waitlist
+	err := row.Scan(
+		&i.EmailKey,
+		&i.Email,
+		&i.Qualifier,
+		&i.Source,
+		&i.ProductUpdates,
+		&i.Channel,
+		&i.JoinedAt,
+	)
+	return i, err
+}
+
 const insertDeskLine = `-- name: InsertDeskLine :exec
 INSERT INTO desk_log (at, account_id, subject, actor, origin, action, before, after, form_id, form_digest)
 VALUES (

@@ -130,6 +130,11 @@ WHERE (joined_at, email_key) < (sqlc.arg(before)::timestamptz, sqlc.arg(before_k
 ORDER BY joined_at DESC, email_key DESC
 LIMIT sqlc.arg(most);
 
+-- name: GetWaiting :one
+SELECT email_key, email, qualifier, source, product_updates, channel, joined_at
+FROM waitlist
+WHERE email_key = sqlc.arg(email_key);
+
 -- name: ConfirmAddress :execrows
 -- Takes the one mail that an address ever gets about a thing; none once so many were taken since an instant.
 INSERT INTO confirmations (email_digest, about, at)

@@ -81,11 +81,22 @@ type WaitingView struct {
 	JoinedAt       time.Time `json:"joined_at"`
 }
 
-// OpsWaitlist lists addresses on the waitlist, newest first.
-func OpsWaitlist(ctx context.Context, cfg config.Config, limit int) ([]WaitingView, error) {
+// OpsWaitlist lists addresses on the waitlist, newest first; those that joined before one of them, unless that is nil.
+func OpsWaitlist(ctx context.Context, cfg config.Config, before *account.Email, limit int) ([]WaitingView, error) {
 	views := []WaitingView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
-		all, err := s.ListWaitlist(ctx, nil, limit)
+		var last *store.Waiting
+		if before != nil {
+			w, err := s.FindWaiting(ctx, *before)
+			if errors.Is(err, store.ErrNotFound) {
+				return errors.New("--before: the address is not on the waitlist; take another line of the list")
+			}
+			if err != nil {
+				return err
+			}
+			last = &w
+		}
+		all, err := s.ListWaitlist(ctx, last, limit)
 		for i := range all {
 			w := &all[i]
 			views = append(views, WaitingView{w.Email.Address(), w.Qualifier, w.Source, w.ProductUpdates, w.Channel, w.At})
