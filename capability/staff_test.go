@@ -74,6 +74,33 @@ func TestTheDeskIsThereForStaffAlone(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsLongestIsOnTopOfTheDesk(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
+	var filed []string
+	for range 3 {
+		made := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "s", Message: "m"}))
+		filed = append(filed, made.Reference)
+	}
+	newest := slices.Clone(filed)
+	slices.Reverse(newest)
+	for status, want := range map[string][]string{"": filed, "to_answer": filed, "unresolved": newest, "open": newest, "all": newest} {
+		var got []string
+		in := capability.DeskTicketsInput{Status: status, Limit: 2}
+		for page := true; page; page = in.Cursor != "" {
+			list := must[capability.DeskTickets](t)(o.DeskListTickets.Invoke(o.ctx, dee, in))
+			for i := range list.Tickets {
+				got = append(got, list.Tickets[i].Reference)
+			}
+			in.Cursor = list.NextCursor
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with status %q the desk lists %v, want %v", status, got, want)
+		}
+	}
+}
+
 func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -16,7 +16,7 @@ type DeskTicketsInput struct {
 	Status    string `json:"status,omitempty" enum:"to_answer,unresolved,open,waiting_customer,waiting_us,resolved,closed,all" default:"to_answer" doc:"which tickets; to_answer (default) are open and waiting_us, unresolved those and waiting_customer"`
 	Priority  string `json:"priority,omitempty" enum:"low,normal,high,urgent" doc:"only tickets of this priority; absent for all"`
 	AccountID string `json:"account_id,omitempty" format:"uuid" doc:"only tickets of this account, a UUID; absent for all" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
-	Limit     int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"50" doc:"how many, newest first; 1 to 100" example:"50"`
+	Limit     int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"50" doc:"how many; 1 to 100" example:"50"`
 	Cursor    string `json:"cursor,omitempty" pattern:"^CAG-[1-9][0-9]{0,17}$" patternDescription:"the reference of a ticket, such as CAG-1001" doc:"next_cursor of the page before; absent for the first" example:"CAG-1001"`
 }
 
@@ -38,7 +38,7 @@ type DeskCount struct {
 	Oldest   time.Time       `json:"oldest_activity_at" doc:"when the one was last written to that waits longest"`
 }
 
-// DeskTickets is a page of tickets of all accounts, newest first, with what is unresolved in all.
+// DeskTickets is a page of tickets of all accounts, with what is unresolved in all.
 type DeskTickets struct {
 	Tickets    []DeskTicket `json:"tickets"`
 	Unresolved []DeskCount  `json:"unresolved"`
@@ -47,20 +47,23 @@ type DeskTickets struct {
 
 const defaultDeskPage = 50
 
+// toAnswer names the tickets that wait for an answer, of which the one that waits longest is first.
+const toAnswer = "to_answer"
+
 // deskFails are what refuses at the desk besides access.
 var deskFails = []fault.Reason{fault.NotYours, fault.DurableUnavailable}
 
 func (h *house) deskListTickets() *Op[DeskTicketsInput, DeskTickets] {
 	return define(h, Meta{
 		Name: "desk_list_tickets", Title: "List tickets of all accounts", Access: Staff, Reads: true, Fails: deskFails,
-		Description: "Lists the tickets of all accounts, newest first, by pages; those that wait for an answer unless a status is named. Counts what is unresolved besides.",
+		Description: "Lists the tickets of all accounts by pages: those that wait for an answer, the oldest first, unless a status is named, else the newest first. Counts what is unresolved besides.",
 	}, h.runDeskListTickets)
 }
 
 // deskStatuses are the states that a name chooses.
 func deskStatuses(name string) []ticket.Status {
 	switch name {
-	case "", "to_answer":
+	case "", toAnswer:
 		return []ticket.Status{ticket.Open, ticket.WaitingUs}
 	case "unresolved":
 		return ticket.Unresolved()
@@ -74,7 +77,7 @@ func (h *house) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicketsI
 	if in.Limit == 0 {
 		in.Limit = defaultDeskPage
 	}
-	f := store.DeskFilter{Statuses: deskStatuses(in.Status), Priorities: ticket.Priorities(), Limit: in.Limit + 1}
+	f := store.DeskFilter{Statuses: deskStatuses(in.Status), Priorities: ticket.Priorities(), Limit: in.Limit + 1, OldestFirst: in.Status == "" || in.Status == toAnswer}
 	if in.Priority != "" {
 		f.Priorities = []ticket.Priority{ticket.Priority(in.Priority)}
 	}
@@ -86,7 +89,7 @@ func (h *house) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicketsI
 		f.Account = id
 	}
 	if in.Cursor != "" {
-		f.Before, _ = ticket.ParseReference(in.Cursor) // the schema holds its form
+		f.Past, _ = ticket.ParseReference(in.Cursor) // the schema holds its form
 	}
 	all, err := h.Store.ListDeskTickets(ctx, f)
 	if err != nil {

@@ -63,7 +63,7 @@ var deskFilters = [][2]string{
 
 var deskPriorities = [][2]string{{"", "All"}, {"urgent", "Urgent"}, {"high", "High"}, {"normal", "Normal"}, {"low", "Low"}}
 
-// staffTickets lists the tickets of all accounts, newest first, by pages.
+// staffTickets lists the tickets of all accounts by pages: those to answer oldest first, others newest first.
 func (v *visit) staffTickets() error {
 	query := v.r.URL.Query()
 	chosen := cmp.Or(query.Get(statusField), deskFilters[0][0])
@@ -88,10 +88,10 @@ func (v *visit) staffTickets() error {
 		p.Tickets = append(p.Tickets, v.deskRow(&list.Tickets[i]))
 	}
 	if list.NextCursor != "" {
-		p.Older = deskPage(query, list.NextCursor)
+		p.Next = deskPage(query, list.NextCursor)
 	}
 	if in.Cursor != "" {
-		p.Newest = deskPage(query, "")
+		p.First = deskPage(query, "")
 	}
 	if len(p.Tickets) == 0 {
 		p.Empty = &empty{Title: "No ticket stands here", Text: "Nobody waits for an answer of this kind. Choose another status above to read older ones.", Action: &link{"To all tickets", pathStaffTickets + "?status=all"}}

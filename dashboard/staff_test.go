@@ -78,7 +78,7 @@ func staffSamples(name string) map[string]page {
 	v, of, list := deskVisit(), sampleDeskTicket(name), sampleDeskList(name)
 	tickets := staffTicketsPage{
 		Stats: v.deskStats(list.Unresolved), Status: choose(statusField, "Status", deskFilters, "to_answer", ""), Priority: choose(priorityField, "Priority", deskPriorities, "", ""),
-		Account: field{Name: accountField, Label: "Account", Value: name, Error: name, Rule: "x"}, Older: "/staff/tickets?cursor=CAG-1000", Newest: pathStaffTickets,
+		Account: field{Name: accountField, Label: "Account", Value: name, Error: name, Rule: "x"}, Next: "/staff/tickets?cursor=CAG-1000", First: pathStaffTickets,
 	}
 	none := tickets
 	none.Empty = &empty{Title: "No ticket stands here", Text: "x"}

@@ -15,7 +15,7 @@ type staffTicketsPage struct {
 	Status, Priority selection
 	Account          field
 	Tickets          []deskRow
-	Older, Newest    string // addresses of other pages; empty for none
+	Next, First      string // addresses of other pages; empty for none
 	Empty            *empty
 }
 

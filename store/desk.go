@@ -23,34 +23,15 @@ type DeskFilter struct {
 	Account    account.ID // zero for all
 	Statuses   []ticket.Status
 	Priorities []ticket.Priority
-	Before     ticket.Number // only older ones; zero for the newest
-	Limit      int
+	// OldestFirst puts on top what waits longest, by when it was filed: whoever writes again keeps their place. Otherwise the newest are first.
+	OldestFirst bool
+	Past        ticket.Number // only tickets after it in that order; zero for the first ones
+	Limit       int
 }
 
-// ListDeskTickets lists tickets of all accounts, newest first.
+// ListDeskTickets lists tickets of all accounts.
 func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket, error) { //nolint:gocritic // a copy does no harm
-	p := db.ListDeskTicketsParams{Before: int64(f.Before), Most: int32(min(f.Limit, MaxDeskPage))} //nolint:gosec // bounded
-	if p.Before == 0 {
-		p.Before = math.MaxInt64
-	}
-	for _, status := range f.Statuses {
-		p.Statuses = append(p.Statuses, string(status))
-	}
-	for _, priority := range f.Priorities {
-		p.Priorities = append(p.Priorities, string(priority))
-	}
-	var rows []db.ListDeskTicketsRow
-	var err error
-	if f.Account.IsZero() {
-		rows, err = s.queries().ListDeskTickets(ctx, p)
-	} else {
-		of := db.ListDeskTicketsOfParams{Account: f.Account.UUID, Before: p.Before, Statuses: p.Statuses, Priorities: p.Priorities, Most: p.Most}
-		var some []db.ListDeskTicketsOfRow
-		some, err = s.queries().ListDeskTicketsOf(ctx, of)
-		for _, row := range some {
-			rows = append(rows, db.ListDeskTicketsRow(row))
-		}
-	}
+	rows, err := readDeskTickets(ctx, s.queries(), &f)
 	if err != nil {
 		return nil, fmt.Errorf("list tickets of the desk: %w", err)
 	}
@@ -63,6 +44,44 @@ func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket
 		}, r.AccountName, r.AccountPlan}
 	}
 	return list, nil
+}
+
+// readDeskTickets reads the page of a filter, in its order.
+func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []db.ListDeskTicketsRow, err error) {
+	p := db.ListDeskTicketsParams{Before: int64(f.Past), Most: int32(min(f.Limit, MaxDeskPage))} //nolint:gosec // bounded
+	if p.Before == 0 && !f.OldestFirst {
+		p.Before = math.MaxInt64
+	}
+	for _, status := range f.Statuses {
+		p.Statuses = append(p.Statuses, string(status))
+	}
+	for _, priority := range f.Priorities {
+		p.Priorities = append(p.Priorities, string(priority))
+	}
+	of := db.ListDeskTicketsOfParams{Account: f.Account.UUID, Before: p.Before, Statuses: p.Statuses, Priorities: p.Priorities, Most: p.Most}
+	switch {
+	case f.Account.IsZero() && f.OldestFirst:
+		some, err := q.ListOldestDeskTickets(ctx, db.ListOldestDeskTicketsParams{Statuses: p.Statuses, Priorities: p.Priorities, After: p.Before, Most: p.Most})
+		for _, row := range some {
+			rows = append(rows, db.ListDeskTicketsRow(row))
+		}
+		return rows, err
+	case f.Account.IsZero():
+		return q.ListDeskTickets(ctx, p)
+	case f.OldestFirst:
+		some, err := q.ListOldestDeskTicketsOf(ctx, db.ListOldestDeskTicketsOfParams{
+			Account: of.Account, After: of.Before, Statuses: of.Statuses, Priorities: of.Priorities, Most: of.Most,
+		})
+		for _, row := range some {
+			rows = append(rows, db.ListDeskTicketsRow(row))
+		}
+		return rows, err
+	}
+	some, err := q.ListDeskTicketsOf(ctx, of)
+	for _, row := range some {
+		rows = append(rows, db.ListDeskTicketsRow(row))
+	}
+	return rows, err
 }
 
 // DeskCount is how many tickets are in a state, and when the one was last written to that waits longest.

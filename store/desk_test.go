@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/ticket"
@@ -162,14 +164,25 @@ func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
 	}
 	asked := store.DeskFilter{Statuses: []ticket.Status{ticket.Open, ticket.WaitingUs}, Priorities: ticket.Priorities(), Limit: 51}
 	first := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
-	asked.Before = first[len(first)-1].Number
+	asked.Past = first[len(first)-1].Number
 	second := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
 	if len(first) != 51 || len(second) != 49 || second[0].Number >= first[50].Number || first[0].Plan != of.Plan || first[0].Status != ticket.Open {
 		t.Errorf("the pages have %d and %d tickets, of which the first is %+v", len(first), len(second), first[0])
 	}
-	asked.Before, asked.Account, asked.Priorities = 0, of.ID, []ticket.Priority{ticket.Low}
+	asked.Past, asked.Account, asked.Priorities = 0, of.ID, []ticket.Priority{ticket.Low}
 	if low := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked)); len(low) != 51 || low[0].Priority != ticket.Low {
 		t.Errorf("%d tickets of low priority wait, want the first page of 100", len(low))
+	}
+	asked = store.DeskFilter{Statuses: asked.Statuses, Priorities: ticket.Priorities(), Limit: 51, OldestFirst: true}
+	for _, asked.Account = range []account.ID{{}, of.ID} {
+		asked.Past = 0
+		up := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
+		asked.Past = up[50].Number
+		up = append(up, must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))...)
+		slices.Reverse(up)
+		if all := append(slices.Clone(first), second...); !slices.Equal(numbersOf(up), numbersOf(all)) {
+			t.Errorf("oldest first are %v, and newest first %v", numbersOf(up), numbersOf(all))
+		}
 	}
 	if counts := must[[]store.DeskCount](t)(s.CountDeskTickets(ctx)); len(counts) != 1 || counts[0].Tickets != 100 {
 		t.Errorf("unresolved are %+v", counts)
@@ -178,14 +191,24 @@ func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := must[[]byte](t)(os.ReadFile("queries/desk.sql"))
-	_, query, _ := strings.Cut(string(source), "-- name: ListDeskTickets :many\n")
-	query, _, _ = strings.Cut(query, ";")
-	for name, as := range map[string]string{"statuses": "$1", "priorities": "$2", "before": "$3", "most": "$4"} {
-		query = strings.ReplaceAll(query, "sqlc.arg("+name+")", as)
+	for list, past := range map[string]int64{"ListDeskTickets": 1 << 62, "ListOldestDeskTickets": 0} {
+		_, query, _ := strings.Cut(string(source), "-- name: "+list+" :many\n")
+		query, _, _ = strings.Cut(query, ";")
+		for name, as := range map[string]string{"statuses": "$1", "priorities": "$2", "before": "$3", "after": "$3", "most": "$4"} {
+			query = strings.ReplaceAll(query, "sqlc.arg("+name+")", as)
+		}
+		rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query, []string{"open", "waiting_us", "closed"}, []string{"low", "urgent"}, past, 51)
+		plan := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
+		if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "tickets_by_status") || strings.Contains(text, "Seq Scan on tickets") {
+			t.Errorf("%s is read by\n%s\n%v", list, text, err)
+		}
 	}
-	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query, []string{"open", "waiting_us", "closed"}, []string{"low", "urgent"}, int64(1<<62), 51)
-	plan := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
-	if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "tickets_by_status") || strings.Contains(text, "Seq Scan on tickets") {
-		t.Errorf("the list is read by\n%s\n%v", text, err)
+}
+
+func numbersOf(list []store.DeskTicket) []ticket.Number {
+	all := make([]ticket.Number, len(list))
+	for i := range list {
+		all[i] = list[i].Number
 	}
+	return all
 }

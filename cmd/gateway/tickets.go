@@ -53,7 +53,7 @@ func ticketsListCommand() *cobra.Command {
 				return err
 			}
 			if before != "" {
-				if f.Before, err = parseReference(before); err != nil {
+				if f.Past, err = parseReference(before); err != nil {
 					return fmt.Errorf("--before: %w", err)
 				}
 			}

@@ -536,6 +536,165 @@ func (q *Queries) ListDeskTicketsOf(ctx context.Context, arg ListDeskTicketsOfPa
 	return items, nil
 }
 
+const listOldestDeskTickets = `-- name: ListOldestDeskTickets :many
+SELECT
+    t.number, t.account_id, t.subject, t.category, t.priority, t.channel, t.status, t.messages, t.created_at, t.last_activity_at,
+    a.name AS account_name, a.plan AS account_plan
+FROM (
+    SELECT found.number
+    FROM unnest($1::text[]) AS s (status)
+    CROSS JOIN unnest($2::text[]) AS p (priority)
+    CROSS JOIN LATERAL (
+        SELECT c.number
+        FROM tickets AS c
+        WHERE c.status = s.status AND c.priority = p.priority AND c.number > $3::bigint
+        ORDER BY c.number
+        LIMIT $4::integer
+    ) AS found
+    ORDER BY found.number
+    LIMIT $4::integer
+) AS page
+JOIN tickets AS t ON t.number = page.number
+JOIN accounts AS a ON a.id = t.account_id
+ORDER BY t.number
+`
+
+type ListOldestDeskTicketsParams struct {
+	Statuses   []string
+	Priorities []string
+	After      int64
+	Most       int32
+}
+
+type ListOldestDeskTicketsRow struct {
+	Number         int64
+	AccountID      uuid.UUID
+	Subject        string
+	Category       string
+	Priority       string
+	Channel        string
+	Status         string
+	Messages       int32
+	CreatedAt      time.Time
+	LastActivityAt time.Time
+	AccountName    string
+	AccountPlan    string
+}
+
+// Tickets of all accounts, oldest first, above a number. Each status and priority is one walk up its index.
+func (q *Queries) ListOldestDeskTickets(ctx context.Context, arg ListOldestDeskTicketsParams) ([]ListOldestDeskTicketsRow, error) {
+	rows, err := q.db.Query(ctx, listOldestDeskTickets,
+		arg.Statuses,
+		arg.Priorities,
+		arg.After,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListOldestDeskTicketsRow
+	for rows.Next() {
+		var i ListOldestDeskTicketsRow
+		if err := rows.Scan(
+			&i.Number,
+			&i.AccountID,
+			&i.Subject,
+			&i.Category,
+			&i.Priority,
+			&i.Channel,
+			&i.Status,
+			&i.Messages,
+			&i.CreatedAt,
+			&i.LastActivityAt,
+			&i.AccountName,
+			&i.AccountPlan,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listOldestDeskTicketsOf = `-- name: ListOldestDeskTicketsOf :many
+SELECT
+    t.number, t.account_id, t.subject, t.category, t.priority, t.channel, t.status, t.messages, t.created_at, t.last_activity_at,
+    a.name AS account_name, a.plan AS account_plan
+FROM tickets AS t
+JOIN accounts AS a ON a.id = t.account_id
+WHERE t.account_id = $1 AND t.number > $2 AND t.status = ANY($3::text[])
+    AND t.priority = ANY($4::text[])
+ORDER BY t.number
+LIMIT $5
+`
+
+type ListOldestDeskTicketsOfParams struct {
+	Account    uuid.UUID
+	After      int64
+	Statuses   []string
+	Priorities []string
+	Most       int32
+}
+
+type ListOldestDeskTicketsOfRow struct {
+	Number         int64
+	AccountID      uuid.UUID
+	Subject        string
+	Category       string
+	Priority       string
+	Channel        string
+	Status         string
+	Messages       int32
+	CreatedAt      time.Time
+	LastActivityAt time.Time
+	AccountName    string
+	AccountPlan    string
+}
+
+// The same of one account.
+func (q *Queries) ListOldestDeskTicketsOf(ctx context.Context, arg ListOldestDeskTicketsOfParams) ([]ListOldestDeskTicketsOfRow, error) {
+	rows, err := q.db.Query(ctx, listOldestDeskTicketsOf,
+		arg.Account,
+		arg.After,
+		arg.Statuses,
+		arg.Priorities,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListOldestDeskTicketsOfRow
+	for rows.Next() {
+		var i ListOldestDeskTicketsOfRow
+		if err := rows.Scan(
+			&i.Number,
+			&i.AccountID,
+			&i.Subject,
+			&i.Category,
+			&i.Priority,
+			&i.Channel,
+			&i.Status,
+			&i.Messages,
+			&i.CreatedAt,
+			&i.LastActivityAt,
+			&i.AccountName,
+			&i.AccountPlan,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listStaff = `-- name: ListStaff :many
 SELECT s.user_id, s.since, s.added_by, u.email, u.email_key, u.last_signed_in_at
 FROM staff AS s

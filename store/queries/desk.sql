@@ -67,6 +67,41 @@ WHERE t.account_id = sqlc.arg(account) AND t.number < sqlc.arg(before) AND t.sta
 ORDER BY t.number DESC
 LIMIT sqlc.arg(most);
 
+-- name: ListOldestDeskTickets :many
+-- Tickets of all accounts, oldest first, above a number. Each status and priority is one walk up its index.
+SELECT
+    t.number, t.account_id, t.subject, t.category, t.priority, t.channel, t.status, t.messages, t.created_at, t.last_activity_at,
+    a.name AS account_name, a.plan AS account_plan
+FROM (
+    SELECT found.number
+    FROM unnest(sqlc.arg(statuses)::text[]) AS s (status)
+    CROSS JOIN unnest(sqlc.arg(priorities)::text[]) AS p (priority)
+    CROSS JOIN LATERAL (
+        SELECT c.number
+        FROM tickets AS c
+        WHERE c.status = s.status AND c.priority = p.priority AND c.number > sqlc.arg(after)::bigint
+        ORDER BY c.number
+        LIMIT sqlc.arg(most)::integer
+    ) AS found
+    ORDER BY found.number
+    LIMIT sqlc.arg(most)::integer
+) AS page
+JOIN tickets AS t ON t.number = page.number
+JOIN accounts AS a ON a.id = t.account_id
+ORDER BY t.number;
+
+-- name: ListOldestDeskTicketsOf :many
+-- The same of one account.
+SELECT
+    t.number, t.account_id, t.subject, t.category, t.priority, t.channel, t.status, t.messages, t.created_at, t.last_activity_at,
+    a.name AS account_name, a.plan AS account_plan
+FROM tickets AS t
+JOIN accounts AS a ON a.id = t.account_id
+WHERE t.account_id = sqlc.arg(account) AND t.number > sqlc.arg(after) AND t.status = ANY(sqlc.arg(statuses)::text[])
+    AND t.priority = ANY(sqlc.arg(priorities)::text[])
+ORDER BY t.number
+LIMIT sqlc.arg(most);
+
 -- name: CountDeskTickets :many
 -- How many tickets are not resolved, by status and priority, and since when the one waits that was written to longest ago.
 SELECT status, priority, count(*) AS tickets, min(last_activity_at)::timestamptz AS oldest
