@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -92,6 +93,8 @@ type house struct {
 	redeems      cache.Group[redeemKey, redeemLanding]
 	usageKept    *lru.Cache[usageAsk, usageMade]
 	usageFlights cache.Group[usageAsk, usageMade]
+	mostLines    int                         // of a table of usage
+	exporting    sync.Map                    // account.ID of each account of which a table of usage is being made here
 	strangers    *telemetry.LogLimit[string] // webhooks that are of no account or of another version
 	registry     huma.Registry
 	named        map[string]bool
@@ -244,7 +247,7 @@ func New(o Options) *Catalogue {
 		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
 		failures:  telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 		strangers: telemetry.NewLogLimit[string](1, time.Hour, o.Now),
-		registry:  newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, mostReaders()), usageKept: newUsageKept(),
+		registry:  newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, mostReaders()), usageKept: newUsageKept(), mostLines: mostLines,
 		statements: &statement.Book{Store: o.Store, Now: o.Now},
 		support:    &support.Desk{Store: o.Store, Mails: o.Mails, Hasher: o.Hasher, PublicURL: o.PublicURL, Contact: o.Contact},
 	}

@@ -59,3 +59,9 @@ func (c *Catalogue) Occupy() (free func()) {
 		}
 	}
 }
+
+// MostLines is how many lines a table of usage has at most.
+const MostLines = mostLines
+
+// BoundTables makes tables of usage of fewer lines at most.
+func (c *Catalogue) BoundTables(most int) { c.house.mostLines = most }

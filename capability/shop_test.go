@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -215,19 +214,6 @@ func (s *shop) forget(t *testing.T, id x402.ID) {
 	}
 	testkit.Eventually(t, 30*time.Second, func() bool { return list() > 0 }, "the flow is listed")
 	testkit.Eventually(t, 30*time.Second, func() bool { return list() == 0 }, "the flow is forgotten")
-}
-
-// sql changes the record behind everybody's back.
-func (s *shop) sql(t *testing.T, statement string, args ...any) {
-	t.Helper()
-	db, err := pgx.Connect(s.ctx, s.database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close(s.ctx) }()
-	if _, err := db.Exec(s.ctx, statement, args...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func newCredential(t *testing.T, s *shop) activities.NewCredential {

@@ -25,6 +25,9 @@ func (t UsageTable) Document() (name, media, text string) { return t.FileName, t
 // mostLines bounds a table: some twenty megabytes, which spreadsheets still open.
 const mostLines = 100_000
 
+// exportWait is after how long to ask again while another table is made, which takes about a second for the most lines.
+const exportWait = 2 * time.Second
+
 // usageColumns are those of a statement, with the time and the method.
 var usageColumns = []string{
 	"from (UTC)", "key id", "prefix", "key name", "agent", "chain", "service", "method", "class", "requests", "billable", "units", "cache hits", "refusals",
@@ -33,8 +36,8 @@ var usageColumns = []string{
 func (h *house) exportUsage() *Op[ExploreUsageInput, UsageTable] {
 	return define(h, Meta{
 		Name: "export_usage", Title: "Usage as a table", Access: Users, Reads: true,
-		Description: "Gives what was used in a range as CSV: a row for each hour or UTC day, key, chain, method and class. At most 100,000 rows; a range that has more is " +
-			"refused. It costs nothing.",
+		Description: "Gives what was used in a range as CSV: a row for each hour or UTC day, key, chain, method and class. At most " +
+			plan.Group(strconv.Itoa(mostLines)) + " rows; a range that has more is refused, and so is a second table of an account while one is made. It costs nothing.",
 		Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 	}, h.runExportUsage)
 }
@@ -45,13 +48,19 @@ func (h *house) runExportUsage(ctx context.Context, c *Call, in ExploreUsageInpu
 	if err != nil {
 		return UsageTable{}, err
 	}
-	lines, err := h.Store.UsageLines(ctx, &w, s.step < 24*time.Hour, mostLines+1)
+	if _, busy := h.exporting.LoadOrStore(c.Account.ID, nil); busy {
+		f := fault.New(fault.RateWindow, "A table of this account's usage is being made now, and one is made at a time. Wait some seconds, then ask again.")
+		f.RetryAfter = exportWait
+		return UsageTable{}, f
+	}
+	defer h.exporting.Delete(c.Account.ID)
+	lines, err := h.Store.UsageLines(ctx, &w, s.step < 24*time.Hour, h.mostLines+1)
 	if err != nil {
 		return UsageTable{}, told(err, "usage")
 	}
-	if len(lines) > mostLines {
-		return UsageTable{}, fault.New(fault.FieldRefused, "range has more than %s rows of usage. Choose a shorter range, one key or one chain.", plan.Group(strconv.Itoa(mostLines))).
-			With("most_rows", mostLines)
+	if len(lines) > h.mostLines {
+		return UsageTable{}, fault.New(fault.FieldRefused, "range has more than %s rows of usage. Choose a shorter range, one key or one chain.", plan.Group(strconv.Itoa(h.mostLines))).
+			With("most_rows", h.mostLines)
 	}
 	keys, err := h.keysOf(ctx, keysIn(lines))
 	if err != nil {

@@ -138,7 +138,7 @@ test('the console, from the first page to signing out', async (t) => {
     await look(who, 'usage');
     await click(who, 'section[aria-labelledby=by-method] .number .sort');
     assert.equal(await page.$eval('section[aria-labelledby=by-method] th.number', (e) => e.ariaSort), 'descending');
-    const file = await page.evaluate(async () => (await fetch(document.querySelector('a[download]').href)).text());
+    const file = await page.evaluate(async () => (await fetch(document.querySelector('a[href^="/usage.csv"]').href)).text());
     assert.match(file, /"eth_mainnet","rpc","eth_getBalance","standard",[67],6,6,0,[01]/);
     await open(who, '/usage?key=none');
     assert.match(await textOf(who), /There is no such usage/);
