@@ -56,6 +56,7 @@ type chart struct {
 	Grid    []int // heights of the lines of the scale
 	First   string
 	Last    string
+	Zone    string // at the axis: in which zone the bars are cut, where it is not the reader's
 	Head    string
 	Legend  []series // none for a chart of one
 	Columns []string
@@ -89,6 +90,9 @@ func (p *plotted) draw() chart {
 	c := chart{
 		ID: p.id, What: p.what, Head: p.head, Columns: p.columns, Width: len(p.bars) * dayWidth, Height: chartHeight,
 		Ceiling: compact(ceiling), Middle: compact(ceiling / 2), Grid: []int{0, chartHeight / 2, chartHeight},
+	}
+	if p.head == dayHead {
+		c.Head, c.Zone = dayHead+" (UTC)", "UTC days"
 	}
 	used := make([]bool, len(p.series))
 	for i := range p.bars {
@@ -157,12 +161,15 @@ func (r reader) shortLabel(s stretch) string {
 	return s.start.Format(shortDay)
 }
 
+// dayHead is what a day is called.
+const dayHead = "Day"
+
 // head is what a stretch is called.
 func (s stretch) head() string {
 	if s.hour {
 		return "Hour"
 	}
-	return "Day"
+	return dayHead
 }
 
 // notOver is what the reading of a stretch ends with.
@@ -191,7 +198,7 @@ func (d *dayUsage) total() plan.Units { return d.standard + d.heavy + d.other }
 // newChart draws units, oldest first, by the class of their calls.
 func (r reader) newChart(days []dayUsage) chart {
 	p := plotted{
-		id: "units", what: "Units by day", head: "Day", series: []series{{"standard", "accent"}, {"heavy", "warn"}, {"toolbox and data", "muted"}},
+		id: "units", what: "Units by day", head: dayHead, series: []series{{"standard", "accent"}, {"heavy", "warn"}, {"toolbox and data", "muted"}},
 		columns: []string{"Standard", "Heavy", "Units", "Requests"},
 	}
 	if len(days) > 0 {

@@ -59,3 +59,18 @@ func TestChartFitsWhateverIsUsed(t *testing.T) {
 		t.Errorf("a chart of no days is %+v", c)
 	}
 }
+
+func TestChartsByDaySayAtTheAxisThatDaysAreUTC(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	b := personOf(t, h)
+	for path, charts := range map[string]int{"/overview": 1, "/usage": 3} {
+		if body := b.get(path).body; strings.Count(body, "<span>UTC days</span>") != charts || strings.Count(body, `<th scope="col">Day (UTC)</th>`) != charts {
+			t.Errorf("%s does not say of its %d charts which days they show", path, charts)
+		}
+	}
+	h.explored.StepSeconds = 3_600
+	if body := b.get("/usage?range=24h").body; strings.Contains(body, "UTC days") {
+		t.Error("hours, which are the reader's, are said to be UTC days")
+	}
+}
