@@ -13,7 +13,7 @@ type billingPage struct {
 }
 
 func (*billingPage) head() head {
-	return head{Template: "billing", Title: "Billing", Section: sectionBilling, Scripts: []string{scriptForms}}
+	return head{Template: "billing", Title: "Billing", Section: sectionBilling, Scripts: []string{scriptForms, scriptTable}}
 }
 
 // planCard is the plan in force, and what can be done with its subscription.

@@ -233,7 +233,7 @@ func (p *settingsPage) say(part string, n notice) bool {
 }
 
 func (*settingsPage) head() head {
-	return head{Template: "settings", Title: "Settings", Section: sectionSettings, Scripts: []string{scriptForms}}
+	return head{Template: "settings", Title: "Settings", Section: sectionSettings, Scripts: []string{scriptForms, scriptTable}}
 }
 
 // auditPage is the log of changes, newest first.

@@ -4,7 +4,7 @@ package dashboard
 type statementsPage struct{ Periods []periodRow }
 
 func (statementsPage) head() head {
-	return head{Template: "statements", Title: "Statements", Section: sectionStatements}
+	return head{Template: "statements", Title: "Statements", Section: sectionStatements, Scripts: []string{scriptTable}}
 }
 
 // periodRow is a billing period.
@@ -28,7 +28,7 @@ type statementPage struct {
 }
 
 func (p *statementPage) head() head {
-	return head{Template: "statement", Title: "Statement of " + p.Days, Section: sectionStatements, Crumbs: []link{{"Statements", pathStatements}}}
+	return head{Template: "statement", Title: "Statement of " + p.Days, Section: sectionStatements, Crumbs: []link{{"Statements", pathStatements}}, Scripts: []string{scriptTable}}
 }
 
 // usage is a table of figures, grouped by key, that add up to their total.

@@ -1,18 +1,23 @@
 // Tables that sort by their heads (data-sort) and are searched (data-filter="Find a key"). Without it they stand in the order of the server.
-// A cell is worth its data-value, else the instant of its <time>, else its text. Heads that only a screen reader reads are left alone, rows of the class
-// "group" stay on top of their <tbody>, those of the class "rest" at its end. The filter comes with the sixth row: fewer are read at a glance.
+// A cell is worth its data-value, else the instant of its <time>, else its text: a number, a day (a period by its last one) or words. Heads that only a
+// screen reader reads are left alone, rows of the classes "group" and "key" stay on top of their <tbody>, those of the class "rest" at its end.
+// The filter comes with the sixth row: fewer are read at a glance.
 const worthFiltering = 6;
 const words = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+const day = /(?:^|– )(\d{1,2}) ([A-Z][a-z]{2}) (\d{4})$/; // 30 Nov 2026, 1 – 30 Nov 2026
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const figure = /^[-+]?\d[\d,]*(\.\d+)?/; // 1,234.5 units
 
-const rowsOf = (body) => [...body.rows].filter((row) => !row.classList.contains("group") && !row.classList.contains("rest"));
+const rowsOf = (body) => [...body.rows].filter((row) => !row.matches(".group, .key, .rest"));
 
 // What a cell is sorted by: a number, a text, or null for nothing.
 function worth(cell) {
   const text = (cell?.dataset.value ?? cell?.querySelector("time")?.dateTime ?? cell?.textContent ?? "").trim();
   if (text === "") return null;
   if (/^\d{4}-\d\d-\d\d/.test(text)) return text; // of instants the order of their letters is that of time
-  const [number] = text.replace(/^\$/, "").match(figure) ?? [];
+  const [, date, month, year] = text.match(day) ?? [];
+  if (months.includes(month)) return Date.UTC(year, months.indexOf(month), date);
+  const [number] = text.replace(/^(-?)\$/, "$1").match(figure) ?? [];
   return number === undefined ? text : Number(number.replaceAll(",", ""));
 }
 
