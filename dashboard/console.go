@@ -174,6 +174,6 @@ func (v *visit) suspension() (notice, bool) {
 	entry := fault.AccountSuspended.Entry()
 	n := notice{Tone: bad, Title: "This account is suspended", Text: v.session.SuspendedFor, Code: codeOf(entry.Code)}
 	n.Steps = append(n.Steps, "Every call with its keys is refused, and nothing can be changed here.")
-	n.Steps = append(n.Steps, entry.Steps...)
+	n.Steps = append(n.Steps, stepsForPeople(entry.Steps)...)
 	return n, true
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -70,7 +71,8 @@ func whole(u plan.Units) plan.Units { return u / plan.Unit * plan.Unit }
 func cacheInsight(c *capability.CacheSummary) insight {
 	in := insight{Title: "Saved by the cache in 30 days", Status: status{"", "nothing yet"}, To: &link{"Usage of 30 days", pathUsage + "?range=30d"}}
 	if c.Hits == 0 {
-		in.Text = "No call was answered from the cache, which costs nothing. Calls that ask for what never changes, such as a receipt or an old block, are."
+		in.Text = "No call was answered from the cache, which costs nothing. Calls for what never changes, such as a receipt or a block by its hash, are, " +
+			"once " + count(chain.FinalDepth, "block") + " stand above it."
 		return in
 	}
 	in.Status = status{good, units(c.Saved)}
@@ -99,7 +101,7 @@ func refusedNotices(refused []capability.Refused) []notice {
 	list := make([]notice, len(refused))
 	for i := range refused {
 		f := &refused[i]
-		n := notice{Tone: warn, Title: f.Title, Text: count(f.Requests, "request") + ". " + f.Meaning, Steps: f.Steps}
+		n := notice{Tone: warn, Title: f.Title, Text: count(f.Requests, "request") + ". " + forPeople(f.Meaning), Steps: stepsForPeople(f.Steps)}
 		if f.Code != 0 {
 			n.Code = codeOf(f.Code)
 			n.Links = append(n.Links, link{"What " + strconv.Itoa(f.Code) + " means", failurePage(f.Code)})

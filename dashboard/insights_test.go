@@ -27,7 +27,7 @@ func sampleInsights() capability.UsageInsights {
 		},
 		BreakEven: "From 15,000,000 units on it is Pro.",
 		Advice: []capability.Advice{
-			{Kind: "pack_expires", Finding: "A pack expires at 2026-12-01T00:00:00Z with 100 units left.", Do: "Use them before."},
+			{Kind: "pack_expires", Finding: "A pack expires on 1 Dec 2026, 00:00 UTC with 100 units left.", Do: "Use them before."},
 			{Kind: "refusals", Finding: "Told elsewhere.", Do: "Told elsewhere."},
 		},
 		Refused: []capability.Refused{{
@@ -59,6 +59,14 @@ func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
 	}
 	if strings.Contains(got.body, "Told elsewhere.") {
 		t.Error("advice on refusals stands beside the refusals")
+	}
+}
+
+func TestTheCacheIsExplainedWhereItSavedNothing(t *testing.T) {
+	t.Parallel()
+	in := cacheInsight(&capability.CacheSummary{})
+	if want := "such as a receipt or a block by its hash, are, once 64 blocks stand above it."; !strings.HasSuffix(in.Text, want) {
+		t.Errorf("it says %q", in.Text)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestAKeyBeyondTheNetworksQuotaIsRefusedInWords(t *testing.T) {
 	if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "5400" {
 		t.Errorf("it answers %d, to come back after %s s", got.status, got.header.Get("Retry-After"))
 	}
-	for _, want := range []string{"-32024", `href="/docs/errors/-32024"`, fault.NewKeyQuota.Entry().Meaning, "Make a key"} {
+	for _, want := range []string{"-32024", `href="/docs/errors/-32024"`, "has made its three keys of the UTC day. Use one of them, or have an account adopt one.", "Make a key"} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -199,7 +199,7 @@ func (v *visit) notes(all []capability.TicketNote) []noteView {
 func pathsOf(paths []ticket.Path) []pathView {
 	shown := make([]pathView, len(paths))
 	for i, p := range paths {
-		shown[i] = pathView{Title: p.Title, Steps: p.Steps, At: p.At}
+		shown[i] = pathView{Title: p.Title, Steps: stepsForPeople(p.Steps), At: p.At}
 		if p.Code != 0 {
 			shown[i].Code = codeOf(p.Code)
 		}

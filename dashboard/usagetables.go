@@ -141,7 +141,7 @@ func failureRows(reasons []capability.FailedReason) []failureRow {
 	for i, f := range reasons {
 		rows[i] = failureRow{Title: f.Title, Code: codeOf(f.Code), Page: failurePage(f.Code), Requests: number(f.Requests)}
 		if reason, known := fault.Named(f.Reason); known {
-			rows[i].Step = reason.Entry().Steps[0]
+			rows[i].Step = forPeople(reason.Entry().Steps[0])
 		}
 	}
 	return rows

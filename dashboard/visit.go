@@ -198,7 +198,7 @@ const pathErrors = "/docs/errors/"
 // refusalCard says of a refusal what the envelope says: the message, the code, what to do, and where to ask.
 func refusalCard(f *fault.Error, request string) notice {
 	entry := f.Reason.Entry()
-	n := notice{Tone: bad, Title: entry.Title, Text: f.Message, Code: codeOf(entry.Code), Steps: entry.Steps, Request: request}
+	n := notice{Tone: bad, Title: entry.Title, Text: forPeople(f.Message), Code: codeOf(entry.Code), Steps: stepsForPeople(entry.Steps), Request: request}
 	n.Links = append(n.Links, link{"What " + n.Code + " means", pathErrors + n.Code})
 	if entry.Doorway != "" {
 		n.Links = append(n.Links, link{entry.Doorway, entry.Doorway})
