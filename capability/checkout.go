@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,8 +87,8 @@ type PackCheckout struct {
 func (h *house) buyPack() *Op[BuyPackInput, PackCheckout] {
 	return define(h, Meta{
 		Name: "buy_pack", Title: "Buy a pack of units", Access: Holders,
-		Description: "Gives the address of a page where a person buys a prepaid pack by card. Packs are drawn after the plan's quota and are valid for 12 months. No money " +
-			"moves until a human pays there, within an hour; each call gives a page of its own, and only what is paid is granted. For every key of an owner's account, adopted ones and those of its agents too.",
+		Description: "Gives the address of a page where a person buys a prepaid pack by card. Packs are drawn after the plan's quota and are valid for " + strconv.Itoa(plan.PackMonths) +
+			" months. No money moves until a human pays there, within an hour; each call gives a page of its own, and only what is paid is granted. For every key of an owner's account, adopted ones and those of its agents too.",
 		Fails: append([]fault.Reason{fault.WrongKindOfKey}, billingFails...),
 	}, h.runBuyPack)
 }
@@ -146,7 +147,7 @@ func (h *house) checkOutOnce(ctx context.Context, c *Call, item plan.Item, count
 	}
 	started := StartedCheckout{
 		CheckoutID: opened.ID.String(), URL: url, Item: item.Key, Title: item.Title, Price: dollars(item.Price), Country: customer.Country,
-		ExpiresAt: opened.ExpiresAt, Note: "Nothing is charged until somebody pays on the page, by " + opened.ExpiresAt.Format(time.RFC3339) + ".",
+		ExpiresAt: opened.ExpiresAt, Note: "Nothing is charged until somebody pays on the page, by " + inWords(opened.ExpiresAt) + ".",
 	}
 	if plan.VATApplies(customer.Country) {
 		started.VATPercent = plan.VATPercent

@@ -124,7 +124,7 @@ func (h *house) rank(c *chain.Chain) (ranked RankedChain, why string) {
 	case is.MeasuredAt.IsZero():
 		return RankedChain{}, "No probe has looked at it yet."
 	case h.Now().Sub(is.MeasuredAt) > measureLasts:
-		return RankedChain{}, fmt.Sprintf("Probes looked at it last at %s, which is too long ago to go by.", is.MeasuredAt.Format(time.RFC3339))
+		return RankedChain{}, fmt.Sprintf("Probes looked at it last on %s, which is too long ago to go by.", inWords(is.MeasuredAt))
 	case is.Usable == 0:
 		return RankedChain{}, fmt.Sprintf("None of its %d upstreams can be used now.", is.Upstreams)
 	}

@@ -100,6 +100,9 @@ const (
 	refusalReason = 5
 )
 
+// inWords is an instant for people, in UTC: 20 Nov 2026, 14:05 UTC. Programs find it in fields of its own, as RFC 3339.
+func inWords(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST") }
+
 // adviseOn lists what is worth a word, the most pressing first.
 func (h *house) adviseOn(s *stance) []Advice {
 	list := []Advice{}
@@ -113,7 +116,7 @@ func (h *house) adviseOn(s *stance) []Advice {
 		if left := p.Expires.Sub(s.standings.At); left < soon {
 			list = append(list, Advice{
 				Kind: "pack_expires", Tool: "get_billing_status", Do: "Use them before, or plan with less: what is left then is lost.",
-				Finding: fmt.Sprintf("A pack expires at %s with %s units left.", p.Expires.UTC().Format(time.RFC3339), (p.Units - p.Used).Grouped()),
+				Finding: fmt.Sprintf("A pack expires on %s with %s units left.", inWords(p.Expires), (p.Units - p.Used).Grouped()),
 			})
 		}
 	}
@@ -129,7 +132,7 @@ func budgetAdvice(b *Budget) Advice {
 	}[b.Kind]
 	a := Advice{
 		Kind: "budget_near_its_end", Tool: "configure_key", Do: "Raise the cap before calls are refused, or use less until it begins anew.",
-		Finding: fmt.Sprintf("Of the %s %s of %s units are used; it begins anew at %s.", what, b.Used.Grouped(), b.Limit.Grouped(), b.ResetsAt.UTC().Format(time.RFC3339)),
+		Finding: fmt.Sprintf("Of the %s %s of %s units are used; it begins anew on %s.", what, b.Used.Grouped(), b.Limit.Grouped(), inWords(*b.ResetsAt)),
 	}
 	switch b.Kind {
 	case BudgetPlan:
@@ -208,7 +211,7 @@ func (h *house) priceAdvice(s *stance) []Advice {
 		list = append(list, Advice{
 			Kind: "founding_offer", Tool: "list_plans", Do: "Have the account's owner take it on the page of billing, if the account will need that plan.",
 			Finding: fmt.Sprintf("The founding offer is open: %s for $%s a month, locked for %d months; %d seats are left, until %s.",
-				plan.Must(offer.Plan).Title, offer.Price, offer.LockedMonths, *seat.SeatsLeft, offer.Ends.Format(time.RFC3339)),
+				plan.Must(offer.Plan).Title, offer.Price, offer.LockedMonths, *seat.SeatsLeft, inWords(offer.Ends)),
 		})
 	}
 	current, best := s.ladder.find(s.ladder.Current), s.ladder.find(s.ladder.Cheapest)

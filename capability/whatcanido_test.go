@@ -150,7 +150,7 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 	if near := adviceOf(&can, "budget_near_its_end"); len(near) != 2 || near[0].Tool != "configure_key" {
 		t.Errorf("near their end are %+v", near)
 	}
-	if packs := adviceOf(&can, "pack_expires"); len(packs) != 1 || !strings.Contains(packs[0].Finding, "1,200,000 units") || !strings.Contains(packs[0].Finding, expires.Format(time.RFC3339)) {
+	if packs := adviceOf(&can, "pack_expires"); len(packs) != 1 || !strings.Contains(packs[0].Finding, "1,200,000 units") || !strings.Contains(packs[0].Finding, expires.UTC().Format("2 Jan 2006, 15:04")+" UTC") {
 		t.Errorf("of packs it says %+v", packs)
 	}
 	// Somebody who signed in has no key, and its fences are not theirs.

@@ -9,7 +9,7 @@ import (
 
 // ladder is the rungs in groups, each with the account's volume priced on it and what an owner can do.
 func ladderOf(l *capability.PriceLadder, now *capability.BillingStatus, may bool) []ladderGroup {
-	groups := []ladderGroup{{Title: "By the month"}, {Title: "By the year"}, {Title: "Packs, paid once, valid for 12 months"}, {Title: "Without a purchase"}}
+	groups := []ladderGroup{{Title: "By the month"}, {Title: "By the year"}, {Title: "Packs, paid once, valid for " + packLasts()}, {Title: "Without a purchase"}}
 	running := now.Subscription.Value != nil && !now.Subscription.Value.Status.Over()
 	for i := range l.Rungs {
 		r := &l.Rungs[i]
@@ -33,6 +33,9 @@ func ladderOf(l *capability.PriceLadder, now *capability.BillingStatus, may bool
 	}
 	return groups
 }
+
+// packLasts is how long a pack is valid.
+func packLasts() string { return count(plan.PackMonths, "month") }
 
 // rungAction is what an owner can do about a rung that is on sale.
 func rungAction(r *capability.LadderRung, running bool) *link {

@@ -74,7 +74,7 @@ func (v *visit) purchasePage(code int, key, country, wrong string) error {
 	}
 	if item.IsPack() {
 		pack, _ := plan.FindPack(item.Pack)
-		p.Facts = append(p.Facts, fact{"Units", pack.Units.Grouped()}, fact{"Valid", "12 months from the payment"})
+		p.Facts = append(p.Facts, fact{"Units", pack.Units.Grouped()}, fact{"Valid", packLasts() + " from the payment"})
 		p.Points = append(p.Points, "Calls draw from packs when the plan's units of a period are used. What is left when a pack expires is lost.")
 	} else {
 		of := plan.Must(item.Plan)

@@ -1,6 +1,11 @@
 package mcp
 
-import "github.com/chainaccess/gateway/capability"
+import (
+	"strconv"
+
+	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/plan"
+)
 
 type statementInput struct {
 	Period string `json:"period,omitempty" maxLength:"10" doc:"the date on which the period began, like 2026-11-01, or list for the periods that there are; the present one when absent" example:"2026-11-01"`
@@ -48,7 +53,7 @@ func billingTools(c *capability.Catalogue) []*tool {
 				Use:     "The plan's quota is used up (-32007), and your owner should pay for more: hand checkout_url to them.",
 				Instead: "list_plans compares packs with subscriptions; without an account, GET /x402 sells units for USDC, call by call.",
 				Cost:    costsNothing,
-				Limits:  "For keys of an owner's account, adopted ones too. The page lives an hour. Packs are valid for 12 months and drawn after the quota.",
+				Limits:  "For keys of an owner's account, adopted ones too. The page lives an hour. Packs are valid for " + strconv.Itoa(plan.PackMonths) + " months and drawn after the quota.",
 				Fails:   holderFails + "-32028 this key has no owner yet: have it adopted. 503 payments are not set up here. " + fieldFails,
 				Again:   "Each call opens a page of its own; only what is paid is granted, once.",
 			},

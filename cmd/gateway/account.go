@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -188,8 +189,8 @@ func grantPackCommand() *cobra.Command {
 	var size, origin string
 	cmd := changeCommand(&cobra.Command{
 		Use:   "grant-pack ID --size s|m|l [--origin TEXT] --reason WHY",
-		Short: "Grant a pack of units for twelve months",
-		Long: `gateway ops account grant-pack grants a pack, which is drawn after the plan's quota for twelve months.
+		Short: "Grant a pack of units for " + strconv.Itoa(plan.PackMonths) + " months",
+		Long: `gateway ops account grant-pack grants a pack, which is drawn after the plan's quota for ` + strconv.Itoa(plan.PackMonths) + ` months.
 
 --origin says what it is granted for; one pack is granted for each, so repeating a command with the same origin grants
 nothing more. Without it every command grants one more, under an origin of its own.`,
