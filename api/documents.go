@@ -30,13 +30,13 @@ const (
 )
 
 // Policies of the pages. None lets anything in from another host, no inline script or style, no eval. The viewer shows its icons from
-// data: addresses, and sends what its reader tries out to the gateway, whatever name that was opened under.
+// data: addresses, and sends what its reader tries out to the gateway, whatever name that was opened under. The one form of theirs is the switch of themes.
 const (
-	textPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	textPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	// copyPolicy has the buttons that copy.
 	copyPolicy   = textPolicy + "; script-src 'self'"
 	viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' %s; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
 // documents are what there is to read about the service: made at start, because nothing in them changes while the process runs.
@@ -119,7 +119,7 @@ func (d *documents) in(theme, path string) *page {
 	return d.pages[path]
 }
 
-// chosenTheme is the one that a reader chose in the console: its cookie, whose name has a prefix over https. Empty for the system's.
+// chosenTheme is the one that a reader chose, here or in the console: its cookie, whose name has a prefix over https. Empty for the system's.
 func chosenTheme(r *http.Request) string {
 	for _, name := range []string{"__Host-theme", "theme"} {
 		if c, err := r.Cookie(name); err == nil {

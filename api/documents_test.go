@@ -154,6 +154,41 @@ func TestTheConsolesAdoptionIsDescribedWhereThereIsAConsole(t *testing.T) {
 	}
 }
 
+func TestDocumentsHaveTheThemeThatWasChosenAndItsSwitch(t *testing.T) {
+	t.Parallel()
+	alone, with := setup(t), setup(t, func(o *options) { o.pages = somePages{} })
+	for _, path := range []string{"/docs", "/docs/errors/-32005", "/terms"} {
+		dark := with.read(path, "Cookie", "theme=dark")
+		for _, want := range []string{
+			` data-theme="dark"`, `action="/docs/theme"`, `name="back" value="` + path + `"`, `value="dark" aria-pressed="true"`, `value="auto" aria-pressed="false"`,
+		} {
+			if !strings.Contains(dark.body, want) {
+				t.Errorf("%s in dark lacks %s", path, want)
+			}
+		}
+		if policy := dark.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self'") {
+			t.Errorf("%s has the policy %q, under which the switch does nothing", path, policy)
+		}
+		if body := with.read(path).body; strings.Contains(body, "data-theme=") || !strings.Contains(body, `value="auto" aria-pressed="true"`) {
+			t.Errorf("%s has a theme that nobody chose", path)
+		}
+		if strings.Contains(alone.read(path).body, "/docs/theme") {
+			t.Errorf("%s has a switch where nothing keeps what is chosen", path)
+		}
+	}
+}
+
+func TestTheViewerIsLoadedWhenSomebodyAsksForIt(t *testing.T) {
+	t.Parallel()
+	page := setup(t).read("/docs").body
+	if loaded := regexp.MustCompile(`(?:src|href)="[^"]*swagger`).FindString(page); loaded != "" {
+		t.Errorf("the page loads %s by itself", loaded)
+	}
+	if !regexp.MustCompile(`data-program="/docs/assets/swagger-ui-bundle\.[0-9a-f]+\.js" data-sheet="/docs/assets/swagger-ui\.[0-9a-f]+\.css"`).MatchString(page) {
+		t.Error("the page does not say where the viewer is")
+	}
+}
+
 // Without scripts, /docs lists what there is.
 func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 	t.Parallel()

@@ -103,6 +103,7 @@ func (p *Pages) routes() {
 	p.handle("POST "+pathFirstKey, (*visit).makeKey)
 	p.handle("GET "+pathPricing, (*visit).pricing)
 	p.handle("POST /theme", (*visit).setTheme)
+	p.mux.HandleFunc("POST "+pathDocumentTheme, p.setThemeOfDocuments)
 	p.handle("GET "+pathToolbox, (*visit).toolbox)
 	p.handle("POST "+pathToolbox, (*visit).toolbox)
 	p.handle("GET "+pathStatus, (*visit).status)

@@ -263,6 +263,31 @@ func TestThemeIsKeptAndLeadsBack(t *testing.T) {
 	}
 }
 
+func TestDocumentsSwitchThemesWithoutATokenButFromHereAlone(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, "https://gateway.example")
+	from := func(site string) map[string]string { return map[string]string{"Sec-Fetch-Site": site} }
+	for name, c := range map[string]struct {
+		theme, back string
+		header      map[string]string
+		want        int
+		to          string
+	}{
+		"a document":           {"dark", "/docs/errors/-32005", from("same-origin"), http.StatusSeeOther, "/docs/errors/-32005"},
+		"leads elsewhere":      {"dark", "//evil.example", from("same-origin"), http.StatusSeeOther, "/"},
+		"another site":         {"dark", "/docs", from("cross-site"), http.StatusForbidden, ""},
+		"a sister host":        {"dark", "/docs", from("same-site"), http.StatusForbidden, ""},
+		"an old browser there": {"dark", "/docs", map[string]string{"Origin": "https://evil.example"}, http.StatusForbidden, ""},
+		"no theme":             {"pink", "/docs", from("same-origin"), http.StatusUnprocessableEntity, ""},
+	} {
+		r := send(t, p, http.MethodPost, pathDocumentTheme, url.Values{"theme": {c.theme}, "back": {c.back}}, c.header)
+		kept := strings.Contains(strings.Join(r.header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
+		if r.status != c.want || r.header.Get("Location") != c.to || kept != (c.want == http.StatusSeeOther) {
+			t.Errorf("%s: it answers %d, leads to %q (kept: %t)", name, r.status, r.header.Get("Location"), kept)
+		}
+	}
+}
+
 func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")

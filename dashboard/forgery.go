@@ -82,19 +82,27 @@ func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account str
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return "", nil
 	}
-	if err := p.foreign.Check(r); err != nil {
-		return "", &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
-	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
-		return "", &refusal{status: http.StatusUnsupportedMediaType, heading: "Files are not taken", text: filesText}
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
-	if err := r.ParseForm(); err != nil {
-		return "", &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
+	if err := p.readForm(w, r); err != nil {
+		return "", err
 	}
 	account, ok := isToken(r.PostForm.Get(tokenField), p.jar.bearing(r))
 	if !ok {
 		return "", &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText}
 	}
 	return account, nil
+}
+
+// readForm reads a form that this site's page sent, bounded, and refuses those of others.
+func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
+	if err := p.foreign.Check(r); err != nil {
+		return &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
+	}
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return &refusal{status: http.StatusUnsupportedMediaType, heading: "Files are not taken", text: filesText}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	if err := r.ParseForm(); err != nil {
+		return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
+	}
+	return nil
 }

@@ -243,6 +243,23 @@ func (v *visit) setTheme() error {
 	return v.moveOn(localPath(v.r.PostForm.Get("back"), "/"))
 }
 
+// pathDocumentTheme is where the switch of documents leads.
+const pathDocumentTheme = "/docs/theme"
+
+// setThemeOfDocuments is POST /docs/theme. Documents are kept by caches, so there is no token in them: that a page of this site sent the form is all
+// that is asked, and a colour all that can be changed.
+func (p *Pages) setThemeOfDocuments(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", pageCaching)
+	v := p.visit(w, r)
+	err := p.readForm(w, r)
+	if err == nil {
+		err = v.setTheme()
+	}
+	if err != nil {
+		v.fail(err)
+	}
+}
+
 const longestPath = 2048
 
 // localPath is path when it leads to a page of this site, and otherwise the fallback. What browsers read as another host (a second slash,

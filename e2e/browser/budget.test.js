@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { follow, gateway, launch, open, person, signIn } from './browser.js';
 
-// In bytes as they come over the wire, answers' heads included. The viewer of the interface's description is a program of its own.
+// In bytes as they come over the wire, answers' heads included.
 const budget = { bytes: 150_000, requests: 12, shift: 0.1, elements: 6_000 };
-const larger = new Map([['/docs', { ...budget, bytes: 700_000, elements: 60_000 }]]);
 
 // What is followed by no click of a reader: what acts, what leads away, and mails of this machine.
 const left = /^\/(dev|assets)\//;
@@ -39,7 +38,7 @@ async function measure(page, cdp, path) {
 
 // Says what of a page is over its budget.
 function over(path, of) {
-  const most = larger.get(path.split('?')[0]) ?? budget;
+  const most = budget;
   return ['bytes', 'requests', 'shift', 'elements'].filter((what) => of[what] > most[what]).map((what) => `${what}: ${of[what]} of ${most[what]}`);
 }
 
@@ -66,7 +65,7 @@ async function crawl(who, from) {
     const of = await measure(page, cdp, path);
     visited.set(path, of);
     wrong.push(...over(path, of).map((what) => `${path}: ${what}`));
-    if (of.heads !== 1 && !larger.has(path)) wrong.push(`${path} has ${of.heads} headings of the first level`);
+    if (of.heads !== 1) wrong.push(`${path} has ${of.heads} headings of the first level`);
     for (const link of of.links) {
       const url = new URL(link);
       if (url.origin === gateway && !left.test(url.pathname)) waiting.push({ path: url.pathname + url.search, by: path });

@@ -44,6 +44,9 @@ test('the viewer shows the interface, asks no other host, and lets a call be tri
   const who = await person(browser);
   const { page } = who;
   await open(who, '/docs');
+  assert.equal(await page.$('.swagger-ui'), null);
+  await look(who, 'docs-before');
+  await page.locator('#open').click();
   await page.waitForSelector('#operations-Relay-rpc');
   assert.equal(await page.$eval('#index', (e) => e.hidden), true);
   await page.locator('#operations-Relay-rpc .opblock-summary-control').click();
@@ -61,7 +64,25 @@ test('the viewer shows the interface, asks no other host, and lets a call be tri
 test('an address cannot make the viewer show another document', async () => {
   const who = await person(browser);
   await open(who, `/docs?url=${encodeURIComponent('https://elsewhere.example/openapi.json')}`);
+  await who.page.locator('#open').click();
   await who.page.waitForSelector('#operations-Relay-rpc');
   assert.deepEqual(who.wrong, []);
   assert.equal(await who.page.$eval('.swagger-ui .info a.link .url, .swagger-ui .info .url', (e) => e.innerText), '/openapi.json');
+});
+
+test('the switch of themes holds for documents and the console', async () => {
+  for (const javaScript of [true, false]) {
+    const who = await person(browser, { javaScript });
+    await open(who, '/docs/errors');
+    for (const theme of ['dark', 'light', 'auto']) {
+      await Promise.all([who.page.waitForNavigation(), who.page.click(`.foot button[value="${theme}"]`)]);
+      const now = await who.page.$eval('html', (e) => e.getAttribute('data-theme') ?? 'auto');
+      assert.deepEqual([new URL(who.page.url()).pathname, now], ['/docs/errors', theme]);
+      assert.equal(await who.page.$eval('.foot [aria-pressed=true]', (e) => e.value), theme);
+    }
+    await Promise.all([who.page.waitForNavigation(), who.page.click('.foot button[value="dark"]')]);
+    await open(who, '/pricing');
+    assert.equal(await who.page.$eval('html', (e) => e.dataset.theme), 'dark');
+    await who.context.close();
+  }
 });

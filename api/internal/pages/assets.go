@@ -23,6 +23,24 @@ func Assets() (*assets.Set, error) {
 	return assets.Load(AssetsPath, assetFiles, "assets/*", "viewer/*.gz")
 }
 
+// viewerKilobytes is what a browser loads of the viewer, compressed.
+func viewerKilobytes() (int64, error) {
+	const kilobyte = 1000
+	files, err := fs.Glob(assetFiles, "viewer/*.gz")
+	if err != nil {
+		return 0, fmt.Errorf("files of the viewer: %w", err)
+	}
+	var size int64
+	for _, file := range files {
+		info, err := fs.Stat(assetFiles, file)
+		if err != nil {
+			return 0, fmt.Errorf("files of the viewer: %w", err)
+		}
+		size += info.Size()
+	}
+	return (size + kilobyte - 1) / kilobyte, nil
+}
+
 const manifestFile = "viewer.json"
 
 // Manifest says which release of the viewer is embedded.

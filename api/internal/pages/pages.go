@@ -60,6 +60,9 @@ func (v view) Leads(path string) bool {
 	return !slices.Contains(consolePaths, path) || v.Console != nil && v.Console(path)
 }
 
+// Switches is whether there is a switch of themes: the console keeps what is chosen.
+func (v view) Switches() bool { return v.Console != nil }
+
 // entry is a place in the navigation of documents.
 type entry struct{ To, Text, Current string }
 
@@ -128,6 +131,8 @@ func words(f Facts) template.FuncMap {
 		"version": func() string { return openapi.Version },
 		"terms":   func() string { return capability.TermsVersion },
 		"asset":   f.Asset,
+		"themes":  Themes,
+		"title":   func(word string) string { return strings.ToUpper(word[:1]) + word[1:] },
 		"chains":  chain.All,
 		"plan":    plan.Must,
 		"tiers":   tiers,
@@ -160,14 +165,15 @@ func words(f Facts) template.FuncMap {
 	}
 	maps.Copy(all, wordsOfAgents(f.PublicURL+mcpPath))
 	maps.Copy(all, template.FuncMap{
-		"quickStarts": func() ([]started, error) { return quickStarts(f.PublicURL) },
-		"payProgram":  func() (Snippet, error) { return payProgram(f.PublicURL) },
-		"perCall":     plan.PerCallTiers,
-		"window":      func() int64 { return int64(plan.SettlementWindow / time.Minute) },
-		"perPayment":  plan.UnitsPerPayment.Grouped,
-		"mostUnits":   plan.MaxUnitsPerSettlement.Grouped,
-		"entry":       entryOf,
-		"copied":      func(id, what, text string) Snippet { return Snippet{id, what, text} },
+		"viewerKilobytes": viewerKilobytes,
+		"quickStarts":     func() ([]started, error) { return quickStarts(f.PublicURL) },
+		"payProgram":      func() (Snippet, error) { return payProgram(f.PublicURL) },
+		"perCall":         plan.PerCallTiers,
+		"window":          func() int64 { return int64(plan.SettlementWindow / time.Minute) },
+		"perPayment":      plan.UnitsPerPayment.Grouped,
+		"mostUnits":       plan.MaxUnitsPerSettlement.Grouped,
+		"entry":           entryOf,
+		"copied":          func(id, what, text string) Snippet { return Snippet{id, what, text} },
 		"errorCodes": func() ([]errorCode, error) {
 			var all []errorCode
 			for _, code := range Codes() {

@@ -1,6 +1,6 @@
-// Shows the document with the viewer. Until that is there, and without scripts, the page's own list of operations stands.
+// Shows the document with the viewer, which is large, once somebody asks for it. Until then, and without scripts, the page's own list of operations stands.
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const chosen = document.documentElement.dataset.theme; // in the console; otherwise the system's holds
+const chosen = document.documentElement.dataset.theme; // by the switch; otherwise the system's holds
 const follow = () => document.documentElement.classList.toggle('dark-mode', chosen ? chosen === 'dark' : dark.matches);
 follow();
 dark.addEventListener('change', follow);
@@ -14,7 +14,7 @@ new MutationObserver(() => {
   for (const block of viewer.querySelectorAll('pre:not([tabindex])')) block.tabIndex = 0;
 }).observe(viewer, { childList: true, subtree: true });
 
-window.SwaggerUIBundle({
+const show = () => window.SwaggerUIBundle({
   url: viewer.dataset.document,
   dom_id: '#viewer',
   deepLinking: true,
@@ -32,3 +32,26 @@ window.SwaggerUIBundle({
     document.getElementById('index').hidden = true;
   },
 });
+
+// Both files before the viewer begins: without its style sheet it cannot be read.
+const loaded = (tag, attributes) => new Promise((resolve, reject) => {
+  const element = Object.assign(document.createElement(tag), attributes);
+  element.addEventListener('load', resolve);
+  element.addEventListener('error', () => { element.remove(); reject(new Error(attributes.src ?? attributes.href)); });
+  document.head.prepend(element); // docs.css comes after it, and wins
+});
+
+const open = document.getElementById('open');
+const said = document.getElementById('said');
+open.addEventListener('click', async () => {
+  open.disabled = true;
+  said.textContent = 'Loading the viewer.';
+  try {
+    await Promise.all([loaded('link', { rel: 'stylesheet', href: open.dataset.sheet }), loaded('script', { src: open.dataset.program })]);
+    show();
+  } catch {
+    said.textContent = 'The viewer could not be loaded. Try again.';
+    open.disabled = false;
+  }
+});
+document.getElementById('offer').hidden = false;
