@@ -12,6 +12,7 @@ import (
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/subscription"
 )
@@ -126,6 +127,7 @@ func (b *Billing) Reconcile(ctx context.Context, id account.ID) (Reconciled, err
 		if err := step(ctx); err != nil {
 			return Reconciled{}, err
 		}
+		faultpoint.Hit(faultpoint.ReconcileStep)
 	}
 	return r.told(ctx)
 }

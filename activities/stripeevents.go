@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -51,5 +52,6 @@ func HandOn(ctx context.Context, record EventRecord, flows EventFlows, e *store.
 			return "", err
 		}
 	}
+	faultpoint.Hit(faultpoint.EventSignalled)
 	return result, record.MarkStripeEvent(ctx, e.ID, result)
 }

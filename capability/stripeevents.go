@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -47,6 +48,7 @@ func (c *Catalogue) ReceiveStripeEvent(ctx context.Context, payload []byte, sign
 	if !fresh {
 		return nil // the first one is signalled, or will be
 	}
+	faultpoint.Hit(faultpoint.EventStored)
 	h.complainOfVersion(&event)
 	if err := h.passOn(ctx, &stored); err != nil {
 		h.Logger.Warn("an event of the payment provider will be handed on later", "event_id", event.ID, "error", err)

@@ -30,10 +30,9 @@ import (
 type shop struct {
 	*flowRig
 
-	box      *sandbox.Sandbox
-	node     *ethclient.Client
-	payer    sandbox.EVMAccount
-	visitors int
+	box   *sandbox.Sandbox
+	node  *ethclient.Client
+	payer sandbox.EVMAccount
 }
 
 // What is paid, in atomic units of USDC, and how deep it has to be.

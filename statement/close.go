@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -74,11 +75,13 @@ func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice
 		c := &closing{w: w, at: b.Now(), dues: dues}
 		err = c.run(ctx, busy)
 		report.Closed, report.Adjusted = c.report.Closed, c.report.Adjusted
+		faultpoint.Hit(faultpoint.StatementFrozen)
 		return err
 	})
 	if err != nil {
 		return Report{}, err
 	}
+	faultpoint.Hit(faultpoint.StatementClosed)
 	return report, nil
 }
 

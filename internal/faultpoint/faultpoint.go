@@ -20,4 +20,14 @@ const (
 	FlushCommitted Point = "flush.committed"
 	// RedeemDecided: the settlement's flow has granted the units, and nobody was told the credential.
 	RedeemDecided Point = "redeem.decided"
+	// EventStored: an event of the payment provider is in PostgreSQL, and no flow was told.
+	EventStored Point = "event.stored"
+	// EventSignalled: flows were told of it, and it is not marked as handed on.
+	EventSignalled Point = "event.signalled"
+	// ReconcileStep: a step of a reconcile is done, and the others may not be. Its hits are the steps.
+	ReconcileStep Point = "reconcile.step"
+	// StatementFrozen: statements are written, and their transaction is not committed.
+	StatementFrozen Point = "statement.frozen"
+	// StatementClosed: statements are committed, and nobody was told.
+	StatementClosed Point = "statement.closed"
 )
