@@ -45,6 +45,9 @@ type Options struct {
 	// Temporary makes a stack for tests: its data lives in a fresh directory, is written without waiting for the disk and is
 	// removed with the stack, also when the process is killed. DataDir is ignored.
 	Temporary bool
+	// InMemory has the data of a temporary stack lie in memory, on a machine that has a file system for that with room enough. A
+	// database per test is some hundred files to make and to remove: on a disk's file system that is most of what a test costs.
+	InMemory bool
 	// Restartable is for a temporary stack whose PostgreSQL is stopped and started again by StopPostgres and StartPostgres: it keeps
 	// what was committed.
 	Restartable bool

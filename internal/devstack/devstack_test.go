@@ -380,6 +380,33 @@ func TestTemporaryStackLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+func TestDataLiesInMemoryOnlyWhereThereIsRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		dir   string
+		bytes uint64
+		want  bool
+	}{
+		"room":         {dir, 1, true},
+		"too little":   {dir, 1 << 60, false},
+		"no directory": {filepath.Join(dir, "missing"), 1, false},
+	} {
+		if got := hasRoom(c.dir, c.bytes); got != c.want {
+			t.Errorf("%s: got %t, want %t", name, got, c.want)
+		}
+	}
+	for _, inMemory := range []bool{false, true} {
+		base, err := temporaryBase(inMemory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := inMemory && hasRoom(memoryBase, memoryRoom); (base == memoryBase) != want && os.TempDir() != memoryBase {
+			t.Errorf("asked for memory: %t; the data lies in %s, though memory has room: %t", inMemory, base, want)
+		}
+	}
+}
+
 func TestTemporaryStackOfAKilledProcessLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	parent, url := startParent(t, "temporary")

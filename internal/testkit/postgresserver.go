@@ -21,7 +21,7 @@ type PostgresServer struct {
 func OwnPostgres(t testing.TB) *PostgresServer {
 	t.Helper()
 	stack, err := devstack.Start(t.Context(), devstack.Options{
-		Temporary: true, Restartable: true, Services: []devstack.Service{devstack.PostgreSQL},
+		Temporary: true, InMemory: true, Restartable: true, Services: []devstack.Service{devstack.PostgreSQL},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -47,9 +47,9 @@ var (
 
 func startShared(service devstack.Service) (*devstack.Stack, error) {
 	return devstack.Start(context.Background(), devstack.Options{
-		Temporary: true,
-		Services:  []devstack.Service{service},
-		Progress:  func(msg string) { _, _ = os.Stderr.WriteString(msg + "\n") },
+		Temporary: true, InMemory: true,
+		Services: []devstack.Service{service},
+		Progress: func(msg string) { _, _ = os.Stderr.WriteString(msg + "\n") },
 	})
 }
 

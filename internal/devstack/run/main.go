@@ -48,6 +48,7 @@ func run(args []string) (code int, err error) {
 	defer stop()
 	stack, err := devstack.Start(ctx, devstack.Options{
 		Temporary:       true,
+		InMemory:        true,
 		Services:        []devstack.Service{devstack.PostgreSQL, devstack.Temporal},
 		DatabaseURL:     os.Getenv(databaseVariable),
 		TemporalAddress: os.Getenv(temporalVariable),
