@@ -39,11 +39,12 @@ const (
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
-// documents are what there is to read about the service: made at start, because nothing in them changes while the process runs.
+// documents are what there is to read about the service. Nothing in them changes while the process runs, so each is made once: when it is
+// first read, because a start that makes every page of every code in every theme takes longer than all else of it.
 type documents struct {
-	pages map[string]*page // by path
+	pages map[string]func() *page // by path
 	// themed are the pages in the colours that a reader chose, by theme and path.
-	themed map[string]map[string]*page
+	themed map[string]map[string]func() *page
 }
 
 // loadAssets reads what is embedded, once for all handlers of the process.
@@ -113,10 +114,25 @@ func (d *documents) serveCode(missing gin.HandlerFunc) gin.HandlerFunc {
 
 // in gives a page in a theme; nil when there is none.
 func (d *documents) in(theme, path string) *page {
-	if p := d.themed[theme][path]; p != nil {
-		return p
+	if made := d.themed[theme][path]; made != nil {
+		return made()
 	}
-	return d.pages[path]
+	if made := d.pages[path]; made != nil {
+		return made()
+	}
+	return nil
+}
+
+// once makes a page when it is first read. What pages are made of is embedded, so a failure is a mistake of the program: it is what every
+// reader of the page meets.
+func once(path string, render func() (*page, error)) func() *page {
+	return sync.OnceValue(func() *page {
+		p, err := render()
+		if err != nil {
+			panic(fmt.Sprintf("document %s: %v", path, err))
+		}
+		return p.compress()
+	})
 }
 
 // chosenTheme is the one that a reader chose, here or in the console: its cookie, whose name has a prefix over https. Empty for the system's.
@@ -137,11 +153,18 @@ func (s *server) asset(c *gin.Context) {
 	s.refuse(c, fault.New(fault.UnknownRoute, ""))
 }
 
-// write makes the documents. What they are made of is embedded, so a failure is a mistake of the program.
+// writeDocuments has the documents made of the routes. What they are made of is embedded, so a failure is a mistake of the program.
 func (s *server) writeDocuments(routes []plainRoute) {
-	if err := s.documents.write(s.Options, describe(s.Options, routes)); err != nil {
+	if _, err := loadAssets(); err != nil {
 		panic(fmt.Sprintf("documents: %v", err))
 	}
+	s.documents.write(s.Options, routes)
+}
+
+// described is the document of the interface and what pages tell of it.
+type described struct {
+	text       []byte
+	operations []openapi.Operation
 }
 
 func describe(o Options, routes []plainRoute) *huma.OpenAPI {
@@ -177,36 +200,57 @@ func shownRoutes(o Options) []openapi.Shown {
 	return shown
 }
 
-func (d *documents) write(o Options, described *huma.OpenAPI) error {
-	text, err := json.Marshal(described)
-	if err != nil {
-		return err
+func (d *documents) write(o Options, routes []plainRoute) {
+	interfaces := sync.OnceValues(func() (described, error) {
+		document := describe(o, routes)
+		text, err := json.Marshal(document)
+		return described{text, openapi.Operations(document)}, err
+	})
+	open := func(path, media string, text func() ([]byte, error)) func() *page {
+		return once(path, func() (*page, error) {
+			body, err := text()
+			if err != nil {
+				return nil, err
+			}
+			p := newPage(media+inUTF8, body)
+			p.foreign = true
+			return p, nil
+		})
 	}
-	files, err := loadAssets()
-	if err != nil {
-		return err
+	d.pages = map[string]func() *page{
+		"/openapi.json": open("/openapi.json", mediaJSON, func() ([]byte, error) {
+			all, err := interfaces()
+			return all.text, err
+		}),
+		serverPath: open(serverPath, mediaJSON, func() ([]byte, error) { return serverJSON(o.PublicURL) }),
 	}
+	d.render(o.PublicURL, sync.OnceValues(func() (pages.Facts, error) {
+		all, err := interfaces()
+		return factsOf(o, all.operations), err
+	}))
+}
+
+// factsOf is what differs between gateways.
+func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:gocritic // once
 	facts := pages.Facts{
-		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: openapi.Operations(described),
-		Asset: files.Path, Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
+		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: operations,
+		Asset: assetPath, Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
 	}
 	if o.Pages != nil {
 		facts.Console = func(path string) bool {
 			return o.Pages.Serves(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}})
 		}
 	}
-	entry, err := serverJSON(o.PublicURL)
+	return facts
+}
+
+// assetPath is the address of an asset.
+func assetPath(name string) (string, error) {
+	files, err := loadAssets()
 	if err != nil {
-		return err
+		return "", err
 	}
-	d.pages = map[string]*page{"/openapi.json": newPage(mediaJSON+inUTF8, text).compress(), serverPath: newPage(mediaJSON+inUTF8, entry).compress()}
-	if err := d.render(facts); err != nil {
-		return err
-	}
-	for _, path := range []string{"/openapi.json", "/skill.md", "/llms.txt", serverPath} {
-		d.pages[path].foreign = true
-	}
-	return nil
+	return files.Path(name)
 }
 
 // rendered are the documents that templates make.
@@ -234,25 +278,33 @@ type rendering struct {
 	media, policy string
 }
 
-// render makes the documents in every theme; what is no page for people is made once.
-func (d *documents) render(facts pages.Facts) error { //nolint:gocritic // once, at the start
-	d.themed = map[string]map[string]*page{}
+// render has the documents made in every theme; what is no page for people is the same in each.
+func (d *documents) render(publicURL string, facts func() (pages.Facts, error)) {
+	d.themed = map[string]map[string]func() *page{}
 	for _, theme := range pages.Themes() {
-		byPath := map[string]*page{}
-		for _, of := range rendered(facts.PublicURL) {
+		byPath := map[string]func() *page{}
+		for _, of := range rendered(publicURL) {
 			of.Theme = theme
-			body, err := pages.Render(of.Page, facts)
-			if err != nil {
-				return err
-			}
-			p := newPage(of.media+inUTF8, body).compress()
-			p.policy, p.themed = of.policy, of.media == mediaHTML
-			byPath[of.Path] = p
+			byPath[of.Path] = once(of.Path, func() (*page, error) { return of.page(facts) })
 		}
 		d.themed[theme] = byPath
 	}
 	maps.Copy(d.pages, d.themed[pages.Themes()[0]])
-	return nil
+}
+
+// page makes the document.
+func (r rendering) page(facts func() (pages.Facts, error)) (*page, error) {
+	of, err := facts()
+	if err != nil {
+		return nil, err
+	}
+	body, err := pages.Render(r.Page, of)
+	if err != nil {
+		return nil, err
+	}
+	p := newPage(r.media+inUTF8, body)
+	p.policy, p.themed, p.foreign = r.policy, r.media == mediaHTML, r.media != mediaHTML
+	return p, nil
 }
 
 // toolsOf lists the metered capabilities that have a route.
