@@ -72,7 +72,7 @@ const (
 	ErrBillingFailed = "billing_failed"      // the record or the meter does not answer
 	ErrStripeAway    = "stripe_away"         // Stripe does not answer, or refuses
 	ErrPaymentsOff   = "payments_off"        // no key of Stripe is configured
-	ErrSecondSub     = "second_subscription" // the record has a subscription that lasts and that Stripe does not tell of
+	ErrSecondSub     = "second_subscription" // the record has a subscription that lasts beside the one that counts at Stripe
 )
 
 // by is who changes accounts by what was bought.
@@ -102,6 +102,8 @@ type Reconciled struct {
 	Next time.Time `json:"next"`
 	// Odd lists payments that contradict the pack that they say to be for, of which nothing is granted: support looks at them.
 	Odd []string `json:"odd,omitempty"`
+	// OddPrice is Stripe's id of what a subscription that lasts is charged when that is of no plan of ours: the plan goes on, and support looks at it.
+	OddPrice string `json:"odd_price,omitempty"`
 	// Late says that the paid period is over and Stripe has not said yet what comes after it.
 	Late bool `json:"late,omitempty"`
 }
@@ -151,19 +153,17 @@ type reconciling struct {
 
 // read takes the snapshot, once more when there was a subscription too many.
 func (r *reconciling) read(ctx context.Context) error {
-	recorded, err := r.Record.LastSubscription(ctx, r.id)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return r.failed(err, ErrBillingFailed, "find the subscription", r.id)
+	recorded, err := r.recorded(ctx)
+	if err != nil {
+		return err
 	}
 	for again := false; ; again = true {
 		if r.snapshot, err = r.Stripe.Snapshot(ctx, r.customer.ID); err != nil {
 			return r.failed(err, ErrStripeAway, "read what was bought", r.id)
 		}
-		if r.snapshot.Deleted {
-			r.buried(&recorded)
-			return nil
-		}
+		r.snapshot.Keep(recorded)
 		r.current = r.snapshot.Current(recorded.ID)
+		r.warn(&recorded)
 		others := r.snapshot.Others(r.current)
 		if len(others) == 0 {
 			return nil
@@ -199,18 +199,6 @@ func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscripti
 		return r.failed(err, ErrStripeAway, "cancel a second subscription", r.id)
 	}
 	return nil
-}
-
-// buried takes the recorded subscription of a customer that was deleted at Stripe, which ends what lasts, as ended now.
-func (r *reconciling) buried(recorded *subscription.Subscription) {
-	if recorded.ID == "" {
-		return
-	}
-	if !recorded.Status.Over() {
-		recorded.Status, recorded.EndedAt, recorded.CancelAtPeriodEnd = subscription.Canceled, r.snapshot.ReadAt, false
-		r.Logger.Warn("a customer was deleted at Stripe, which ends its subscription", "account_id", r.id, "subscription", recorded.ID)
-	}
-	r.current = recorded
 }
 
 // wentBack says whether a payment went back already: its owner's bank took it, or somebody refunded it.

@@ -2,13 +2,50 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/subscription"
 )
+
+// recorded is the subscription that the record knows last; its id is empty when there is none. One of a price of its own is of the plan in force.
+func (r *reconciling) recorded(ctx context.Context) (subscription.Subscription, error) {
+	sub, err := r.Record.LastSubscription(ctx, r.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return subscription.Subscription{}, nil
+	}
+	if err != nil {
+		return sub, r.failed(err, ErrBillingFailed, "find the subscription", r.id)
+	}
+	if _, ours := sub.Sells(); !ours {
+		owner, err := r.Record.LoadAccount(ctx, r.id)
+		if err != nil {
+			return sub, r.failed(err, ErrBillingFailed, "load the account", r.id)
+		}
+		sub.Plan = owner.Plan
+	}
+	return sub, nil
+}
+
+// warn tells what somebody did at Stripe to a subscription that was recorded as lasting, other than to end it.
+func (r *reconciling) warn(recorded *subscription.Subscription) {
+	if recorded.ID == "" || recorded.Status.Over() {
+		return
+	}
+	log := r.Logger.With("account_id", r.id, "subscription", recorded.ID)
+	switch {
+	case r.snapshot.Deleted:
+		log.Warn("a customer was deleted at Stripe, which ends its subscription")
+	case r.current == nil || r.current.ID != recorded.ID:
+		log.Warn("the recorded subscription is taken as ended, since another one counts at Stripe")
+	case r.current.OddPrice != "" && !r.current.Status.Over():
+		log.Warn("a subscription has a price at Stripe that is of no plan of ours; its plan goes on", "price", r.current.OddPrice)
+	}
+}
 
 // tax has a subscription charged with VAT or without, as the customer's country wants it now.
 func (r *reconciling) tax(ctx context.Context) error {
@@ -74,6 +111,7 @@ func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
 		told.Next = time.Time{}
 		return told, nil
 	}
+	told.OddPrice = r.current.OddPrice
 	told.Late = !now.Before(r.current.PeriodEnd)
 	due := []time.Time{r.expected.NextFrom, r.current.PeriodEnd}
 	for i := range r.snapshot.Invoices {

@@ -24,7 +24,9 @@ type oddStripe struct {
 
 func (s *oddStripe) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
 	all, err := s.Stripe.Snapshot(ctx, customer)
-	s.tell(&all)
+	if err == nil {
+		s.tell(&all)
+	}
 	return all, err
 }
 
@@ -141,5 +143,78 @@ func TestADeletedCustomerHasNoPlan(t *testing.T) {
 	last, err := s.store.LastSubscription(s.ctx, b.id)
 	if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() {
 		t.Errorf("recorded is %+v, %v", last, err)
+	}
+}
+
+// Somebody charges something else for a subscription at Stripe, which ends there: whoever reconciles dies before or after every step, and another one has
+// the plan end. One that is there beside it counts, and packs are granted.
+func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	steps := 1
+	for at := 0; at <= steps; at++ { // 0 dies nowhere, and counts the steps
+		b := s.shopper("US")
+		b.buy("plan", "pro_monthly")
+		b.reconciles(nil, plan.Pro, "")
+		swap := func(all *subscription.Snapshot) {
+			all.Subscriptions[0].Price, all.Subscriptions[0].Plan = "price_x", ""
+		}
+		b.reconciles(swap, plan.Pro, "price_x")
+		b.buy("pack", "pack_s")
+		over := func(all *subscription.Snapshot) {
+			swap(all)
+			all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled, all.ReadAt.Truncate(time.Second)
+		}
+		d := &dying{at: at, after: at%2 == 0}
+		books := s.newBilling(d)
+		books.Stripe = &oddStripe{Stripe: dyingStripe{s.way, d}, tell: over}
+		if _, err := books.Reconcile(s.ctx, b.id); (err != nil) != (at > 0) {
+			t.Errorf("step %d: %v", at, err)
+		}
+		if at == 0 {
+			steps = d.n
+		}
+		b.reconciles(over, plan.Free, "")
+		packs, err := s.store.ListPacks(s.ctx, b.id)
+		s.must(err)
+		last, err := s.store.LastSubscription(s.ctx, b.id)
+		if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() || last.Price != "pro_monthly" || len(packs) != 1 {
+			t.Errorf("step %d: recorded is %+v, %v, with %d packs", at, last, err, len(packs))
+		}
+	}
+	if steps < 6 {
+		t.Errorf("only %d steps", steps)
+	}
+	b := s.shopper("US")
+	b.buy("plan", "pro_monthly")
+	b.reconciles(nil, plan.Pro, "")
+	b.buy("pack", "pack_s")
+	now := time.Now()
+	beside := subscription.Subscription{
+		ID: "sub_beside", Status: subscription.Active, Price: "growth_monthly", StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0),
+	}
+	for range 2 {
+		b.reconciles(func(all *subscription.Snapshot) {
+			all.Subscriptions[0].Price, all.Subscriptions[0].Plan = "price_x", ""
+			all.Subscriptions = append(all.Subscriptions, beside)
+		}, plan.Growth, "")
+	}
+	if packs, err := s.store.ListPacks(s.ctx, b.id); err != nil || len(packs) != 1 {
+		t.Errorf("%d packs, %v", len(packs), err)
+	}
+}
+
+// reconciles wants a plan in force, and undoes nothing at Stripe.
+func (b *shopper) reconciles(tell func(*subscription.Snapshot), want, odd string) {
+	b.t.Helper()
+	if tell == nil {
+		tell = func(*subscription.Snapshot) {}
+	}
+	told := &oddStripe{Stripe: b.way, tell: tell}
+	books := b.newBilling(nil)
+	books.Stripe = told
+	known, err := books.Reconcile(b.ctx, b.id)
+	if err != nil || known.Plan != want || known.OddPrice != odd || known.Lasts != (want != plan.Free) || told.undone > 0 {
+		b.t.Errorf("want %s: %+v, %v; undone were %d things", want, known, err, told.undone)
 	}
 }

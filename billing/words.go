@@ -13,6 +13,7 @@ import (
 
 // What Stripe's objects say, in our words.
 
+// subscriptionOf takes the price of the first item of a plan of ours, else of the first: what somebody added to a subscription does not hide its plan.
 func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subscription {
 	s := subscription.Subscription{
 		ID: from.ID, Status: subscription.Status(from.Status), Checkout: from.Metadata[subscription.MetaCheckout], StartedAt: at(from.StartDate),
@@ -22,14 +23,17 @@ func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subsc
 	if seconds, err := strconv.ParseInt(from.Metadata[subscription.MetaHeldUntil], 10, 64); err == nil {
 		s.HeldUntil = at(seconds)
 	}
-	if from.Items == nil || len(from.Items.Data) == 0 || from.Items.Data[0].Price == nil {
-		return s
-	}
-	price := from.Items.Data[0].Price
-	s.Price, s.PriceCents = keyOf(price), plan.Cents(price.UnitAmount)
-	if price.Product != nil {
-		if name, ours := strings.CutPrefix(price.Product.ID, productPrefix); ours {
-			s.Plan = name
+	if from.Items != nil {
+		for _, item := range from.Items.Data {
+			priced := s
+			priceBy(&priced, item.Price)
+			_, ours := priced.Sells()
+			if ours || s.Price == "" {
+				s = priced
+			}
+			if ours {
+				break
+			}
 		}
 	}
 	offer := plan.Founding()
@@ -37,6 +41,20 @@ func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subsc
 		s.Founding, s.PriceCents = true, s.PriceCents-plan.Cents(d.Coupon.AmountOff)
 	}
 	return s
+}
+
+// priceBy has a subscription be of a price; nil changes nothing.
+func priceBy(s *subscription.Subscription, p *stripe.Price) {
+	if p == nil {
+		return
+	}
+	s.Price, s.Plan, s.PriceCents = keyOf(p), "", plan.Cents(p.UnitAmount)
+	if p.Product == nil {
+		return
+	}
+	if name, ours := strings.CutPrefix(p.Product.ID, productPrefix); ours {
+		s.Plan = name
+	}
 }
 
 // keyOf is the key of the item that a price is of. A price whose amount was replaced by another's loses its lookup key and keeps its metadata; one

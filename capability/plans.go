@@ -146,6 +146,8 @@ func (h *house) running(ctx context.Context, c *Call) (*subscription.Subscriptio
 	if err != nil {
 		return nil, toldByStripe(err)
 	}
+	recorded.Plan = c.Account.Plan // of one whose recorded price is on no ladder
+	snapshot.Keep(recorded)
 	sub := snapshot.Current(recorded.ID)
 	if sub == nil || sub.Status.Over() {
 		return nil, none

@@ -1,5 +1,5 @@
 -- +goose Up
--- Those who answer tickets, what they and customers did at the desk, and what became of wishes.
+-- Those who answer tickets, what they and customers did at the desk, what became of wishes, and subscriptions that support has to look at.
 -- Behind a lock that waits every writer queues, so this gives up soon, and the migration is run again.
 SET LOCAL lock_timeout = '3s';
 CREATE TABLE staff (
@@ -70,8 +70,12 @@ CREATE TABLE confirmations (
 COMMENT ON COLUMN confirmations.email_digest IS 'keyed digest of the address; the rows are kept, so that no address is written to twice';
 CREATE INDEX confirmations_by_age ON confirmations (at);
 
+ALTER TABLE subscriptions ADD COLUMN odd_price text NOT NULL DEFAULT '';
+COMMENT ON COLUMN subscriptions.odd_price IS 'id of what Stripe charges instead of price when that is of no plan of ours, for operators to see; empty otherwise';
+
 -- +goose Down
 SET LOCAL lock_timeout = '3s';
+ALTER TABLE subscriptions DROP COLUMN odd_price;
 DROP TABLE confirmations;
 DROP INDEX waitlist_by_age;
 ALTER TABLE wishlist DROP COLUMN status, DROP COLUMN reply, DROP COLUMN answers, DROP COLUMN answered_at;

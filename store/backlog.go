@@ -28,7 +28,7 @@ type Backlog struct {
 	OpenPayments      map[AuthorizationState]Wait
 
 	Subscriptions      map[subscription.Status]int64 // that last
-	StuckSubscriptions int64                         // of those, not brought to what Stripe says of them
+	StuckSubscriptions int64                         // of those, not brought to what Stripe says of them, or charged by a price of no plan
 	StripeEvents       Wait                          // stored and not handed on
 	LateCheckouts      int64                         // open for long after their end
 

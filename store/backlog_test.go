@@ -45,10 +45,10 @@ FROM (VALUES (1, 'unknown', '5 hours'::interval, NULL::timestamptz), (2, 'unknow
 
 INSERT INTO billing_customers (account_id, customer, read_at)
 SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'cus_' || n, now() - CASE WHEN n = 2 THEN interval '30 hours' ELSE interval '20 hours' END FROM generate_series(1, 5) AS n;
-INSERT INTO subscriptions (id, account_id, price, status, price_cents, started_at, period_start, period_end, ended_at)
-SELECT 'sub_' || n, ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'pro', status, 1, now() - interval '40 days', now() - interval '31 days', now() + ends, ended
-FROM (VALUES (1, 'active', '-3 hours'::interval, NULL::timestamptz), (2, 'active', '1 day', NULL), (3, 'past_due', '-1 hour', NULL), (4, 'unpaid', '1 day', NULL),
-    (5, 'canceled', '-9 days', now())) AS s (n, status, ends, ended);
+INSERT INTO subscriptions (id, account_id, price, status, price_cents, started_at, period_start, period_end, ended_at, odd_price)
+SELECT 'sub_' || n, ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'pro', status, 1, now() - interval '40 days', now() - interval '31 days', now() + ends, ended, odd
+FROM (VALUES (1, 'active', '-3 hours'::interval, NULL::timestamptz, ''), (2, 'active', '1 day', NULL, ''), (3, 'past_due', '-1 hour', NULL, ''),
+    (4, 'unpaid', '1 day', NULL, 'price_x'), (5, 'canceled', '-9 days', now(), 'price_x')) AS s (n, status, ends, ended, odd);
 INSERT INTO stripe_events (id, type, created_at, received_at, processed_at, result)
 VALUES ('evt_1', 'x', now(), now() - interval '2 hours', NULL, NULL), ('evt_2', 'x', now(), now(), NULL, NULL), ('evt_3', 'x', now(), now() - interval '9 hours', now(), 'told');
 INSERT INTO checkouts (id, account_id, item, state, opened_at, expires_at, ended_at)
@@ -110,7 +110,7 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 	waitsSince(t, "payments that settle", b.OpenPayments[store.AuthorizationSettling], 1, time.Minute)
 
 	lasting := map[subscription.Status]int64{subscription.Active: 2, subscription.PastDue: 1, subscription.Unpaid: 1}
-	if !maps.Equal(b.Subscriptions, lasting) || b.StuckSubscriptions != 2 || b.LateCheckouts != 1 || b.LateStatements != 2 {
+	if !maps.Equal(b.Subscriptions, lasting) || b.StuckSubscriptions != 3 || b.LateCheckouts != 1 || b.LateStatements != 2 {
 		t.Errorf("subscriptions %v, %d stuck; %d checkouts, %d statements late", b.Subscriptions, b.StuckSubscriptions, b.LateCheckouts, b.LateStatements)
 	}
 	waitsSince(t, "events of Stripe", b.StripeEvents, 2, 2*time.Hour)

@@ -139,7 +139,7 @@ func (s *Store) PutSubscription(ctx context.Context, id account.ID, sub *subscri
 	n, err := s.queries().PutSubscription(ctx, db.PutSubscriptionParams{
 		ID: sub.ID, AccountID: id.UUID, Price: sub.Price, Status: string(sub.Status), Founding: sub.Founding, PriceCents: int64(sub.PriceCents),
 		StartedAt: sub.StartedAt, PeriodStart: sub.PeriodStart, PeriodEnd: sub.PeriodEnd, CancelAtPeriodEnd: sub.CancelAtPeriodEnd,
-		Held: sub.Held, HeldUntil: nullable(sub.HeldUntil), EndedAt: nullable(sub.EndedAt),
+		Held: sub.Held, HeldUntil: nullable(sub.HeldUntil), EndedAt: nullable(sub.EndedAt), OddPrice: sub.OddPrice,
 	})
 	if broken, ok := errors.AsType[*pgconn.PgError](err); ok && broken.ConstraintName == "subscriptions_one_live" {
 		err = ErrSecondSubscription
@@ -161,7 +161,7 @@ func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscripti
 	return subscription.Subscription{
 		ID: row.ID, Status: subscription.Status(row.Status), Price: row.Price, Founding: row.Founding, PriceCents: plan.Cents(row.PriceCents),
 		StartedAt: row.StartedAt.UTC(), PeriodStart: row.PeriodStart.UTC(), PeriodEnd: row.PeriodEnd.UTC(), CancelAtPeriodEnd: row.CancelAtPeriodEnd,
-		Held: row.Held, HeldUntil: instant(row.HeldUntil), EndedAt: instant(row.EndedAt),
+		Held: row.Held, HeldUntil: instant(row.HeldUntil), EndedAt: instant(row.EndedAt), OddPrice: row.OddPrice,
 	}, nil
 }
 

@@ -65,6 +65,7 @@ func TestOneSubscriptionLasts(t *testing.T) {
 		t.Errorf("kept as %+v, want %+v", last, *first)
 	}
 	first.Status, first.EndedAt, first.Held, first.HeldUntil, first.CancelAtPeriodEnd = subscription.Canceled, billed.AddDate(0, 1, 0), "scale_monthly", billed, true
+	first.OddPrice = "price_x"
 	if err := s.PutSubscription(ctx, id, first); err != nil {
 		t.Fatal(err)
 	}

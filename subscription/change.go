@@ -33,7 +33,7 @@ func (s *Subscription) ChangeTo(key string, at time.Time) (Change, *fault.Error)
 		return NoChange, fault.New(fault.FieldRefused, "item takes a plan that is on sale, %s. The founding price is for new subscriptions only.", plansOnSale())
 	}
 	from, known := plan.FindItem(s.HeldAt(at))
-	if !known {
+	if !known || s.OddPrice != "" {
 		return NoChange, fault.New(fault.FieldRefused, "This subscription has a price of its own, which is changed by support. File a ticket.")
 	}
 	switch {

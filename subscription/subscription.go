@@ -3,6 +3,7 @@
 package subscription
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -45,8 +46,10 @@ type Subscription struct {
 	Status Status `json:"status"`
 	// Price is the key of the price that is charged next (plan.Item.Key), or Stripe's id of one that is not on the ladder; Plan the plan that its product
 	// is of, which such a price has too when support made it for one of our plans. Checkout is our id of the checkout that began it.
-	Price    string `json:"price"`
-	Plan     string `json:"plan,omitempty"`
+	Price string `json:"price"`
+	Plan  string `json:"plan,omitempty"`
+	// OddPrice is Stripe's id of what it charges instead when that is of no plan of ours: Price is then what the record knew before (Keep).
+	OddPrice string `json:"odd_price,omitempty"`
 	Checkout string `json:"checkout,omitempty"`
 	Founding bool   `json:"founding,omitempty"` // the founding discount is in force
 	// PriceCents is what an interval costs now, net, after the discount.
@@ -147,13 +150,57 @@ func (s *Subscription) Sells() (string, bool) {
 	return p.Key, known
 }
 
+// Keep has the subscription that the record knows last stay of the plan that the record knows when Stripe tells a price of no plan of ours for it:
+// somebody changed the price there, and did not end what was bought. One that Stripe does not tell of at all is over. The plan of one whose recorded
+// price is not on the ladder either is recorded.Plan, which the caller sets. Current and Others count with what it did.
+func (s *Snapshot) Keep(recorded Subscription) { //nolint:gocritic // a copy is kept
+	if recorded.ID == "" {
+		return
+	}
+	n := slices.IndexFunc(s.Subscriptions, func(sub Subscription) bool { return sub.ID == recorded.ID })
+	if n < 0 {
+		if !recorded.Status.Over() {
+			recorded.end(s.ReadAt)
+		}
+		s.Subscriptions = append(s.Subscriptions, recorded)
+		return
+	}
+	sub := &s.Subscriptions[n]
+	if _, ours := sub.Sells(); ours || recorded.Status.Over() && !sub.Status.Over() { // what ended here does not come back by a price of another purpose
+		return
+	}
+	sub.OddPrice, sub.Price, sub.Plan = cmp.Or(sub.Price, noPrice), recorded.Price, recorded.Plan
+	if sub.Status.Over() && sub.EndedAt.IsZero() {
+		sub.EndedAt = s.ReadAt
+	}
+	for i := range s.Subscriptions {
+		if other := &s.Subscriptions[i]; i != n && !sub.Status.Over() && other.counts() && !other.Status.Over() {
+			sub.end(s.ReadAt) // of the two that last this one is not ours any more
+		}
+	}
+}
+
+// noPrice is the odd price of a subscription without any.
+const noPrice = "none"
+
+// end is what the record has of a subscription that Stripe does not tell as one of ours any more.
+func (s *Subscription) end(at time.Time) {
+	s.Status, s.EndedAt, s.CancelAtPeriodEnd = Canceled, at, false
+}
+
+// counts says whether a subscription is of a plan of ours and was paid once.
+func (s *Subscription) counts() bool {
+	_, ours := s.Sells()
+	return ours && s.Status != Incomplete && s.Status != IncompleteExpired
+}
+
 // Current picks the subscription that counts among those of our plans: the one that the record knows while it lasts, else the oldest that lasts and was paid once, else the one
 // that ended last. Nil when there is none.
 func (s *Snapshot) Current(recorded string) *Subscription {
 	var best *Subscription
 	for i := range s.Subscriptions {
 		sub := &s.Subscriptions[i]
-		if _, ours := sub.Sells(); !ours || sub.Status == Incomplete || sub.Status == IncompleteExpired {
+		if !sub.counts() {
 			continue
 		}
 		if !sub.Status.Over() && sub.ID == recorded {

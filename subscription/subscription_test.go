@@ -99,6 +99,7 @@ func TestChangesOfPlan(t *testing.T) {
 		"ended":                    {on("pro_monthly", status(subscription.Canceled)), "scale_monthly", 0, true},
 		"cancelled":                {on("pro_monthly", cancelled), "scale_monthly", 0, true},
 		"a pack":                   {on("pro_monthly"), "pack_s", 0, true},
+		"charged something else":   {on("pro_monthly", func(s *subscription.Subscription) { s.OddPrice = "price_x" }), "scale_monthly", 0, true},
 		"the founding price":       {on("scale_monthly"), "founding", 0, true},
 		"no item":                  {on("pro_monthly"), "free", 0, true},
 	} {
@@ -177,6 +178,63 @@ func TestInvoicesFailAndPaymentsGoBack(t *testing.T) {
 	} {
 		if got := tc.payment.TakenBack(); got != tc.want {
 			t.Errorf("%s: taken back is %v", name, got)
+		}
+	}
+}
+
+// What is done at Stripe to the price of a recorded subscription ends no plan that is paid, and keeps none that is over.
+func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
+	t.Parallel()
+	of := func(id, price string, change ...func(*subscription.Subscription)) subscription.Subscription {
+		s := on(price, change...)
+		s.ID, s.Checkout = id, "c"
+		return *s
+	}
+	over := func(s *subscription.Subscription) { s.Status, s.EndedAt = subscription.Canceled, now }
+	grown := of("sub_r", "price_own")
+	grown.Plan = plan.Growth
+	type want struct {
+		id, odd, plan string // that counts, and what is in force by it; empty for nothing
+		ended         time.Time
+	}
+	for name, tc := range map[string]struct {
+		recorded subscription.Subscription
+		all      []subscription.Subscription
+		want     want
+	}{
+		"charged something else":          {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x")}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
+		"without a price":                 {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "")}, want{"sub_r", "none", plan.Pro, time.Time{}}},
+		"its own price before":            {grown, []subscription.Subscription{of("sub_r", "price_x")}, want{"sub_r", "price_x", plan.Growth, time.Time{}}},
+		"and not paid":                    {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x", status(subscription.Unpaid))}, want{"sub_r", "price_x", plan.Free, time.Time{}}},
+		"and over":                        {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x", over)}, want{"sub_r", "price_x", plan.Free, now}},
+		"and over without a time":         {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x", status(subscription.Canceled))}, want{"sub_r", "price_x", plan.Free, ends}},
+		"and over, as is recorded":        {of("sub_r", "pro_monthly", over), []subscription.Subscription{of("sub_r", "price_x", over)}, want{"sub_r", "price_x", plan.Free, now}},
+		"charged ours again":              {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "scale_monthly")}, want{"sub_r", "", plan.Scale, time.Time{}}},
+		"not told of":                     {of("sub_r", "pro_monthly"), nil, want{"sub_r", "", plan.Free, ends}},
+		"not told of, and over":           {of("sub_r", "pro_monthly", over), nil, want{"sub_r", "", plan.Free, now}},
+		"beside one of ours":              {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly")}, want{"sub_n", "", plan.Scale, time.Time{}}},
+		"over here, another purpose":      {of("sub_r", "pro_monthly", over), []subscription.Subscription{of("sub_r", "price_x")}, want{}},
+		"nothing recorded":                {subscription.Subscription{}, []subscription.Subscription{of("sub_r", "price_x")}, want{}},
+		"beside one whose payment is due": {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_n", "scale_monthly", status(subscription.Incomplete)), of("sub_r", "price_x")}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
+	} {
+		s := subscription.Snapshot{Subscriptions: tc.all, ReadAt: ends}
+		s.Keep(tc.recorded)
+		current := s.Current(tc.recorded.ID)
+		var got want
+		if current != nil {
+			e, _ := subscription.Entitle(current, now)
+			got = want{current.ID, current.OddPrice, e.Plan, current.EndedAt}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+		if others := s.Others(current); len(others) > 0 {
+			t.Errorf("%s: %s would be cancelled and refunded", name, others[0].ID)
+		}
+		for i := range s.Subscriptions {
+			if sub := &s.Subscriptions[i]; current != nil && sub.ID == "sub_r" && current.ID != sub.ID && (!sub.Status.Over() || sub.EndedAt != ends) {
+				t.Errorf("%s: two would be recorded as lasting", name)
+			}
 		}
 	}
 }

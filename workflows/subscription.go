@@ -68,8 +68,11 @@ const (
 // stageNone is the stage of an account without a subscription that counts; the others are Stripe's.
 const stageNone = "none"
 
-// paymentOdd is why an account waits for support: a payment contradicts the pack that it is for.
-const paymentOdd = "payment_contradicts_pack"
+// Why an account waits for support: a payment contradicts the pack that it is for; a subscription is charged by a price of no plan of ours.
+const (
+	paymentOdd = "payment_contradicts_pack"
+	priceOdd   = "price_of_no_plan"
+)
 
 // Subscribe is the workflow. Its result is the last stage.
 func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
@@ -244,6 +247,10 @@ func (s *subscribing) enter(ctx workflow.Context) error {
 	if len(s.Known.Odd) > 0 {
 		reason = paymentOdd
 		words += fmt.Sprintf(" %d payments contradict the pack that they are for, and nothing is granted of them: %s.", len(s.Known.Odd), strings.Join(s.Known.Odd, ", "))
+	}
+	if s.Known.OddPrice != "" {
+		reason = priceOdd
+		words += " Stripe charges " + s.Known.OddPrice + " for it, which is a price of no plan of ours; the plan that was bought goes on for as long as it is paid."
 	}
 	workflow.SetCurrentDetails(ctx, words)
 	if stage != s.Stage {

@@ -177,6 +177,9 @@ func writeSubscription(table io.Writer, s *subscription.Subscription) {
 		return
 	}
 	line(table, "SUBSCRIPTION", fmt.Sprintf("%s, %s, %s at $%s", s.ID, s.Status, s.Price, s.PriceCents))
+	if s.OddPrice != "" {
+		line(table, "PRICE AT STRIPE", s.OddPrice+", which is of no plan of ours")
+	}
 	line(table, "BEGAN", moment(s.StartedAt))
 	line(table, "PAID PERIOD", fmt.Sprintf("%s to %s", moment(s.PeriodStart), moment(s.PeriodEnd)))
 	if s.CancelAtPeriodEnd {

@@ -163,7 +163,8 @@ const countSubscriptions = `-- name: CountSubscriptions :many
 SELECT
     s.status, count(*) AS subscriptions,
     count(*) FILTER (WHERE s.period_end < now() - make_interval(secs => $1::double precision)
-        OR coalesce(c.read_at, c.created_at, s.updated_at) < now() - make_interval(secs => $2::double precision)) AS stuck
+        OR coalesce(c.read_at, c.created_at, s.updated_at) < now() - make_interval(secs => $2::double precision)
+        OR s.odd_price <> '') AS stuck
 FROM subscriptions AS s
 LEFT JOIN billing_customers AS c ON c.account_id = s.account_id
 WHERE s.ended_at IS NULL
@@ -181,8 +182,8 @@ type CountSubscriptionsRow struct {
 	Stuck         int64
 }
 
-// Those that last, by what Stripe says of them. Stuck are those whose period has been over for some time, or that nobody has asked Stripe about for longer
-// than the flow of an account leaves between two looks.
+// Those that last, by what Stripe says of them. Stuck are those whose period has been over for some time, that nobody has asked Stripe about for longer
+// than the flow of an account leaves between two looks, or that Stripe charges by a price of no plan of ours.
 func (q *Queries) CountSubscriptions(ctx context.Context, arg CountSubscriptionsParams) ([]CountSubscriptionsRow, error) {
 	rows, err := q.db.Query(ctx, countSubscriptions, arg.LateSeconds, arg.UnreadSeconds)
 	if err != nil {

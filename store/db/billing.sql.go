@@ -97,7 +97,7 @@ func (q *Queries) GetInvoice(ctx context.Context, arg GetInvoiceParams) (Invoice
 }
 
 const getLastSubscription = `-- name: GetLastSubscription :one
-SELECT id, account_id, price, status, founding, price_cents, started_at, period_start, period_end, cancel_at_period_end, held, held_until, ended_at, updated_at
+SELECT id, account_id, price, status, founding, price_cents, started_at, period_start, period_end, cancel_at_period_end, held, held_until, ended_at, updated_at, odd_price
 FROM subscriptions
 WHERE account_id = $1
 ORDER BY ended_at DESC NULLS FIRST
@@ -123,6 +123,7 @@ func (q *Queries) GetLastSubscription(ctx context.Context, accountID uuid.UUID) 
 		&i.HeldUntil,
 		&i.EndedAt,
 		&i.UpdatedAt,
+		&i.OddPrice,
 	)
 	return i, err
 }
@@ -463,14 +464,15 @@ func (q *Queries) PutInvoice(ctx context.Context, arg PutInvoiceParams) (int64, 
 
 const putSubscription = `-- name: PutSubscription :execrows
 INSERT INTO subscriptions (
-    id, account_id, price, status, founding, price_cents, started_at, period_start, period_end, cancel_at_period_end, held, held_until, ended_at
+    id, account_id, price, status, founding, price_cents, started_at, period_start, period_end, cancel_at_period_end, held, held_until, ended_at,
+    odd_price
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 ON CONFLICT (id) DO UPDATE SET
     price = excluded.price, status = excluded.status, founding = excluded.founding, price_cents = excluded.price_cents,
     started_at = excluded.started_at, period_start = excluded.period_start, period_end = excluded.period_end,
     cancel_at_period_end = excluded.cancel_at_period_end, held = excluded.held, held_until = excluded.held_until, ended_at = excluded.ended_at,
-    updated_at = now()
+    odd_price = excluded.odd_price, updated_at = now()
 WHERE subscriptions.account_id = excluded.account_id
 `
 
@@ -488,6 +490,7 @@ type PutSubscriptionParams struct {
 	Held              string
 	HeldUntil         *time.Time
 	EndedAt           *time.Time
+	OddPrice          string
 }
 
 // What Stripe said of a subscription. It stays with the account that had it first.
@@ -506,6 +509,7 @@ func (q *Queries) PutSubscription(ctx context.Context, arg PutSubscriptionParams
 		arg.Held,
 		arg.HeldUntil,
 		arg.EndedAt,
+		arg.OddPrice,
 	)
 	if err != nil {
 		return 0, err

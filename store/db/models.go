@@ -382,6 +382,8 @@ type Subscription struct {
 	HeldUntil *time.Time
 	EndedAt   *time.Time
 	UpdatedAt time.Time
+	// id of what Stripe charges instead of price when that is of no plan of ours, for operators to see; empty otherwise
+	OddPrice string
 }
 
 type Ticket struct {

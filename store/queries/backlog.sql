@@ -36,12 +36,13 @@ WHERE a.closed_at IS NULL AND a.state <> 'reserved'
 GROUP BY a.state;
 
 -- name: CountSubscriptions :many
--- Those that last, by what Stripe says of them. Stuck are those whose period has been over for some time, or that nobody has asked Stripe about for longer
--- than the flow of an account leaves between two looks.
+-- Those that last, by what Stripe says of them. Stuck are those whose period has been over for some time, that nobody has asked Stripe about for longer
+-- than the flow of an account leaves between two looks, or that Stripe charges by a price of no plan of ours.
 SELECT
     s.status, count(*) AS subscriptions,
     count(*) FILTER (WHERE s.period_end < now() - make_interval(secs => sqlc.arg(late_seconds)::double precision)
-        OR coalesce(c.read_at, c.created_at, s.updated_at) < now() - make_interval(secs => sqlc.arg(unread_seconds)::double precision)) AS stuck
+        OR coalesce(c.read_at, c.created_at, s.updated_at) < now() - make_interval(secs => sqlc.arg(unread_seconds)::double precision)
+        OR s.odd_price <> '') AS stuck
 FROM subscriptions AS s
 LEFT JOIN billing_customers AS c ON c.account_id = s.account_id
 WHERE s.ended_at IS NULL

@@ -56,14 +56,15 @@ LIMIT sqlc.arg(most);
 -- name: PutSubscription :execrows
 -- What Stripe said of a subscription. It stays with the account that had it first.
 INSERT INTO subscriptions (
-    id, account_id, price, status, founding, price_cents, started_at, period_start, period_end, cancel_at_period_end, held, held_until, ended_at
+    id, account_id, price, status, founding, price_cents, started_at, period_start, period_end, cancel_at_period_end, held, held_until, ended_at,
+    odd_price
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 ON CONFLICT (id) DO UPDATE SET
     price = excluded.price, status = excluded.status, founding = excluded.founding, price_cents = excluded.price_cents,
     started_at = excluded.started_at, period_start = excluded.period_start, period_end = excluded.period_end,
     cancel_at_period_end = excluded.cancel_at_period_end, held = excluded.held, held_until = excluded.held_until, ended_at = excluded.ended_at,
-    updated_at = now()
+    odd_price = excluded.odd_price, updated_at = now()
 WHERE subscriptions.account_id = excluded.account_id;
 
 -- name: GetLastSubscription :one
