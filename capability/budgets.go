@@ -45,7 +45,7 @@ func budgetsOf(s *stance) []Budget {
 		b := Budget{Service: account.Service(n.Service), Limit: n.Limit, Used: n.ShouldBe, Left: max(0, n.Limit-n.ShouldBe), ResetsAt: &end, Then: thenRefused}
 		pack, isPack := account.PackOf(n.Source)
 		switch own := n.Key == s.Key.ID && !n.Key.IsZero(); {
-		case s.agent && !own:
+		case s.part && !own:
 			continue
 		case isPack:
 			at := slices.IndexFunc(s.packs, func(p account.Pack) bool { return p.ID == pack })
@@ -70,15 +70,6 @@ func budgetsOf(s *stance) []Budget {
 		budgets = append(budgets, b)
 	}
 	return budgets
-}
-
-// budget is the caller's first budget of a kind; nil when it has none.
-func (s *stance) budget(kind BudgetKind) *Budget {
-	at := slices.IndexFunc(s.budgets, func(b Budget) bool { return b.Kind == kind })
-	if at < 0 {
-		return nil
-	}
-	return &s.budgets[at]
 }
 
 func (s *stance) offOnAccount(service account.Service) bool {

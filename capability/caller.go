@@ -10,6 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/statement"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -156,6 +157,18 @@ func (c *Call) scope() store.Scope {
 		return store.Scope{UUID: c.Key.ID.UUID}
 	}
 	return store.Scope{}
+}
+
+// sees is whose usage the caller sees, and the id of it unless that is the account. It goes by scope, but for keys of doors that nobody adopted: nobody
+// else holds their account, so all of it is theirs, a wallet's keys of before included.
+func (c *Call) sees() (statement.Scope, store.Scope) {
+	switch scope := c.scope(); {
+	case !c.Key.Agent.IsZero():
+		return statement.OfAgent, scope
+	case scope != (store.Scope{}) && c.Account.Kind == store.KindOwner:
+		return statement.OfKey, scope
+	}
+	return statement.OfAccount, store.Scope{}
 }
 
 // manages is whether the caller may manage the account: somebody who signed in, or a key that may.

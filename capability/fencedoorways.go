@@ -153,7 +153,7 @@ func (h *house) change(s *stance, past, tool, what, page string) Doorway {
 
 func (h *house) upgrade(s *stance, past string) Doorway {
 	do := "Change to a larger plan, which list_plans and ladder_at_your_volume show; a person pays for it."
-	if s.agent {
+	if s.part {
 		do = "Ask the account's owner for a larger plan."
 	}
 	return Doorway{Past: past, Do: do, At: h.PublicURL + "/billing", Open: h.Stripe != nil}
@@ -161,7 +161,7 @@ func (h *house) upgrade(s *stance, past string) Doorway {
 
 func (h *house) packDoorway(s *stance, past string) Doorway {
 	do := "Call buy_pack and hand its checkout_url to a person who pays; packs are drawn after the quota, with premium supply."
-	if s.agent {
+	if s.part {
 		do = "Ask the account's owner to buy a pack, or hand them the checkout_url of buy_pack."
 	}
 	return Doorway{Past: past, Do: do, At: h.PublicURL + "/billing", Open: h.Stripe != nil}

@@ -23,7 +23,7 @@ type ExportStatementInput struct {
 
 // StatementList lists the billing periods of an account, newest first.
 type StatementList struct {
-	Scope   statement.Scope    `json:"scope" enum:"account,agent" doc:"agent: statements show only what the agent of the asking key used"`
+	Scope   statement.Scope    `json:"scope" enum:"account,agent,key" doc:"agent: statements show only what the agent of the asking key used; key: only what the asking key used, which an owner adopted"`
 	Periods []StatementSummary `json:"periods"`
 }
 
@@ -33,8 +33,8 @@ type StatementSummary struct {
 	StartsAt time.Time        `json:"starts_at"`
 	EndsAt   time.Time        `json:"ends_at" doc:"the first instant after it"`
 	Status   statement.Status `json:"status" enum:"open,closing,closed" doc:"open: it goes on; closing: it is over, and its last usage is being recorded; closed: its statement never changes again"`
-	Requests *int64           `json:"requests,omitempty" doc:"of a closed one, and not for an agent"`
-	Units    *plan.Units      `json:"units,omitempty" doc:"weighted units of a closed one, and not for an agent"`
+	Requests *int64           `json:"requests,omitempty" doc:"of a closed one, and of the scope account alone"`
+	Units    *plan.Units      `json:"units,omitempty" doc:"weighted units of a closed one, and of the scope account alone"`
 }
 
 // StatementTable is a statement as a file for spreadsheets.
@@ -62,10 +62,8 @@ func (h *house) runListStatements(ctx context.Context, c *Call, _ Nothing) (Stat
 	if err != nil {
 		return StatementList{}, told(err, "statement")
 	}
-	list := StatementList{Scope: statement.OfAccount, Periods: make([]StatementSummary, len(entries))}
-	if !c.Key.Agent.IsZero() {
-		list.Scope = statement.OfAgent
-	}
+	scope, _ := c.sees()
+	list := StatementList{Scope: scope, Periods: make([]StatementSummary, len(entries))}
 	for i := range entries {
 		e := &entries[i]
 		list.Periods[i] = StatementSummary{Period: e.Name, StartsAt: e.Start, EndsAt: e.End, Status: e.Status}
@@ -82,7 +80,7 @@ func (h *house) getStatement() *Op[StatementInput, statement.Statement] {
 		Route: Route{http.MethodGet, "/api/statements/{period}", http.StatusOK},
 		Description: "Gives what was used in a billing period by key, chain and method class, with its invoices. That of the present period is made now, from what is " +
 			"recorded; a closed one never changes, and what is recorded of its period later stands as an adjustment on the next one. An agent's key sees its agent's " +
-			"usage only. It costs nothing; the same as a table is at the path with .csv.",
+			"usage only, an adopted key its own, neither of them invoices. It costs nothing; the same as a table is at the path with .csv.",
 		Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 	}, func(ctx context.Context, c *Call, in StatementInput) (statement.Statement, error) {
 		return h.statementOf(ctx, c, in.Period)
@@ -118,8 +116,13 @@ func (h *house) statementOf(ctx context.Context, c *Call, period string) (statem
 		return s, fault.New(fault.NotYours, "No billing period of yours began on this date. GET /api/statements lists those that there are.")
 	case err != nil:
 		return s, told(err, "statement")
-	case !c.Key.Agent.IsZero():
+	}
+	switch scope, _ := c.sees(); scope {
+	case statement.OfAgent:
 		return s.ForAgent(c.Key.Agent), nil
+	case statement.OfKey:
+		return s.ForKey(c.Key.ID), nil
+	case statement.OfAccount:
 	}
 	return s, nil
 }

@@ -53,9 +53,9 @@ func requestID(text string) (uuid.UUID, *fault.Error) {
 	return id, nil
 }
 
-// evidenceFor is evidence as the caller may see it: the account's own caps are no business of an agent's, as budgets are not.
+// evidenceFor is evidence as the caller may see it: the account's own caps are the business of whoever manages it.
 func (c *Call) evidenceFor(e ticket.Evidence) ticket.Evidence {
-	if !c.Key.Agent.IsZero() {
+	if !c.manages() {
 		e.Fences.Account.Caps = map[string]plan.Units{}
 	}
 	return e

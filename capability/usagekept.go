@@ -8,6 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/store"
 )
 
 // Answers out of the record of usage take PostgreSQL some dozens of milliseconds for an account of a million lines, and cost their caller nothing. So they are kept for a
@@ -17,12 +18,12 @@ const (
 	usageKeptMost = 1024 // answers of at most some ten KiB
 )
 
-// usageAsk is what an answer of usage depends on. Nothing that a caller may see of another's account or agent can be under the same one.
+// usageAsk is what an answer of usage depends on. Nothing that a caller may see of another's account, agent or key can be under the same one.
 type usageAsk struct {
 	what    string
 	account account.ID
-	agent   account.AgentID
-	key     account.KeyID // of answers that are the key's own; zero for the others
+	scope   store.Scope   // of an agent or a key that sees a part of the account alone; zero for all of it
+	key     account.KeyID // of answers that depend on the very key; zero for the others
 	input   any           // comparable
 }
 
@@ -41,9 +42,10 @@ func newUsageKept() *lru.Cache[usageAsk, usageMade] {
 	return kept
 }
 
-// asks names what a caller asks of its scope.
+// asks names what a caller asks of what it sees.
 func (c *Call) asks(what string, input any) usageAsk {
-	return usageAsk{what: what, account: c.Account.ID, agent: c.Key.Agent, input: input}
+	_, scope := c.sees()
+	return usageAsk{what: what, account: c.Account.ID, scope: scope, input: input}
 }
 
 // ofKey says that the answer depends on the very key, as allowances and caps do.

@@ -54,6 +54,37 @@ func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
 	}
 }
 
+// What is kept for one must never answer another who sees less.
+func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
+	t.Parallel()
+	of, agent := account.NewID(), account.NewAgentID()
+	ask := func(kind store.AccountKind, door account.Door, agent account.AgentID) usageAsk {
+		c := &Call{Account: store.Account{ID: of, Kind: kind}, Key: store.Key{ID: account.NewKeyID(), Door: door, Agent: agent}}
+		return c.asks("report", nil)
+	}
+	user := &Call{Account: store.Account{ID: of, Kind: store.KindOwner}}
+	all := user.asks("report", nil)
+	for what, c := range map[string]struct {
+		kind  store.AccountKind
+		door  account.Door
+		agent account.AgentID
+		all   bool // of the account's usage
+		again bool // another key of the kind asks the same
+	}{
+		"a key of the account":          {store.KindOwner, account.DoorAccount, account.AgentID{}, true, true},
+		"an adopted key":                {store.KindOwner, account.DoorAdopted, account.AgentID{}, false, false},
+		"an agent's key":                {store.KindOwner, account.DoorAccount, agent, false, true},
+		"a door key that nobody owns":   {store.KindDoor, account.DoorPublic, account.AgentID{}, true, true},
+		"the key of a wallet's own":     {store.KindWallet, account.DoorWallet, account.AgentID{}, true, true},
+		"a door key in a wrong account": {store.KindOwner, account.DoorPublic, account.AgentID{}, false, false},
+	} {
+		first, second := ask(c.kind, c.door, c.agent), ask(c.kind, c.door, c.agent)
+		if first == all != c.all || first == second != c.again {
+			t.Errorf("%s asks %+v, then %+v; the account %+v", what, first, second, all)
+		}
+	}
+}
+
 func TestWhoAsksTheSameUsageMeanwhileWaitsForIt(t *testing.T) {
 	t.Parallel()
 	h := &house{Options: Options{Now: time.Now}, usageKept: newUsageKept()}

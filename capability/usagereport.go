@@ -20,7 +20,7 @@ type UsageReportInput struct {
 
 // UsageReport is what was used of late, as recorded.
 type UsageReport struct {
-	Scope         statement.Scope `json:"scope" enum:"account,agent" doc:"agent: only what the agent of the asking key used"`
+	Scope         statement.Scope `json:"scope" enum:"account,agent,key" doc:"agent: only what the agent of the asking key used; key: only what the asking key used, which an owner adopted"`
 	Hours         int             `json:"hours"`
 	Chain         chain.ID        `json:"chain,omitempty" doc:"absent for all"`
 	Since         time.Time       `json:"since" doc:"the first hour of the report; it goes on until now"`
@@ -58,8 +58,8 @@ func (h *house) usageReport() *Op[UsageReportInput, UsageReport] {
 	return define(h, Meta{
 		Name: "get_usage_report", Title: "Usage of the last hours", Access: Holders, Reads: true,
 		Description: "Adds up what was used in the last hours, 24 unless said otherwise: requests, units, cache hits, success rate, p50 and p95, and the same by class, " +
-			"key, method and chain. An agent's key sees its agent's usage only. It comes from the record, which is some seconds late; as_of says how far it is. A " +
-			"repeat within 10 seconds gives the same. It costs nothing.",
+			"key, method and chain. An agent's key sees its agent's usage only, an adopted key its own. It comes from the record, which is some seconds late; as_of says " +
+			"how far it is. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runUsageReport)
 }

@@ -17,8 +17,8 @@ type SpendSummary struct {
 	PeriodStart time.Time   `json:"period_start" doc:"of the allowance: the billing period, or the UTC day of a key that counts by the day"`
 	PeriodEnd   time.Time   `json:"period_end"`
 	Used        plan.Units  `json:"used" doc:"of the allowance, as the meter counted it at most 10 seconds ago"`
-	Limit       *plan.Units `json:"limit" nullable:"true" doc:"the allowance: quota, soft ceiling, the day's units or, for an agent, the cap of its key; null for none"`
-	Packs       plan.Units  `json:"pack_units" doc:"left in packs that can still be drawn after the allowance; 0 for an agent, which is not shown them"`
+	Limit       *plan.Units `json:"limit" nullable:"true" doc:"the allowance: quota, soft ceiling, the day's units or, in the scopes agent and key, the cap of the key; null for none"`
+	Packs       plan.Units  `json:"pack_units" doc:"left in packs that can still be drawn after the allowance; 0 in the scopes agent and key, which are not shown them"`
 	Projected   plan.Units  `json:"projected_at_period_end" doc:"used, and what the pace adds until the period ends"`
 	ExhaustsAt  *time.Time  `json:"exhausts_at" nullable:"true" doc:"when allowance and packs end at this pace; null when not before the period does"`
 	Risk        Risk        `json:"exhaustion_risk" enum:"low,medium,high" doc:"high: at this pace allowance and packs end before the period does, or have ended; medium: they would at one and a half times this pace; low: neither, or there is no limit"`
@@ -99,16 +99,16 @@ type allowance struct {
 	then           string
 }
 
-// allowance finds the fence that ends a caller's use first by its nature: the day of a key that counts by it, else the plan's allowance; for an agent
-// the cap of its key, since the account's use is not its own.
+// allowance finds the fence that ends a caller's use first by its nature: the day of a key that counts by it, else the plan's allowance; for a
+// caller who sees a part of the account alone the cap of its key, since the account's use is not its own.
 func (s *stance) allowance() *allowance {
 	a := &allowance{at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited, then: thenNothing}
 	for i := range s.standings.Counters {
 		n := &s.standings.Counters[i]
 		switch {
-		case s.agent && n.Key == s.Key.ID && n.Service == "" && n.Day.IsZero():
+		case s.part && n.Key == s.Key.ID && n.Service == "" && n.Day.IsZero():
 			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
-		case s.agent:
+		case s.part:
 		case !n.Day.IsZero():
 			a.start = n.Day.UTC().Truncate(24 * time.Hour)
 			a.end = a.start.Add(24 * time.Hour)

@@ -18,7 +18,7 @@ type UsageStatsInput struct {
 
 // UsageStats is a report over time, as recorded.
 type UsageStats struct {
-	Scope         statement.Scope `json:"scope" enum:"account,agent" doc:"agent: only what the agent of the asking key used"`
+	Scope         statement.Scope `json:"scope" enum:"account,agent,key" doc:"agent: only what the agent of the asking key used; key: only what the asking key used, which an owner adopted"`
 	Report        string          `json:"report" enum:"latency,errors,spend,cache"`
 	Window        string          `json:"window" enum:"24h,7d,30d"`
 	BucketSeconds int64           `json:"bucket_seconds"`
@@ -50,8 +50,8 @@ func (h *house) usageStats() *Op[UsageStatsInput, UsageStats] {
 	return define(h, Meta{
 		Name: "get_usage_stats", Title: "Latency, errors, spend or cache", Access: Holders, Reads: true,
 		Description: "Gives one of four reports over a day, a week or 30 days: latency by chain, errors with the newest request ids, spend with a projection of the period, " +
-			"or the cache and what it saved. An agent's key sees its agent's usage only. It comes from the record, which is some seconds late; what spend says of " +
-			"allowances comes from the meter and is not. A repeat within 10 seconds gives the same. It costs nothing.",
+			"or the cache and what it saved. An agent's key sees its agent's usage only, an adopted key its own. It comes from the record, which is some seconds late; what " +
+			"spend says of allowances comes from the meter and is not. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runUsageStats)
 }

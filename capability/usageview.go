@@ -84,18 +84,20 @@ func mulDiv(a, b, c int64) int64 {
 	return int64(min(quotient, most))                   //nolint:gosec // bounded
 }
 
-// usageWindow is whose usage a caller may see, since an instant: an agent's key sees that of its agent alone, whichever of its keys it used.
+// usageWindow is whose usage a caller may see, since an instant: an agent's key sees that of its agent alone, whichever of its keys it used, and an adopted
+// key its own.
 func (h *house) usageWindow(ctx context.Context, c *Call, since time.Time) (store.UsageWindow, statement.Scope, error) {
 	w := store.UsageWindow{Account: c.Account.ID, Since: since}
-	if c.Key.Agent.IsZero() {
-		return w, statement.OfAccount, nil
+	scope, _ := c.sees()
+	var err error
+	switch scope {
+	case statement.OfAgent:
+		w.Keys, err = h.Store.KeysOfAgent(ctx, c.Account.ID, c.Key.Agent)
+	case statement.OfKey:
+		w.Keys = []account.KeyID{c.Key.ID}
+	case statement.OfAccount:
 	}
-	keys, err := h.Store.KeysOfAgent(ctx, c.Account.ID, c.Key.Agent)
-	if err != nil {
-		return w, "", told(err, "key")
-	}
-	w.Keys = keys
-	return w, statement.OfAgent, nil
+	return w, scope, told(err, "key")
 }
 
 // asOf is the instant before which all usage of the caller's account is recorded; nil while nothing is known to be.

@@ -19,7 +19,7 @@ type UsageVolumeInput struct {
 
 // UsageVolume is how much was used when, as recorded.
 type UsageVolume struct {
-	Scope         statement.Scope `json:"scope" enum:"account,agent" doc:"agent: only what the agent of the asking key used"`
+	Scope         statement.Scope `json:"scope" enum:"account,agent,key" doc:"agent: only what the agent of the asking key used; key: only what the asking key used, which an owner adopted"`
 	Window        string          `json:"window" enum:"24h,7d,30d"`
 	Chain         chain.ID        `json:"chain,omitempty" doc:"absent for all"`
 	BucketSeconds int64           `json:"bucket_seconds"`
@@ -41,7 +41,7 @@ func (h *house) usageVolume() *Op[UsageVolumeInput, UsageVolume] {
 	return define(h, Meta{
 		Name: "get_usage_volume", Title: "Usage over time", Access: Holders, Reads: true,
 		Description: "Gives requests and units by hour, six hours or day, for a chart: every bucket of the window is there, and the last one is under way. An agent's key " +
-			"sees its agent's usage only. It comes from the record, which is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
+			"sees its agent's usage only, an adopted key its own. It comes from the record, which is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runUsageVolume)
 }

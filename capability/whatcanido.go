@@ -2,6 +2,7 @@ package capability
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/account"
@@ -15,9 +16,9 @@ import (
 // WhatICanDo is where a caller stands and what it can do next (interface document 2, section 4).
 type WhatICanDo struct {
 	You            You             `json:"you" doc:"who the service takes the caller for"`
-	Budgets        []Budget        `json:"budgets" doc:"each counter that a limit goes by, as the meter counts it now; for an agent those of its key"`
+	Budgets        []Budget        `json:"budgets" doc:"each counter that a limit goes by, as the meter counts it now; in the scopes agent and key those of the key alone"`
 	Doorways       []FenceDoorways `json:"fences_as_doorways" doc:"each limit of the caller with the ways past it"`
-	Volume         plan.Units      `json:"volume_30d_units" doc:"weighted units of the last 30 UTC days, today so far included, as recorded; for an agent its own"`
+	Volume         plan.Units      `json:"volume_30d_units" doc:"weighted units of the last 30 UTC days, today so far included, as recorded, of you.scope"`
 	Ladder         []LadderRung    `json:"ladder_at_your_volume" doc:"every way to buy units, with what volume_30d_units would cost on it"`
 	BreakEven      string          `json:"break_even" doc:"one sentence: from which volume the next lane is cheaper than the recommended one"`
 	Recommendation Recommendation  `json:"recommendation" doc:"the cheapest way that covers volume_30d_units"`
@@ -39,7 +40,7 @@ type You struct {
 	KeyPrefix string            `json:"key_prefix,omitempty" doc:"first 12 characters of the key"`
 	KeyName   string            `json:"key_name,omitempty"`
 	Agent     string            `json:"agent,omitempty" format:"uuid" doc:"the agent whose key it is"`
-	Scope     statement.Scope   `json:"scope" enum:"account,agent" doc:"whose usage and budgets the caller sees"`
+	Scope     statement.Scope   `json:"scope" enum:"account,agent,key" doc:"whose usage and budgets the caller sees: the account's, its agent's or, with a key that an owner adopted, the key's"`
 	Manages   bool              `json:"manages_account" doc:"whether the caller may make and change keys and services"`
 	Supply    plan.Supply       `json:"supply" enum:"public,wholesale,premium" doc:"class of upstreams that serves the caller; a call drawn from a pack has premium"`
 	Rate      RateOffer         `json:"rate" doc:"requests in a sliding window, hits of the cache included, all keys of the account together"`
@@ -102,7 +103,7 @@ type stance struct {
 	answered  []store.AnsweredUsage
 	refused   []store.FailureGroup // of the last days, by reason
 	ladder    PriceLadder
-	agent     bool
+	part      bool // the caller sees its agent's or its key's use alone, and no budgets and packs of the account
 }
 
 // recentDays is how far back what was refused is advised on.
@@ -174,12 +175,13 @@ func (h *house) stand(ctx context.Context, c *Call) (*stance, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stance{Call: c, agent: !c.Key.Agent.IsZero()}
+	scope, _ := c.sees()
+	s := &stance{Call: c, part: scope != statement.OfAccount}
 	if s.standings, err = h.Fences.Standings(ctx, &c.Account, c.keys(), true); err != nil {
 		return nil, meterAway(err)
 	}
 	s.terms = terms.At(s.standings.At)
-	if s.terms.DrawsPacks() && !s.agent {
+	if s.terms.DrawsPacks() && !s.part {
 		s.packs = drawable(c.Account.Packs, s.standings.Counters, s.standings.At)
 	}
 	s.budgets = budgetsOf(s)
@@ -188,7 +190,7 @@ func (h *house) stand(ctx context.Context, c *Call) (*stance, error) {
 
 func (h *house) youOf(s *stance, scope statement.Scope) You {
 	rate := s.terms.Rate()
-	if b := s.budget(BudgetPlan); b != nil && b.Then == thenSlowed && b.Left == 0 {
+	if s.slowed() {
 		rate = s.terms.Plan.SoftRate
 	}
 	you := You{
@@ -198,10 +200,17 @@ func (h *house) youOf(s *stance, scope statement.Scope) You {
 	if !s.Key.ID.IsZero() {
 		you.Door, you.KeyID, you.KeyPrefix, you.KeyName = s.Key.Door, s.Key.ID.String(), s.Key.Prefix, s.Key.Name
 	}
-	if s.agent {
+	if !s.Key.Agent.IsZero() {
 		you.Agent = s.Key.Agent.String()
 	}
 	return you
+}
+
+// slowed is whether the account is past its soft ceiling, which every key of it feels, whether it sees that budget or not.
+func (s *stance) slowed() bool {
+	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters, func(n fences.Standing) bool { //nolint:gocritic // few
+		return n.Source == account.SourcePlan && n.Period == s.standings.Period.Key() && n.ShouldBe >= n.Limit
+	})
 }
 
 // isOff is whether a service is switched off for the caller, on the account or on its key.

@@ -65,14 +65,19 @@ func TestKeysThatDoNotManageLearnTheRuleAndThePlanOnly(t *testing.T) {
 	door := d.doorKey(t)
 	d.adopted(t, door, d.owner)
 	secret, agent := d.agentKey(t, d.id)
-	hit := b.written(agent, "eth_mainnet", "eth_getBlockByHash", "standard", "hit", 1_000_000, 0)
-	b.commit(t, opened.Add(-time.Hour), nil, hit)
+	adopted, refusal := d.fences.Identify(d.ctx, door.Key, browser("").Network)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	for _, key := range []account.KeyID{agent, adopted.Key} {
+		b.commit(t, opened.Add(-time.Hour), nil, b.written(key, "eth_mainnet", "eth_getBlockByHash", "standard", "hit", 1_000_000, 0))
+	}
 
 	owner := d.can(t, b.ann)
 	if !strings.Contains(owner.Pricing.Tax, "billed in DE") || currentOf(&owner) != "pro_yearly" {
 		t.Errorf("the owner is told %q, and to be on %q", owner.Pricing.Tax, currentOf(&owner))
 	}
-	if cache := stats(t, b, b.ann, "cache", "24h").Summary.Cache; cache.Rung != "pro_yearly" || textOf(t, cache.Money) != "5.5" {
+	if cache := stats(t, b, b.ann, "cache", "24h").Summary.Cache; cache.Rung != "pro_yearly" || textOf(t, cache.Money) != "11.0" {
 		t.Errorf("to the owner savings are %s", textOf(t, cache))
 	}
 	for what, key := range map[string]*capability.Caller{"an adopted key": holder(door.Key), "an agent's key": holder(secret)} {

@@ -41,7 +41,7 @@ func billingTools(c *capability.Catalogue) []*tool {
 				Use:     "To account for what was spent; closed periods never change.",
 				Instead: "get_usage for the last hours or days, with latency and errors; what_can_i_do for what is left.",
 				Cost:    costsNothing,
-				Limits:  "The present period is some seconds behind. The key of an agent sees its own usage only.",
+				Limits:  "The present period is some seconds behind. Keys of agents and adopted keys see their own usage only, and no invoices.",
 				Fails:   holderFails + "-32026 no such period: ask with period list. " + fieldFails,
 				Again:   "Safe.",
 			},

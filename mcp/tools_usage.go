@@ -24,8 +24,8 @@ func usageTools(c *capability.Catalogue) []*tool {
 				Use:     "To find what uses up units, which calls fail and with which request ids, how fast a chain answers, or whether the period's allowance will last.",
 				Instead: "what_can_i_do says what is left and what to do next, get_statement what a billing period cost, get_quote what one call will.",
 				Cost:    costsNothing,
-				Limits: "Up to 30 days; lists have at most 20 entries, the most used first, and the newest failures are 20. It is some seconds late, as as_of says. The key of an " +
-					"agent sees its own usage only.",
+				Limits: "Up to 30 days; lists have at most 20 entries, the most used first, and the newest failures are 20. It is some seconds late, as as_of says. Keys of agents " +
+					"and adopted keys see their own usage only.",
 				Fails: holderFails + "-32602 a parameter is wrong, or is none of this view's: data.fields names it.",
 				Again: "Safe; within 10 seconds it gives the same answer again, then figures grow as calls are recorded.",
 			},
@@ -37,7 +37,7 @@ func usageTools(c *capability.Catalogue) []*tool {
 				Use:     "First with a new key, after a refusal for a budget, or before you ask your owner to pay for more.",
 				Instead: "explain_error explains one code, get_usage shows what was used and by whom, list_plans all prices without a key, get_quote the price of one call.",
 				Cost:    costsNothing,
-				Limits:  "Budgets are the meter's figures of now; the 30 days are some seconds late, as as_of says. The key of an agent sees its own budgets and volume only.",
+				Limits:  "Budgets are the meter's figures of now; the 30 days are some seconds late, as as_of says. Keys of agents and adopted keys see their own budgets and volume only.",
 				Fails:   holderFails + "-32021 the meter did not answer: call again in some seconds. -32602 it takes no parameters.",
 				Again:   "Safe; budgets are read anew each time, what is recorded of the 30 days at most every 10 seconds.",
 			},

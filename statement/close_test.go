@@ -168,7 +168,7 @@ func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 	agent := account.NewAgentID()
 	keys := []account.KeyID{d.key(a.ID, "one"), d.key(a.ID, "two"), account.NewKeyID()}
 	months := []string{"2026-07-01", "2026-08-01", "2026-09-01", "2026-10-01"}
-	var used, ofAgent statement.Totals
+	var used, ofAgent, ofKey statement.Totals
 	for i, month := range months {
 		for range 40 {
 			period := months[random.IntN(i+1)]
@@ -191,6 +191,9 @@ func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 				l.Agent = agent.String()
 				add(&ofAgent, count)
 			}
+			if k == 1 {
+				add(&ofKey, count)
+			}
 			add(&used, count)
 			d.use(a.ID, month[:8]+"20T00:00:00Z", l)
 		}
@@ -200,13 +203,22 @@ func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 	}
 	d.wait("2026-12-01T00:10:00Z")
 	d.close(a)
-	var told, toldAgent statement.Totals
+	var told, toldAgent, toldKey statement.Totals
 	for _, month := range append(months, "2026-11-01") {
 		s := d.get(a, month)
 		mine := s.ForAgent(agent)
 		d.addUp(&mine)
 		if strings.Contains(wire(t, mine), keys[1].String()) || mine.Scope != statement.OfAgent {
 			t.Errorf("the agent sees %s", wire(t, mine))
+		}
+		own := s.ForKey(keys[1])
+		d.addUp(&own)
+		if strings.Contains(wire(t, own), agent.String()) || own.Scope != statement.OfKey {
+			t.Errorf("the key sees %s", wire(t, own))
+		}
+		add(&toldKey, own.Totals)
+		for i := range own.Adjustments {
+			add(&toldKey, own.Adjustments[i].Totals)
 		}
 		add(&told, s.Totals)
 		add(&toldAgent, mine.Totals)
@@ -217,8 +229,8 @@ func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 			add(&toldAgent, mine.Adjustments[i].Totals)
 		}
 	}
-	if told != used || toldAgent != ofAgent {
-		t.Errorf("seed %d: statements tell of %+v, used was %+v; to the agent of %+v, used was %+v", seed, told, used, toldAgent, ofAgent)
+	if told != used || toldAgent != ofAgent || toldKey != ofKey {
+		t.Errorf("seed %d: statements tell of %+v, used was %+v; to the agent of %+v, used was %+v; to the key of %+v, used was %+v", seed, told, used, toldAgent, ofAgent, toldKey, ofKey)
 	}
 }
 

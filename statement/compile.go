@@ -215,12 +215,22 @@ func invoiceOf(i *store.StatementInvoice) Invoice {
 
 // ForAgent cuts out what one agent used. Invoices are the account's, and so are other keys.
 func (s Statement) ForAgent(id account.AgentID) Statement { //nolint:gocritic // a copy is what it makes
-	s.Scope, s.frozen, s.Invoices = OfAgent, nil, []Invoice{}
-	s.Keys = ofAgent(s.Keys, id)
+	return s.cut(OfAgent, func(k *Key) bool { return k.Agent != nil && k.Agent.ID == id.String() })
+}
+
+// ForKey cuts out what one key used, as ForAgent does.
+func (s Statement) ForKey(id account.KeyID) Statement { //nolint:gocritic // a copy is what it makes
+	return s.cut(OfKey, func(k *Key) bool { return k.ID == id.String() })
+}
+
+// cut leaves the usage of keys that are the reader's own.
+func (s Statement) cut(scope Scope, own func(*Key) bool) Statement { //nolint:gocritic // a copy is what it makes
+	s.Scope, s.frozen, s.Invoices = scope, nil, []Invoice{}
+	s.Keys = only(s.Keys, own)
 	s.Totals, s.AtTheLimit = sum(s.Keys)
 	adjustments := []Adjustment{}
 	for _, a := range s.Adjustments {
-		if a.Keys = ofAgent(a.Keys, id); len(a.Keys) > 0 {
+		if a.Keys = only(a.Keys, own); len(a.Keys) > 0 {
 			a.Totals, _ = sum(a.Keys)
 			adjustments = append(adjustments, a)
 		}
@@ -229,12 +239,12 @@ func (s Statement) ForAgent(id account.AgentID) Statement { //nolint:gocritic //
 	return s
 }
 
-func ofAgent(keys []Key, id account.AgentID) []Key {
-	own := []Key{}
+func only(keys []Key, own func(*Key) bool) []Key {
+	left := []Key{}
 	for i := range keys {
-		if keys[i].Agent != nil && keys[i].Agent.ID == id.String() {
-			own = append(own, keys[i])
+		if own(&keys[i]) {
+			left = append(left, keys[i])
 		}
 	}
-	return own
+	return left
 }

@@ -172,6 +172,9 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 	if len(agents.Invoices) != 0 || agents.Totals != (statement.Totals{}) {
 		t.Errorf("an agent sees %s", wire(t, agents))
 	}
+	if keys := d.get(a, "2026-11-01").ForKey(account.NewKeyID()); len(keys.Invoices) != 0 || keys.Totals != (statement.Totals{}) {
+		t.Errorf("a key sees %s", wire(t, keys))
+	}
 }
 
 // The plan is the one that the period ended with, whatever the account has when it is closed.

@@ -14,10 +14,11 @@ import (
 // Scope says whose usage a statement shows.
 type Scope string
 
-// All of the account, or one agent of it.
+// All of the account, one agent of it, or one key.
 const (
 	OfAccount Scope = "account"
 	OfAgent   Scope = "agent"
+	OfKey     Scope = "key"
 )
 
 // Status says how far a period is.
@@ -35,19 +36,19 @@ const (
 type Statement struct {
 	Account     string       `json:"account" format:"uuid"`
 	Period      string       `json:"period" format:"date" doc:"the period's name: the date on which it began"`
-	Scope       Scope        `json:"scope" enum:"account,agent" doc:"agent: only what the agent of the asking key used"`
+	Scope       Scope        `json:"scope" enum:"account,agent,key" doc:"agent: only what the agent of the asking key used; key: only what the asking key used, which an owner adopted"`
 	Status      Status       `json:"status" enum:"open,closing,closed" doc:"open: the period goes on; closing: it is over, and its last usage is being recorded; closed: it never changes again"`
 	StartsAt    time.Time    `json:"starts_at"`
 	EndsAt      time.Time    `json:"ends_at" doc:"the first instant after the period; of one that a change of plan cut short, what was used until the change was in force is in it too"`
 	Plan        string       `json:"plan" doc:"key of the plan at the period's end, or now while it is open"`
-	Invoices    []Invoice    `json:"invoices" doc:"created in the period, oldest first, and earlier ones that became known after their period was closed; none for an agent"`
+	Invoices    []Invoice    `json:"invoices" doc:"created in the period, oldest first, and earlier ones that became known after their period was closed; none but of the scope account"`
 	Totals      Totals       `json:"totals" doc:"of the period; adjustments are not in it"`
 	AtTheLimit  []Limit      `json:"at_the_limit" doc:"refusals that a limit caused, the service's or the customer's own, by reason; they are among the refusals of the totals"`
 	Keys        []Key        `json:"keys" doc:"usage by API key, each with its agent if it is one's, by chain and by method class"`
 	Adjustments []Adjustment `json:"adjustments" doc:"what was recorded of earlier periods after their statements were closed, each told once; figures may be negative, for refunds"`
 	AsOf        *time.Time   `json:"as_of" nullable:"true" doc:"all usage before this instant is in it; null while nothing is known to be"`
 	GeneratedAt time.Time    `json:"generated_at"`
-	ContentHash string       `json:"content_hash,omitempty" doc:"of a closed one: sha256: and the hexadecimal SHA-256 of the account's statement as it was frozen, which is its JSON without this last member; an agent's is cut out of it"`
+	ContentHash string       `json:"content_hash,omitempty" doc:"of a closed one: sha256: and the hexadecimal SHA-256 of the account's statement as it was frozen, which is its JSON without this last member; one of another scope is cut out of it"`
 
 	frozen []byte // the bytes that were hashed; nil for what is not frozen, or only a part of it
 }
