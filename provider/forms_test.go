@@ -115,6 +115,33 @@ func TestWhatIsNotKnownIsCountedAndNotTold(t *testing.T) {
 	}
 }
 
+// A method that is refused is told as one however it is written; what only looks like one, a variable or a word of prose, is not.
+func TestRefusedMethodsAreFoundHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"methods: eth_getLogs, eth_sendTransaction, eth_subscribe, personal_sign":                           "[eth_getLogs eth_sendTransaction eth_subscribe personal_*] 0",
+		"- eth_newFilter\n- eth_sign\n- eth_signTypedData_v4\n- wallet_switchEthereumChain\n- eth_accounts": "[eth_newFilter eth_sign* wallet_* eth_accounts] 0",
+		"send('eth_signTypedData_v4')": "[eth_sign*] 0",
+		"SOL=https://api.mainnet-beta.solana.com\nconst a = await connection.getProgramAccounts(p);":   "[getProgramAccounts] 0",
+		"solana\nconst a = await connection\n  .getParsed<T>(p).getProgramAccounts<T>(p); c.getSlot()": "[getProgramAccounts getSlot] 0",
+		"rpc: https://api.mainnet-beta.solana.com\nmethod: getProgramAccounts\n":                       "[getProgramAccounts] 0",
+		"method: getProgramAccounts": "[getProgramAccounts] 0",
+		"solana:\n  methods: [getSlot, getProgramAccounts]\n  more:\n  - accountSubscribe":  "[getSlot getProgramAccounts *Subscribe] 0",
+		"rpc: solana\nmethod: getAssetsByOwner\n":                                           "[] 1",
+		"call:\n  method: eth_madeUp # none\n":                                              "[] 1",
+		"const c = { method: name }; const d = { method: methodName\n}":                     "[] 0",
+		"method: aes\nmethod: post\nmethod: GET\n":                                          "[] 0",
+		"wallet_address: 0x1\nalchemy_key=a\nadmin_email personal_token alchemy_apiKey: b":  "[] 0",
+		"eth_accounts = [a]; ${eth_coinbase} config.eth_mining eth_signer eth_sign_key":     "[] 0",
+		"solana: items.handleSubscribe(); function getFees() {} a getProgramAccountsFilter": "[] 0",
+	} {
+		r := Read(text)
+		if got := fmt.Sprint(r.Methods, r.OtherMethods); got != want {
+			t.Errorf("%s is read as\n%s, want\n%s", text, got, want)
+		}
+	}
+}
+
 func TestAPlaceholderConsistsOfWordsThatAskForAValue(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]bool{

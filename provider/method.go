@@ -77,36 +77,45 @@ func standsAlone(text string, from, to int) bool {
 	return (from == 0 || !isWord(text[from-1])) && (to == len(text) || !isWord(text[to]))
 }
 
-// named takes a name with a namespace: any of the catalog, and in quotes one that may be meant as a method.
+// named takes a name with a namespace: any of the catalog, one of the refusals that can be nothing else, and in quotes one that may be meant as a method.
 func (r *Reading) named(text string, from, to int, seen map[string]bool) {
 	name := text[from:to]
 	_, rest, _ := strings.Cut(name, "_")
-	inQuotes := from > 0 && to < len(text) && strings.IndexByte(`"'`, text[from-1]) >= 0 && text[to] == text[from-1]
+	quoted := inQuotes(text, from, to)
 	switch {
 	case Serves(chain.EVM, name):
 		r.addMethod(seen, chain.EVM, name)
-	case !inQuotes || isNetwork(name) || strings.Contains(rest, "_") || libraries[name]:
+	case isRefused(chain.EVM, name) && (quoted || !isVariable(text, from, to)):
+		r.addMethod(seen, chain.EVM, name)
+	case !quoted || isNetwork(name) || strings.Contains(rest, "_") || libraries[name]:
 	case !r.addMethod(seen, chain.EVM, name):
 		r.unknown(seen, name)
 	}
 }
 
-// ofSolana finds names in quotes, which have no namespace.
+// ofSolana finds names without a namespace: in quotes, called on a connection, and as an item of a list.
 func (r *Reading) ofSolana(text string, seen map[string]bool) {
 	for i := 0; i < len(text); i++ {
-		if text[i] != '"' && text[i] != '\'' {
+		n := wordLen(text[i:min(len(text), i+1+mostName)])
+		from, to := i, i+n
+		if n == 0 {
 			continue
 		}
-		n := wordLen(text[i+1 : min(len(text), i+1+mostName)])
-		if n > 3 && i+1+n < len(text) && text[i+1+n] == text[i] {
-			r.addMethod(seen, chain.Solana, text[i+1:i+1+n])
-			i += n + 1
+		i = to
+		if n <= 3 || n > mostName || !standsAlone(text, from, to) {
+			continue
+		}
+		name := text[from:to]
+		if inQuotes(text, from, to) || (isCalled(text, from, to) || isItem(text, from, to)) && isKnown(chain.Solana, name) {
+			r.addMethod(seen, chain.Solana, name)
 		}
 	}
 }
 
-// called finds what is sent as a method, whatever it is named.
+// called finds what is sent as a method, whatever it is named. Without quotes it may be a variable: then only what is known counts, and in YAML, which has no
+// variables, what looks like a method.
 func (r *Reading) called(text string, seen map[string]bool) {
+	yaml := slices.Contains(r.Formats, "yaml")
 	for at := 0; ; {
 		i := strings.Index(text[at:], "method")
 		if i < 0 {
@@ -116,14 +125,19 @@ func (r *Reading) called(text string, seen map[string]bool) {
 		rest := strings.TrimLeft(text[at:min(len(text), at+8)], "\"' \t:=")
 		from := min(len(text), at+8) - len(rest)
 		between := text[at:from]
-		if !strings.ContainsAny(between, ":=") || between[len(between)-1] != '"' && between[len(between)-1] != '\'' {
+		if !strings.ContainsAny(between, ":=") {
 			continue
 		}
+		quoted := strings.IndexByte(`"'`, between[len(between)-1]) >= 0
 		name := text[from : from+wordLen(text[from:min(len(text), from+mostName)])]
 		if len(name) < 3 || strings.ToUpper(name) == name { // a method of HTTP
 			continue
 		}
-		if !seen[name] && !r.addMethod(seen, chain.EVM, name) && !r.addMethod(seen, chain.Solana, name) {
+		told := quoted || isKnown(chain.EVM, name) || isKnown(chain.Solana, name)
+		switch {
+		case seen[name]:
+		case !told && (!yaml || !isCamel(name) || !endsLine(text, from+len(name))):
+		case !told, !r.addMethod(seen, chain.EVM, name) && !r.addMethod(seen, chain.Solana, name):
 			r.unknown(seen, name)
 		}
 	}

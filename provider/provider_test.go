@@ -228,7 +228,7 @@ func FuzzRead(f *testing.F) {
 func BenchmarkRead(b *testing.B) {
 	for name, piece := range map[string]string{
 		"words": "abandon ", "hex": "a", "digits": "[1,2,", "addresses": "https://{${", "assignments": "token: ", "names": "eth_a", "lines": "A=b\n", "braces": "https://${aaaaaaaaaaaaaaaaaaaaaaaa",
-		"dots": "eth.a/", "constructors": "AlchemyProvider('a'", "methods": "method:'a", "mixed": "rpc=https://eth.llamarpc.com/x AlchemyProvider(1,'k') 'eth_x' solana token: abcd\n",
+		"dots": "eth.a/", "constructors": "AlchemyProvider('a'", "methods": "method:'a", "values": "method: a\n", "called": "solana .getSlots(", "items": "solana, ", "refused": "eth_signA        ,", "mixed": "rpc=https://eth.llamarpc.com/x AlchemyProvider(1,'k') 'eth_x' solana token: abcd\n",
 	} {
 		text := strings.Repeat(piece, MaxText/len(piece))
 		b.Run(name, func(b *testing.B) {

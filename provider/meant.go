@@ -1,0 +1,95 @@
+package provider
+
+import (
+	"strings"
+
+	"github.com/chainaccess/gateway/chain"
+)
+
+// Whether a word that is the name of a method is meant as one, by itself and by what stands around it.
+
+// plainNames are methods of refused families that look like names of variables.
+var plainNames = words(`personal_sign txpool_content txpool_inspect txpool_status admin_peers admin_datadir miner_start miner_stop clique_propose clique_discard clique_status`)
+
+// subscriptions are what Solana's methods for subscribing begin with; of other words that end so any program has some.
+var subscriptions = words(`account block logs program root signature slot slotsUpdates vote`)
+
+// isKnown is whether a name is a method wherever it stands.
+func isKnown(family chain.Family, name string) bool {
+	return Serves(family, name) || isRefused(family, name)
+}
+
+// isRefused is whether a name is a refused method, and can be nothing else: of a refused family also alchemy_key and wallet_address would be one.
+func isRefused(family chain.Family, name string) bool {
+	rule, ok := chain.Refused(family, name)
+	if !ok {
+		return false
+	}
+	if begin, ok := strings.CutSuffix(rule, "*"); ok {
+		return name == begin || plainNames[name] || isCamel(name)
+	}
+	if end, ok := strings.CutPrefix(rule, "*"); ok {
+		return subscriptions[strings.TrimSuffix(name, end)]
+	}
+	return true
+}
+
+// isCamel is whether a name is written as methods are: in camel case after the namespace, and with a version at most, as eth_signTypedData_v4 has one.
+func isCamel(name string) bool {
+	if space, rest, ok := strings.Cut(name, "_"); ok && namespaces[space] {
+		name = rest
+	}
+	if n := len(name); n > 3 && name[n-3:n-1] == "_v" && isDigit(name[n-1]) {
+		name = name[:n-3]
+	}
+	return name != "" && 'a' <= name[0] && name[0] <= 'z' && strings.ToLower(name) != name && !strings.Contains(name, "_")
+}
+
+// isVariable is whether text[from:to] is the name of a variable or of a key of a configuration: it is given a value, or taken from something.
+func isVariable(text string, from, to int) bool {
+	name := text[from:to]
+	if rule, _ := chain.Refused(chain.EVM, name); rule == name && isCamel(name) {
+		return false // it can be nothing else
+	}
+	after := text[to+spaces(text[to:]):]
+	assigned := strings.HasPrefix(after, ":") || strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==")
+	return assigned || from > 0 && strings.IndexByte("$.{", text[from-1]) >= 0
+}
+
+// inQuotes is whether text[from:to] stands in quotes, and nothing else does.
+func inQuotes(text string, from, to int) bool {
+	return from > 0 && to < len(text) && strings.IndexByte(`"'`, text[from-1]) >= 0 && text[to] == text[from-1]
+}
+
+// isCalled is whether text[from:to] is called on something, as in connection.getSlot().
+func isCalled(text string, from, to int) bool {
+	return from > 0 && text[from-1] == '.' && to < len(text) && strings.IndexByte("(<", text[to]) >= 0
+}
+
+// isItem is whether text[from:to] is an item of a list: behind a colon, a comma, a bracket or a dash, and before a comma, a bracket or the line's end.
+func isItem(text string, from, to int) bool {
+	before := strings.TrimRight(text[max(0, from-mostSpaces):from], " \t")
+	if before == "" || strings.IndexByte(":,[-=", before[len(before)-1]) < 0 {
+		return false
+	}
+	after := to + spaces(text[to:])
+	return endsLine(text, to) || strings.IndexByte(",]", text[after]) >= 0
+}
+
+// endsLine is whether nothing but spaces follows on the line, or a comment.
+func endsLine(text string, at int) bool {
+	at += spaces(text[at:])
+	return at == len(text) || strings.IndexByte("\r\n#", text[at]) >= 0
+}
+
+// mostSpaces bounds how far is looked for what stands beside a word.
+const mostSpaces = 8
+
+// spaces is how many spaces s begins with, at most mostSpaces.
+func spaces(s string) int {
+	n := 0
+	for n < min(len(s), mostSpaces) && (s[n] == ' ' || s[n] == '\t') {
+		n++
+	}
+	return n
+}
