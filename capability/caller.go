@@ -138,7 +138,7 @@ func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error 
 		return c.withDoor(refusal)
 	}
 	if m.Access == Managers && !manages(&key) {
-		return c.withDoor(fault.New(fault.WrongKindOfKey, ""))
+		return c.withDoor(h.managesNothing(&key))
 	}
 	return nil
 }
@@ -146,6 +146,20 @@ func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error 
 // manages is whether a key may manage its account: one that the account made for itself. Keys that came through a door, or belong to an agent,
 // are in the hands of a program that the owner did not write.
 func manages(k *store.Key) bool { return k.Door == account.DoorAccount && k.Agent.IsZero() }
+
+// managesNothing refuses a key that does not manage its account, and says who does.
+func (h *house) managesNothing(k *store.Key) *fault.Error {
+	kind := "was adopted"
+	switch {
+	case !k.Agent.IsZero():
+		kind = "belongs to an agent"
+	case k.Door == account.DoorPublic || k.Door == account.DoorWallet:
+		return fault.New(fault.WrongKindOfKey, "This key was made without sign-up and manages nothing. Have an owner adopt it with its claim code at %s/agents, or use a key "+
+			"that an account made.", h.PublicURL)
+	}
+	return fault.New(fault.WrongKindOfKey, "This key %s and manages nothing. Ask the account's owner, who does it after signing in at %s/sign-in or with a key that the account "+
+		"made at %s/keys.", kind, h.PublicURL, h.PublicURL)
+}
 
 // scope is what of the account's tickets and feedback the caller finds. Users and keys that manage it find all; any other key is in the hands of a
 // program that the owner did not write, and finds its agent's or its own.

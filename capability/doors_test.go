@@ -211,7 +211,9 @@ func TestAnOwnerAdoptsAKeyByItsClaimCodeOnce(t *testing.T) {
 		t.Errorf("the owner was told %+v, %v; members that own nothing: %v", mail, told, others)
 	}
 	// An adopted key manages nothing, and is not bound any more.
-	o.refuses(t, o.ListKeys, holder(key.Key), nil, fault.WrongKindOfKey)
+	if f := o.refuses(t, o.ListKeys, holder(key.Key), nil, fault.WrongKindOfKey); !strings.Contains(f.Message, "was adopted") || !strings.Contains(f.Message, "/sign-in") {
+		t.Errorf("it says %q", f.Message)
+	}
 	o.refuses(t, o.BindKeyStart, holder(key.Key), map[string]any{"address": newSigner(t).address}, fault.WrongKindOfKey)
 }
 
@@ -265,10 +267,10 @@ func TestAnAgentIsClaimedByItsWallet(t *testing.T) {
 		t.Errorf("another account sees %+v", others)
 	}
 	// Neither an agent's key nor a door's claims agents, or manages anything.
-	for _, key := range []string{second.PlaintextToken, o.doorKey(t).Key} {
+	for key, says := range map[string]string{second.PlaintextToken: "belongs to an agent", o.doorKey(t).Key: "without sign-up"} {
 		claim := map[string]any{"name": "sub", "address": other.address}
-		if f := o.refuses(t, o.ClaimAgentStart, holder(key), claim, fault.WrongKindOfKey); f.Code() != -32028 {
-			t.Errorf("code %d", f.Code())
+		if f := o.refuses(t, o.ClaimAgentStart, holder(key), claim, fault.WrongKindOfKey); f.Code() != -32028 || !strings.Contains(f.Message, says) {
+			t.Errorf("code %d: %s", f.Code(), f.Message)
 		}
 		o.refuses(t, o.ListAgents, holder(key), nil, fault.WrongKindOfKey)
 	}

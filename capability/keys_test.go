@@ -162,6 +162,9 @@ func TestKeysThatTheAccountDidNotMakeManageNothing(t *testing.T) {
 		if next, _ := got.Data["next_door"].(map[string]string); next["door"] != "adopt" {
 			t.Errorf("%s leads to %v", op.Meta().Name, got.Data)
 		}
+		if !strings.Contains(got.Message, "/agents") {
+			t.Errorf("%s says %q", op.Meta().Name, got.Message)
+		}
 		o.refuses(t, op, browser(""), nil, fault.KeyInvalid)
 		o.refuses(t, op, holder("cag_nonsense"), nil, fault.KeyInvalid)
 	}
