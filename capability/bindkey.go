@@ -99,7 +99,7 @@ func (h *house) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (
 	case errors.Is(err, workflows.ErrNoChallenge):
 		return h.boundBefore(ctx, c, address, in.Signature)
 	case err != nil:
-		return Welcome{}, err
+		return Welcome{}, anotherKeyOf(err)
 	}
 	return h.boundWelcome(c, address), nil
 }
@@ -109,7 +109,8 @@ func (h *house) boundBefore(ctx context.Context, c *Call, address wallet.Address
 	bound, err := h.Store.FindWalletOfKey(ctx, c.Key.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return Welcome{}, fault.New(fault.BindingRefused, "No binding of this key is under way, or its message is older than ten minutes. Begin at %s/keys/bind/start.", h.PublicURL)
+		return Welcome{}, fault.New(fault.BindingRefused, "No binding of this key is under way, or its message is older than ten minutes. Begin at %s/keys/bind/start.", h.PublicURL).
+			With("next_door", map[string]string{"door": "same_key", "do": "Begin the binding, then sign the message that it gives.", "where": "POST /keys/bind/start"})
 	case err != nil:
 		return Welcome{}, recordAway(err)
 	case bound.Address != address:
@@ -131,7 +132,20 @@ func (h *house) boundWelcome(c *Call, address wallet.Address) Welcome {
 }
 
 func boundAlready() *fault.Error {
-	return fault.New(fault.BindingRefused, "This key is bound to a wallet already, and stays with it. Make another key to bind another wallet.")
+	return fault.New(fault.BindingRefused, "This key is bound to a wallet already, and stays with it. Make another key to bind another wallet.").
+		With("next_door", map[string]string{"door": "new_key", "do": "Make another key without sign-up, and bind that one to the other wallet.", "where": "POST /keys"})
+}
+
+// anotherKeyOf leads from a binding that was refused though the wallet proved itself: the key or the wallet is bound, or the message ended meanwhile.
+func anotherKeyOf(err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Reason != fault.BindingRefused {
+		return err
+	}
+	return f.With("next_door", map[string]string{
+		"door": "new_key", "where": "POST /keys",
+		"do": "Use the key that the message names, or make another one; where the message says to start again, that is POST /keys/bind/start.",
+	})
 }
 
 func noDoorKey() *fault.Error {

@@ -87,7 +87,13 @@ func TestAKeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	complete := func(address, signature string) map[string]any {
 		return map[string]any{"address": address, "signature": signature}
 	}
-	o.refuses(t, o.BindKeyComplete, me, complete(mine.address, mine.sign(t, "whatever")), fault.BindingRefused)
+	leads := func(f fault.Error, door, where string) { //nolint:gocritic // as refuses gives it
+		t.Helper()
+		if next, _ := f.Data["next_door"].(map[string]string); next["door"] != door || next["where"] != where {
+			t.Errorf("%q leads to %v", f.Message, next)
+		}
+	}
+	leads(o.refuses(t, o.BindKeyComplete, me, complete(mine.address, mine.sign(t, "whatever")), fault.BindingRefused), "same_key", "POST /keys/bind/start")
 	older, asked := start(mine), start(mine)
 	message, err := wallet.Parse(asked.MessageToSign)
 	if err != nil {
@@ -127,7 +133,7 @@ func TestAKeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	}
 	o.refuses(t, o.BindKeyComplete, me, complete(mine.address, other.sign(t, asked.MessageToSign)), fault.BindingRefused)
 	o.refuses(t, o.BindKeyComplete, me, complete(other.address, other.sign(t, asked.MessageToSign)), fault.BindingRefused)
-	o.refuses(t, o.BindKeyStart, me, map[string]any{"address": other.address}, fault.BindingRefused)
+	leads(o.refuses(t, o.BindKeyStart, me, map[string]any{"address": other.address}, fault.BindingRefused), "new_key", "POST /keys")
 	// Its wallet binds no other key while this one works.
 	second := o.doorKey(t)
 	me = holder(second.Key)
@@ -136,6 +142,7 @@ func TestAKeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	if !strings.Contains(f.Message, key.KeyPrefix) {
 		t.Errorf("told %q, want which key the wallet has", f.Message)
 	}
+	leads(f, "new_key", "POST /keys")
 }
 
 func TestAddressesOfWalletsAreChecked(t *testing.T) {
