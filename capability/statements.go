@@ -13,12 +13,12 @@ import (
 
 // StatementInput names a period.
 type StatementInput struct {
-	Period string `json:"period,omitempty" format:"date" maxLength:"10" doc:"the date on which the period began, like 2026-11-01; list_statements tells which there are, and the present one is meant when it is absent"`
+	Period string `json:"period,omitempty" format:"date" maxLength:"10" doc:"the date on which the period began, like 2026-11-01; the list of periods tells which there are, and the present one is meant when it is absent"`
 }
 
 // ExportStatementInput names a period.
 type ExportStatementInput struct {
-	Period string `json:"period" format:"date" maxLength:"10" doc:"the date on which the period began, like 2026-11-01; list_statements tells which there are"`
+	Period string `json:"period" format:"date" maxLength:"10" doc:"the date on which the period began, like 2026-11-01; the list of periods tells which there are"`
 }
 
 // StatementList lists the billing periods of an account, newest first.
