@@ -51,7 +51,7 @@ func (s *Subscription) ChangeTo(key string, at time.Time) (Change, *fault.Error)
 		return NoChange, fault.New(fault.FieldRefused, "What is paid by the year is not changed to a monthly plan. Cancel at the period's end, then take the monthly plan.")
 	case plan.Rank(to.Plan) >= plan.Rank(from.Plan) && from.Key != s.Price:
 		return NoChange, fault.New(fault.FieldRefused, "A smaller plan is to follow on %s. Keep the present one first, by choosing %s; then change to a larger one.",
-			s.HeldUntil.UTC().Format(time.DateOnly), from.Key)
+			s.HeldUntil.UTC().Format("2 Jan 2006"), from.Title)
 	case plan.Rank(to.Plan) >= plan.Rank(from.Plan):
 		return Upgrade, nil
 	case from.Interval != to.Interval:

@@ -1,6 +1,7 @@
 package subscription_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,9 @@ func TestChangesOfPlan(t *testing.T) {
 		got, refusal := tc.from.ChangeTo(tc.to, now)
 		if got != tc.want || (refusal != nil) != tc.refused {
 			t.Errorf("%s: %d, %v", name, got, refusal)
+		}
+		if name == "down, then up" && refusal != nil && (strings.Contains(refusal.Message, "_") || !strings.Contains(refusal.Message, plan.Must(plan.Scale).Title)) {
+			t.Errorf("people are told %q", refusal.Message)
 		}
 	}
 }
