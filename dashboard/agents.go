@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
@@ -33,7 +34,7 @@ func (v *visit) agents() error {
 	if query.Has(claimCodeField) {
 		v.hush() // the code is in the address
 	}
-	p := agentsPage{Claim: claimField(query.Get(claimCodeField)), Owner: v.owner()}
+	p := agentsPage{Claim: claimField(strings.TrimSpace(query.Get(claimCodeField))), Owner: v.owner()}
 	var notices []notice
 	for i := range fleet.Agents {
 		a := &fleet.Agents[i]
@@ -69,7 +70,7 @@ func agentTitle(name string) string {
 // adopt takes a key over, and leads back to the agents with the result (interface document 2, section 4): the key's id in the address, or the
 // refusal as a message.
 func (v *visit) adopt() error {
-	adopted, err := ask(v, v.Calls.AdoptKey, capability.AdoptKeyInput{ClaimCode: v.r.PostForm.Get(claimCodeField)})
+	adopted, err := ask(v, v.Calls.AdoptKey, capability.AdoptKeyInput{ClaimCode: strings.TrimSpace(v.r.PostForm.Get(claimCodeField))})
 	if err == nil {
 		return v.backToAgents(url.Values{"adopted": {adopted.ID}})
 	}
