@@ -24,7 +24,7 @@ func mistakesOf(err error, fields ...string) mistakes {
 	if told, ok := f.Data["fields"].([]map[string]string); ok {
 		for _, one := range told {
 			if slices.Contains(fields, one["field"]) {
-				wrong[one["field"]] = sentence(one["problem"])
+				wrong[one["field"]] = sentence(plainly(one["problem"]))
 			}
 		}
 	}
@@ -54,6 +54,38 @@ func (m mistakes) notices() []notice {
 		return []notice{{Tone: bad, Title: "Nothing was changed", Text: text}}
 	}
 	return nil
+}
+
+// plainly says what the schema of a field finds wrong as what to do; what it does not know stays as it is.
+func plainly(problem string) string {
+	for begin, say := range schemaWords {
+		limit, found := strings.CutPrefix(problem, begin)
+		if !found {
+			continue
+		}
+		if n, err := strconv.ParseFloat(limit, 64); err == nil && n >= 0 && n < 1<<53 {
+			limit = plan.Group(strconv.FormatInt(int64(n), 10))
+			if begin == "expected length >= " && n == 1 {
+				return "enter something here"
+			}
+		}
+		return strings.ReplaceAll(say, "#", limit)
+	}
+	return problem
+}
+
+// schemaWords are how the schema's findings begin, and what to do about them; # is what follows, a number.
+var schemaWords = map[string]string{
+	"expected required property":           "enter something here",
+	"expected length >= ":                  "enter at least # characters",
+	"expected length <= ":                  "enter # characters at most",
+	"expected number >= ":                  "enter # or more",
+	"expected number <= ":                  "enter # or less",
+	"expected number > ":                   "enter more than #",
+	"expected number < ":                   "enter less than #",
+	"expected string to match pattern":     "write it in the form that is described beside the field",
+	"expected string to be RFC 5322 email": "enter a whole e-mail address, such as name@company.example",
+	"expected value to be one of":          "choose one of the list",
 }
 
 // sentence begins with a capital and ends with a stop.
