@@ -17,7 +17,11 @@ import (
 
 // Paths that pages lead to from several places.
 const (
-	pathSignIn   = "/sign-in"
+	pathSignIn = "/sign-in"
+
+	pathSignInLink = pathSignIn + "/link"
+	pathAccept     = "/invitations/accept"
+
 	pathOverview = "/overview"
 	pathKeys     = "/keys"
 	pathAgents   = "/agents"
@@ -174,6 +178,6 @@ func (v *visit) suspension() (notice, bool) {
 	entry := fault.AccountSuspended.Entry()
 	n := notice{Tone: bad, Title: "This account is suspended", Text: v.session.SuspendedFor, Code: codeOf(entry.Code)}
 	n.Steps = append(n.Steps, "Every call with its keys is refused, and nothing can be changed here.")
-	n.Steps = append(n.Steps, stepsForPeople(entry.Steps)...)
+	n.Links = append(n.Links, link{"File a ticket to learn why and how it ends", pathAsk})
 	return n, true
 }

@@ -93,6 +93,9 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 		b := personOf(t, h)
 		for _, token := range []string{"", "x", forgeryToken("another session", "a1")} {
 			if got := b.send(http.MethodPost, path, url.Values{tokenField: {token}}); got.status != http.StatusForbidden {
+				if len(token) > 1 && (path == pathSignInLink || path == pathAccept) && got.header.Get("Location") == pathOverview {
+					continue // pressed twice: nothing is done, and the page that follows is shown
+				}
 				t.Errorf("%s with the token %q answers %d", path, token, got.status)
 			}
 		}
@@ -169,6 +172,45 @@ func TestSuspendedAccountsSayWhyOnEveryPage(t *testing.T) {
 	}
 	if got := b.post("/keys/"+keyOne+"/revoke", nil); got.status != http.StatusForbidden || !strings.Contains(got.body, "An invoice was not paid.") {
 		t.Errorf("a change answers %d", got.status)
+	}
+	got := b.post("/keys/"+keyOne+"/revoke", nil)
+	if !strings.Contains(got.body, `href="/support/new"`) || strings.Contains(got.body, "data.") {
+		t.Error("it does not lead to a ticket, or speaks of an envelope that pages do not have")
+	}
+}
+
+// Who is no owner is told so, and what to do; not that a key is of another kind.
+func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	h.session.Role = roleMember
+	h.refusal = fault.New(fault.WrongKindOfKey, "Only owners of the account may do this.")
+	b := personOf(t, h)
+	got := b.post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {roleMember}})
+	if got.status != http.StatusForbidden || !strings.Contains(got.body, "Only for owners") || !strings.Contains(got.body, `href="/settings#people"`) || strings.Contains(got.body, "kind of key") {
+		t.Errorf("it answers %d: %s", got.status, got.body)
+	}
+	for _, path := range []string{"/billing/buy?item=pack_s", "/billing/cancel", "/billing/change?item=growth_monthly"} {
+		if got := b.get(path); got.status != http.StatusSeeOther || got.header.Get("Location") != "/billing" {
+			t.Errorf("%s answers %d and shows a form", path, got.status)
+		}
+	}
+	if text := b.get("/billing").body; !strings.Contains(text, "Owners of the account change the plan and buy packs") {
+		t.Error("the billing page does not say who buys")
+	}
+}
+
+func TestWhatASchemaFindsIsToldAsWhatToDo(t *testing.T) {
+	t.Parallel()
+	for problem, want := range map[string]string{
+		"expected string to match pattern ^[A-Z]{2}$.": "Write it in the form that is described beside the field.", "expected length >= 1": "Enter something here.",
+		"expected length >= 3": "Enter at least 3 characters.", "expected length <= 5000": "Enter 5,000 characters at most.", "expected number <= 1e+12": "Enter 1,000,000,000,000 or less.",
+		"expected number >= 0": "Enter 0 or more.", "expected required property name to be present": "Enter something here.", "of another kind": "Of another kind.",
+	} {
+		err := fault.New(fault.FieldRefused, "wrong").With("fields", []map[string]string{{"field": "name", "problem": problem}})
+		if got := mistakesOf(err, "name")["name"]; got != want {
+			t.Errorf("%q is told as %q, want %q", problem, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -51,12 +52,18 @@ func maskedToken(cookie, account string, mask [sha256.Size]byte) string {
 
 // isToken says whether a form's token is one of the cookie, and gives the account that its page was of.
 func isToken(token, cookie string) (account string, ok bool) {
-	account, digest, _ := strings.Cut(token, ".")
-	given, err := base64.RawURLEncoding.DecodeString(digest)
-	if err != nil || len(given) != 2*sha256.Size || cookie == "" {
+	account, given, formed := unmasked(token)
+	if !formed || cookie == "" {
 		return account, false
 	}
 	return account, hmac.Equal([]byte(token), []byte(maskedToken(cookie, account, [sha256.Size]byte(given))))
+}
+
+// unmasked takes a form's token apart: the account, and the mask with what is masked. False for what was never a token.
+func unmasked(token string) (account string, digest []byte, ok bool) {
+	account, text, _ := strings.Cut(token, ".")
+	digest, err := base64.RawURLEncoding.DecodeString(text)
+	return account, digest, err == nil && len(digest) == 2*sha256.Size
 }
 
 // newVisitor makes the random value of a visitor's cookie.
@@ -87,7 +94,7 @@ func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account str
 	}
 	account, ok := isToken(r.PostForm.Get(tokenField), p.jar.bearing(r))
 	if !ok {
-		return "", &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText}
+		return "", &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText, cause: errStaleForm}
 	}
 	return account, nil
 }
@@ -105,4 +112,24 @@ func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
 		return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
 	}
 	return nil
+}
+
+// errStaleForm is for forms whose token hangs on another cookie than the browser's.
+var errStaleForm = errors.New("the form's token is of another cookie")
+
+// sentAgain leads on who pressed a button twice that signs in: the first time gave the browser another cookie, so that its form is stale by now, though
+// what it asks for is done. Nothing is done here.
+func (v *visit) sentAgain(stale error) error {
+	_, _, formed := unmasked(v.r.PostForm.Get(tokenField))
+	if !formed || v.r.URL.Path != pathSignInLink && v.r.URL.Path != pathAccept {
+		return stale
+	}
+	known, err := v.enter()
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return stale
+	}
+	return v.moveOn(pathOverview)
 }

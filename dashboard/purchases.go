@@ -37,6 +37,12 @@ func (v *visit) backToBilling(err error) error {
 	return v.moveOn(pathBilling)
 }
 
+// leaveToOwners says on the billing page that whoever is no owner buys and changes nothing, before a form is filled in.
+func (v *visit) leaveToOwners() error {
+	v.leave(warn, "Only for owners", "Owners of the account change the plan and buy packs; the settings list them.")
+	return v.moveOn(pathBilling)
+}
+
 // offered is what a form may buy or change to.
 func offered(key string) (plan.Item, error) {
 	item, known := plan.FindItem(key)
@@ -48,6 +54,9 @@ func offered(key string) (plan.Item, error) {
 
 // showPurchase says what is about to be bought, before anybody pays.
 func (v *visit) showPurchase() error {
+	if !v.owner() {
+		return v.leaveToOwners()
+	}
 	return v.purchasePage(http.StatusOK, v.r.URL.Query().Get("item"), "", "")
 }
 
@@ -111,6 +120,9 @@ func (v *visit) purchase() error {
 
 // showChange says what a change of the plan comes to, before it is made.
 func (v *visit) showChange() error {
+	if !v.owner() {
+		return v.leaveToOwners()
+	}
 	item, err := offered(v.r.URL.Query().Get("item"))
 	if err != nil {
 		return err
@@ -177,6 +189,9 @@ func (v *visit) changed(done capability.PlanChange, err error, title string) err
 
 // confirmCancel names what a cancelled plan takes along.
 func (v *visit) confirmCancel() error {
+	if !v.owner() {
+		return v.leaveToOwners()
+	}
 	now, err := ask(v, v.Calls.BillingStatus, capability.Nothing{})
 	if err != nil {
 		return err

@@ -128,7 +128,7 @@ func (v *visit) showLink() error {
 		return v.overLink(err)
 	}
 	return v.show(http.StatusOK, linkPage{
-		Heading: "Sign in", Text: "As " + shown.Email + ", in this browser.", Action: "/sign-in/link", Token: token, Button: "Sign in",
+		Heading: "Sign in", Text: "As " + shown.Email + ", in this browser.", Action: pathSignInLink, Token: token, Button: "Sign in",
 	})
 }
 
@@ -162,7 +162,7 @@ func (v *visit) showInvitation() error {
 		return v.overLink(err)
 	}
 	return v.show(http.StatusOK, linkPage{
-		Heading: "Join " + accountTitle(shown.AccountName, "an account"), Action: "/invitations/accept", Token: token, Button: "Join as " + shown.Email,
+		Heading: "Join " + accountTitle(shown.AccountName, "an account"), Action: pathAccept, Token: token, Button: "Join as " + shown.Email,
 		Text: shown.InvitedBy + " invites you to work with this account as " + roleWords[shown.Role] + ". Joining signs you in here as " + shown.Email + ".",
 	})
 }
@@ -178,7 +178,7 @@ func (v *visit) acceptInvitation() error {
 				Tone: warn, Text: "You are signed in with another address than the invited one. Sign out, open the link again, and sign in with the invited address.",
 			}})
 		}
-		return v.moveOn(pathSignIn + "?next=" + url.QueryEscape("/invitations/accept?token="+url.QueryEscape(token)))
+		return v.moveOn(pathSignIn + "?next=" + url.QueryEscape(pathAccept+"?token="+url.QueryEscape(token)))
 	}
 	if err != nil {
 		return v.overLink(err)

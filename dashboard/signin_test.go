@@ -110,6 +110,17 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 		if got := b.post(path, url.Values{"token": {"cagl_x"}}); got.header.Get("Location") != "/keys" || b.cookies["__Host-session"] != "cags_new" {
 			t.Errorf("the button of %s answers %d", path, got.status)
 		}
+		before := h.changed()
+		twice := url.Values{"token": {"cagl_x"}, "csrf": {forgeryToken("the cookie of before", "")}}
+		if got := b.post(path, twice); got.status != http.StatusSeeOther || got.header.Get("Location") != "/overview" || h.changed() != before {
+			t.Errorf("the button of %s, pressed twice, answers %d", path, got.status)
+		}
+		if got := visitorOf(t, h).post(path, twice); got.status != http.StatusForbidden || h.changed() != before {
+			t.Errorf("a stale form of %s answers whoever is not signed in %d", path, got.status)
+		}
+		if got := b.post("/keys", twice); got.status != http.StatusForbidden {
+			t.Errorf("another stale form answers %d", got.status)
+		}
 		h.refusal = fault.New(fault.FieldRefused, "This link was used already.").With("field", "token")
 		b = visitorOf(t, h)
 		b.get("/")

@@ -56,8 +56,11 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) err
 	if err == nil {
 		v.formOf, err = p.checkChange(w, r)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = f(v)
+	case errors.Is(err, errStaleForm):
+		err = v.sentAgain(err)
 	}
 	if err != nil {
 		v.fail(err)
@@ -171,6 +174,10 @@ func (v *visit) fail(err error) {
 		content.Heading = f.Reason.Entry().Title
 		content.Notice = refusalCard(f, request)
 		content.Notice.Title = "" // the heading says it
+		if f.Reason == fault.WrongKindOfKey && v.session != nil {
+			content.Heading, content.Notice.Steps = "Only for owners", []string{"Ask an owner of the account to do it."}
+			content.Notice.Links = append([]link{{"Who owns the account", pathSettings + "#people"}}, content.Notice.Links...)
+		}
 		if f.Reason == fault.InternalFault {
 			v.Logger.Error("page failed", "request_id", request, "path", v.r.Pattern, "error", err)
 		}

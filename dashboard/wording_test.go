@@ -42,7 +42,7 @@ func TestASuspendedAccountIsToldWhatToDoInWords(t *testing.T) {
 	h := newHouse()
 	h.session.Status, h.session.SuspendedFor = "suspended", "An invoice was not paid."
 	got := personOf(t, h).get("/overview")
-	if got.status != http.StatusOK || !strings.Contains(got.body, "File a ticket with its request id to learn why") || strings.Contains(got.body, "data.support") {
+	if got.status != http.StatusOK || !strings.Contains(got.body, `href="/support/new">File a ticket to learn why`) || strings.Contains(got.body, "data.support") {
 		t.Errorf("the page answers %d and names a member of an envelope, or no step", got.status)
 	}
 }
