@@ -18,7 +18,8 @@ import (
 func (d *till) dashboard(t *testing.T, method, path string, form url.Values) (answer struct {
 	ID    string
 	Items struct{ Data []struct{ ID string } }
-}) {
+},
+) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(d.ctx, method, d.url+path, strings.NewReader(form.Encode()))
 	if err != nil {

@@ -94,7 +94,7 @@ func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account str
 	}
 	account, ok := isToken(r.PostForm.Get(tokenField), p.jar.bearing(r))
 	if !ok {
-		return "", &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText, cause: errStaleForm}
+		return "", errStaleForm
 	}
 	return account, nil
 }
@@ -117,9 +117,10 @@ func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
 // errStaleForm is for forms whose token hangs on another cookie than the browser's.
 var errStaleForm = errors.New("the form's token is of another cookie")
 
-// sentAgain leads on who pressed a button twice that signs in: the first time gave the browser another cookie, so that its form is stale by now, though
-// what it asks for is done. Nothing is done here.
-func (v *visit) sentAgain(stale error) error {
+// sentAgain answers a stale form. It leads on who pressed a button twice that signs in: the first time gave the browser another cookie, so that its
+// form is stale by now, though what it asks for is done. Nothing is done here.
+func (v *visit) sentAgain() error {
+	stale := &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText, cause: errStaleForm}
 	_, _, formed := unmasked(v.r.PostForm.Get(tokenField))
 	if !formed || v.r.URL.Path != pathSignInLink && v.r.URL.Path != pathAccept {
 		return stale

@@ -83,8 +83,10 @@ func TestUsageOffersTheKeysThatWereUsedInTheRange(t *testing.T) {
 	h.session.PeriodStart = began.Add(30 * time.Minute)
 	at := func(since time.Duration) *time.Time { used := began.Add(since); return &used }
 	h.keys = []capability.KeyView{
-		{ID: keyOne, Name: "of the period", LastUsedAt: at(0)}, {ID: keyTwo, Name: "of the morning", LastUsedAt: at(-time.Hour)},
-		{ID: keyOld, Name: "long ago", LastUsedAt: at(-40 * 24 * time.Hour)}, {ID: requestOne, Name: "never used"},
+		{ID: keyOne, Name: "of the period", LastUsedAt: at(0)},
+		{ID: keyTwo, Name: "of the morning", LastUsedAt: at(-time.Hour)},
+		{ID: keyOld, Name: "long ago", LastUsedAt: at(-40 * 24 * time.Hour)},
+		{ID: requestOne, Name: "never used"},
 	}
 	b := personOf(t, h)
 	for path, want := range map[string]string{

@@ -56,11 +56,11 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) err
 	if err == nil {
 		v.formOf, err = p.checkChange(w, r)
 	}
-	switch {
-	case err == nil:
+	if errors.Is(err, errStaleForm) {
+		f, err = (*visit).sentAgain, nil
+	}
+	if err == nil {
 		err = f(v)
-	case errors.Is(err, errStaleForm):
-		err = v.sentAgain(err)
 	}
 	if err != nil {
 		v.fail(err)

@@ -50,7 +50,8 @@ SELECT 'sub_' || n, ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'pro', s
 FROM (VALUES (1, 'active', '-3 hours'::interval, NULL::timestamptz, ''), (2, 'active', '1 day', NULL, ''), (3, 'past_due', '-1 hour', NULL, ''),
     (4, 'unpaid', '1 day', NULL, 'price_x'), (5, 'canceled', '-9 days', now(), 'price_x')) AS s (n, status, ends, ended, odd);
 INSERT INTO stripe_events (id, type, created_at, received_at, processed_at, result)
-VALUES ('evt_1', 'x', now(), now() - interval '2 hours', NULL, NULL), ('evt_2', 'x', now(), now(), NULL, NULL), ('evt_3', 'x', now(), now() - interval '9 hours', now(), 'told');
+SELECT 'evt_' || n, 'x', now(), now() - age, done, CASE WHEN done IS NOT NULL THEN 'told' END
+FROM (VALUES (1, '2 hours'::interval, NULL::timestamptz), (2, '0 hours', NULL), (3, '9 hours', now())) AS e (n, age, done);
 INSERT INTO checkouts (id, account_id, item, state, opened_at, expires_at, ended_at)
 SELECT gen_random_uuid(), '00000000-0000-0000-0000-000000000001'::uuid, 'pack_s', state, now() - interval '1 day', now() - age, ended
 FROM (VALUES ('open', '3 hours'::interval, NULL::timestamptz), ('open', '1 hour', NULL), ('paid', '3 hours', now())) AS c (state, age, ended);
@@ -75,9 +76,8 @@ FROM (VALUES (1, 'customer', '9 days'::interval), (2, 'operator', '8 days'), (3,
 
 INSERT INTO chain_measurements (chain, measured_at, state, reason) VALUES ('eth_mainnet', now() - interval '1 hour', 'degraded', 'one_upstream');
 INSERT INTO incidents (id, chain, began_at, seen_at, confirmed_at, ended_at, began_told_at)
-SELECT gen_random_uuid(), chain, now() - interval '9 hours', now() - interval '1 hour', confirmed, ended, told
-FROM (VALUES ('base_mainnet', now() - interval '8 hours', NULL::timestamptz, NULL::timestamptz), ('eth_mainnet', now() - interval '8 hours', now() - interval '1 minute', now()),
-    ('polygon_mainnet', NULL, NULL, NULL)) AS i (chain, confirmed, ended, told);
+SELECT gen_random_uuid(), chain, now() - interval '9 hours', now() - interval '1 hour', now() - confirmed, CASE WHEN over THEN now() - interval '1 minute' END, CASE WHEN over THEN now() END
+FROM (VALUES ('base_mainnet', '8 hours'::interval, false), ('eth_mainnet', '8 hours', true), ('polygon_mainnet', NULL, false)) AS i (chain, confirmed, over);
 `
 
 func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {

@@ -179,7 +179,7 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 		t.Errorf("answered wishes are %q", out)
 	}
 	if _, err := b.db.Exec(b.ctx, `INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at)
-		SELECT mail, mail, 'curious', '', false, 'api', now() - interval '1 day' FROM unnest(ARRAY['a@old.example', 'b@old.example']) AS mail`); err != nil {
+		SELECT address, lower(address), 'curious', '', false, 'api', now() - interval '1 day' FROM unnest(ARRAY['a@old.example', 'b@old.example']) AS address`); err != nil {
 		t.Fatal(err)
 	}
 	// Two joined in one instant, and a page ends between them.
