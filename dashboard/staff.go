@@ -157,7 +157,7 @@ func (v *visit) deskRow(t *capability.DeskTicket) deskRow {
 			Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)), Priority: sentenceCase(string(t.Priority)),
 			To: pathStaffTickets + "/" + t.Reference, Status: deskStatuses[t.Status], Filed: v.reader.moment(t.CreatedAt), Active: v.reader.moment(t.LastActivityAt),
 		},
-		Account: accountTitle(t.Account, shortID(t.AccountID)), AccountID: t.AccountID, OfAccount: deskPage(url.Values{accountField: {t.AccountID}, statusField: {"all"}}, ""),
+		Account: t.Account, Short: shortID(t.AccountID), AccountID: t.AccountID, OfAccount: deskPage(url.Values{accountField: {t.AccountID}, statusField: {"all"}}, ""),
 		Plan: planTitle(t.Plan), Messages: number(int64(t.Messages)), Rank: priorityRank(t.Priority),
 	}
 }

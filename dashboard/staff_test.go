@@ -131,7 +131,7 @@ func TestTheDesksListIsNarrowed(t *testing.T) {
 	got := b.get(pathStaffTickets + "?status=all&priority=high")
 	for _, want := range []string{
 		"1,205", "longest since", `<option value="all" selected>`, `<option value="high" selected>`, `href="/staff/tickets?cursor=CAG-1000&amp;priority=high&amp;status=all"`,
-		`<a href="/staff/tickets?account_id=` + keyOne + `&amp;status=all" title="All tickets of ` + keyOne + `"><bdi>…00000001</bdi></a>`, "<td data-label=\"Plan\">Pro</td>",
+		`<a href="/staff/tickets?account_id=` + keyOne + `&amp;status=all" title="All tickets of ` + keyOne + `"><span class="mono">…00000001</span></a>`, "<td data-label=\"Plan\">Pro</td>",
 	} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the list lacks %q: %s", want, got.body)

@@ -4,9 +4,10 @@ package dashboard
 type deskRow struct {
 	ticketRow
 
-	Account, AccountID, OfAccount string // what it is called, its id, and the list of its tickets
-	Plan, Messages                string
-	Rank                          int
+	Account, Short       string // what it is called, if anything, and the end of its id
+	AccountID, OfAccount string // its id, and the list of its tickets
+	Plan, Messages       string
+	Rank                 int
 }
 
 // staffTicketsPage lists the tickets of all accounts.
