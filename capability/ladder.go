@@ -16,7 +16,7 @@ type PriceLadder struct {
 	Volume   plan.Units   `json:"volume_30d_units" doc:"weighted units of 30 days: those that the account used, as recorded, or those that were asked about"`
 	Current  string       `json:"current" doc:"key of the rung that the account is on; empty for a contract, and where no account asks"`
 	Cheapest string       `json:"cheapest" doc:"key of the rung on sale that costs least at this volume, whatever its supply"`
-	Premium  string       `json:"cheapest_premium" doc:"the same among those of premium supply"`
+	Premium  string       `json:"cheapest_premium" doc:"the same among those that premium upstreams serve; per_call, whose balanced tier is a wholesale blend, is none of them"`
 	Rungs    []LadderRung `json:"rungs" doc:"in the order of the price list"`
 }
 
@@ -30,7 +30,7 @@ type LadderRung struct {
 	Price      dollars     `json:"price_usd" doc:"net, per month for subscriptions, else for units"`
 	Units      plan.Units  `json:"units"`
 	PerMillion dollars     `json:"usd_per_million" doc:"a million units of the balanced tier"`
-	Supply     plan.Supply `json:"supply" enum:"public,wholesale,premium"`
+	Supply     plan.Supply `json:"supply" enum:"public,wholesale,premium" doc:"as the price list has it, which counts per_call as premium; the menu says what serves a payment's calls: balanced a wholesale blend"`
 	FastShare  int64       `json:"fast_share_percent" doc:"share of calls that the fast tier is meant to serve"`
 	Live       bool        `json:"live" doc:"whether it is given or sold now"`
 	OnSale     bool        `json:"on_sale" doc:"whether it can be bought here by card now"`
@@ -181,9 +181,18 @@ func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // i
 	if r.cheaperThan(l.find(l.Cheapest)) {
 		l.Cheapest = r.Key
 	}
-	if r.Supply == plan.Premium && r.cheaperThan(l.find(l.Premium)) {
+	if r.Served() == plan.Premium && r.cheaperThan(l.find(l.Premium)) {
 		l.Premium = r.Key
 	}
+}
+
+// Served is the supply that calls of the rung meet: that of the plan or pack, and of pay per call that of the menu's balanced tier, by which the relay goes. The
+// price list counts pay per call as premium, which is kept where the list is told and nowhere else.
+func (r *LadderRung) Served() plan.Supply {
+	if tier, ok := plan.FindPerCallTier(plan.Balanced); ok && r.Kind == plan.PerCall {
+		return tier.Supply
+	}
+	return r.Supply
 }
 
 // cheaperThan says whether r costs less, or the same with no more paid at once: without any usage nobody needs a pack. best is nil for the first.

@@ -14,12 +14,12 @@ type Recommendation struct {
 	Rung    string      `json:"rung" doc:"key of a rung of ladder_at_your_volume"`
 	Title   string      `json:"title"`
 	Cost    dollars     `json:"cost_usd" doc:"net, for a month of the volume"`
-	Supply  plan.Supply `json:"supply" enum:"public,wholesale,premium"`
+	Supply  plan.Supply `json:"supply" enum:"public,wholesale,premium" doc:"class of upstreams that serves its calls"`
 	Current bool        `json:"current" doc:"whether the account is on it already"`
 	OnSale  bool        `json:"on_sale" doc:"whether it can be bought here by card now"`
 	Why     string      `json:"why"`
 	Tool    string      `json:"tool" doc:"what to call next"`
-	Premium string      `json:"premium_rung" doc:"the cheapest one of premium supply"`
+	Premium string      `json:"premium_rung" doc:"the cheapest one that premium upstreams serve"`
 	Extra   dollars     `json:"premium_cost_usd" doc:"net, for a month of the volume there"`
 }
 
@@ -36,9 +36,9 @@ func (l *PriceLadder) lane() *LadderRung {
 func (h *house) recommendLane(s *stance) Recommendation {
 	best, premium := s.ladder.lane(), s.ladder.find(s.ladder.Premium)
 	r := Recommendation{
-		Rung: best.Key, Title: best.Title, Cost: best.AtVolume, Supply: best.Supply, Current: best.Current, OnSale: best.OnSale, Tool: "list_plans",
+		Rung: best.Key, Title: best.Title, Cost: best.AtVolume, Supply: best.Served(), Current: best.Current, OnSale: best.OnSale, Tool: "list_plans",
 		Premium: premium.Key, Extra: premium.AtVolume,
-		Why: fmt.Sprintf("It is the cheapest that covers %s units in 30 days: $%s, from %s upstreams.", s.ladder.Volume.Grouped(), plan.Cents(best.AtVolume), best.Supply),
+		Why: fmt.Sprintf("It is the cheapest that covers %s units in 30 days: $%s, from %s upstreams.", s.ladder.Volume.Grouped(), plan.Cents(best.AtVolume), best.Served()),
 	}
 	current := s.ladder.find(s.ladder.Current)
 	switch {
@@ -215,7 +215,7 @@ func (h *house) priceAdvice(s *stance) []Advice {
 		})
 	}
 	current, best := s.ladder.find(s.ladder.Current), s.ladder.find(s.ladder.Cheapest)
-	if current != nil && current.Supply == plan.Premium { // what it pays for the supply is not wasted
+	if current != nil && current.Served() == plan.Premium { // what it pays for the supply is not wasted
 		best = s.ladder.find(s.ladder.Premium)
 	}
 	if current != nil && current.Covered && current.AtVolume > best.AtVolume {

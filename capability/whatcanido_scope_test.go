@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/x402"
 )
 
-// Paying by the call is the cheapest premium supply at 5,000,000 units, but only where it is sold.
+// Paying by the call is the cheapest at 1,050,000 units, but only where it is sold, and never the cheapest of premium supply: it is served from a blend.
 func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
 	t.Parallel()
 	seller, err := wallet.ParseAddress(sellerAt)
@@ -25,28 +25,31 @@ func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		what    string
-		terms   x402.Terms
-		live    bool
-		premium string
-		cost    string
+		what   string
+		terms  x402.Terms
+		live   bool
+		rung   string
+		cost   string
+		supply plan.Supply
 	}{
-		{"open", x402.Terms{Chain: 8453, PayTo: seller}, true, "per_call", "45.0"},
-		{"closed", x402.Terms{Chain: 8453}, false, "pack_s", "50.0"},
-		{"on a test network", x402.Terms{Chain: 84532, PayTo: seller}, false, "pack_s", "50.0"},
+		{"open", x402.Terms{Chain: 8453, PayTo: seller}, true, "per_call", "9.45", plan.Wholesale},
+		{"closed", x402.Terms{Chain: 8453}, false, "pack_s", "10.0", plan.Premium},
+		{"on a test network", x402.Terms{Chain: 84532, PayTo: seller}, false, "pack_s", "10.0", plan.Premium},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			b := openBooks(t, atNoon, func(o *capability.Options) { o.Terms = c.terms })
-			b.commit(t, noon, nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 5_000_000, 5_000_000*plan.Unit))
+			b.commit(t, noon, nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1_050_000, 1_050_000*plan.Unit))
 			can := b.can(t, b.key)
 			at := slices.IndexFunc(can.Ladder, func(r capability.LadderRung) bool { return r.Key == "per_call" })
-			if can.Ladder[at].Live != c.live || can.Recommendation.Premium != c.premium || textOf(t, can.Recommendation.Extra) != c.cost {
-				t.Errorf("its rung is %+v, recommended %+v", can.Ladder[at], can.Recommendation)
+			r := can.Recommendation
+			if can.Ladder[at].Live != c.live || can.Ladder[at].Supply != plan.Premium || r.Rung != c.rung || textOf(t, r.Cost) != c.cost || r.Supply != c.supply ||
+				!strings.Contains(r.Why, "from "+string(c.supply)+" upstreams") || r.Premium != "pack_s" || textOf(t, r.Extra) != "10.0" {
+				t.Errorf("its rung is %+v, recommended %+v", can.Ladder[at], r)
 			}
 			ladder := must[capability.PriceLadder](t)(b.PriceLadder.Invoke(b.ctx, b.key, capability.Nothing{}))
-			if ladder.Premium != c.premium || ladder.Rungs[at].Live != c.live {
-				t.Errorf("the ladder says %s, %+v", ladder.Premium, ladder.Rungs[at])
+			if ladder.Cheapest != c.rung || ladder.Premium != "pack_s" || ladder.Rungs[at].Live != c.live {
+				t.Errorf("the ladder says %s and %s, %+v", ladder.Cheapest, ladder.Premium, ladder.Rungs[at])
 			}
 			plans := must[capability.PlanList](t)(b.ListPlans.Invoke(b.ctx, browser(""), capability.Nothing{}))
 			if plans.PerCall.Live != c.live {

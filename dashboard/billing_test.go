@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,8 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 		"Builder":             "Builder by the month costs least public supply $12.00 a month 20,000,000 $0.60 $12.00 Change Builder by the month",
 		"Pro by the year":     "Pro by the year premium supply $990.00 a year 15,000,000 $5.50 $132.50 Change Pro by the year",
 		"Pack L":              "Pack L premium supply $200.00 once 32,000,000 $6.25 $200.00 Buy Pack L",
-		"Pro by the month, f": "Pro by the month, founding price premium supply · 41 seats left, until 5 Dec 2026 $79.00 a month 15,000,000 $5.27 $129.00",
+		"Pro by the month, f": "Pro by the month, founding price premium supply · 41 seats left, until 6 Dec 2026, 00:00 UTC $79.00 a month 15,000,000 $5.27 $129.00",
+		"Pay per call":        "Pay per call wholesale supply paid by the call 1,000,000 $9.00 $180.00",
 		"Free":                "Free public supply free 1,000,000 $0.00 $0.00 refused beyond its units",
 		"Pack M":              "Pack M 5,250,000 7,000,000 25 % 20 Dec 2025 in 20 days",
 		"CAG-0002":            "CAG-0002 19 Nov 2026 Next period charge declined $299.00 $59.80 $358.80 Pay invoice CAG-0002",
@@ -69,6 +71,37 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 	}
 	if strings.Contains(text, "Public key") || strings.Contains(text, "founding price Change") {
 		t.Error("it shows what cannot be had")
+	}
+}
+
+func TestTheLadderStandsInTheOrderOfPricesWithinEachGroup(t *testing.T) {
+	t.Parallel()
+	_, ladder, _ := sampleBilling()
+	want := []string{
+		"Builder by the month, Pro by the month, founding price, Pro by the month, Scale by the month, Growth by the month",
+		"Pro by the year, Scale by the year, Growth by the year", "Pack S, Pack M, Pack L", "Free, Pay per call",
+	}
+	groups := func() []string {
+		var all []string
+		for _, g := range ladderOf(&ladder, &capability.BillingStatus{}, false) {
+			var titles []string
+			for _, r := range g.Rungs {
+				titles = append(titles, r.Title)
+			}
+			all = append(all, strings.Join(titles, ", "))
+		}
+		return all
+	}
+	if got := groups(); !slices.Equal(got, want) {
+		t.Errorf("the groups are %q, want %q", got, want)
+	}
+	for i := range ladder.Rungs { // an offer stays beside its plan however low it is
+		if r := &ladder.Rungs[i]; r.Key == plan.Founding().Key {
+			set(r, 5_00, 5_00, 33, 5_00)
+		}
+	}
+	if got := groups(); !slices.Equal(got, want) {
+		t.Errorf("with a lower offer the groups are %q, want %q", got, want)
 	}
 }
 

@@ -1,7 +1,8 @@
 package dashboard
 
 import (
-	"time"
+	"cmp"
+	"slices"
 
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/plan"
@@ -11,8 +12,7 @@ import (
 func ladderOf(l *capability.PriceLadder, now *capability.BillingStatus, may bool) []ladderGroup {
 	groups := []ladderGroup{{Title: "By the month"}, {Title: "By the year"}, {Title: "Packs, paid once, valid for " + packLasts()}, {Title: "Without a purchase"}}
 	running := now.Subscription.Value != nil && !now.Subscription.Value.Status.Over()
-	for i := range l.Rungs {
-		r := &l.Rungs[i]
+	for _, r := range byPrice(l.Rungs) {
 		if !r.Live && !r.Current {
 			continue
 		}
@@ -34,6 +34,29 @@ func ladderOf(l *capability.PriceLadder, now *capability.BillingStatus, may bool
 	return groups
 }
 
+// byPrice orders rungs from the cheapest to the dearest, those of one price as the price list has them. A price that is lowered for some months stands before
+// the one that it lowers, whatever lies between the two.
+func byPrice(rungs []capability.LadderRung) []*capability.LadderRung {
+	sorted := make([]*capability.LadderRung, len(rungs))
+	for i := range rungs {
+		sorted[i] = &rungs[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *capability.LadderRung) int {
+		return cmp.Or(cmp.Compare(listPrice(a), listPrice(b)), cmp.Compare(a.Price, b.Price))
+	})
+	return sorted
+}
+
+// listPrice is the price of a rung, for an offer that of what it makes cheaper.
+func listPrice(r *capability.LadderRung) plan.Cents {
+	if offer, sold := plan.FindItem(r.Key); sold && offer.PaidAs != "" {
+		if full, ok := plan.FindItem(offer.PaidAs); ok {
+			return full.Price
+		}
+	}
+	return plan.Cents(r.Price)
+}
+
 // packLasts is how long a pack is valid.
 func packLasts() string { return count(plan.PackMonths, "month") }
 
@@ -53,7 +76,7 @@ func rungAction(r *capability.LadderRung, running bool) *link {
 func rungRowOf(r *capability.LadderRung) rungRow {
 	row := rungRow{
 		Title: r.Title, Units: r.Units.Grouped(), PerMillion: dollars(plan.Cents(r.PerMillion)), AtVolume: dollars(plan.Cents(r.AtVolume)),
-		Supply: string(r.Supply), Price: rungPrice(r), Current: r.Current, Cheapest: r.Cheapest,
+		Supply: string(r.Served()), Price: rungPrice(r), Current: r.Current, Cheapest: r.Cheapest,
 	}
 	switch {
 	case !r.Covered && r.Kind == plan.Flat:
@@ -62,7 +85,7 @@ func rungRowOf(r *capability.LadderRung) rungRow {
 		row.Short = "refused beyond its units"
 	}
 	if r.SeatsLeft != nil && r.Ends != nil {
-		row.Note = count(int64(*r.SeatsLeft), "seat") + " left, until " + r.Ends.UTC().Add(-time.Nanosecond).Format(dayLayout) // the last day, UTC as everywhere
+		row.Note = count(int64(*r.SeatsLeft), "seat") + " left, until " + offerEnd(*r.Ends)
 	}
 	return row
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
@@ -151,12 +152,12 @@ func foundingText(f *capability.FoundingOffer, plans []capability.PlanOffer) str
 	if !f.Open || at < 0 {
 		return ""
 	}
-	return fmt.Sprintf("Founding price: %s at %s a month, locked for %d months, for new subscriptions while one of %s is left, until %s UTC.",
-		plans[at].Name, dollars(plan.Cents(f.PriceCents)), f.LockedMonths, count(int64(f.SeatsLeft), "seat"), f.EndsAt.UTC().Format(momentDay))
+	return fmt.Sprintf("Founding price: %s at %s a month, locked for %d months, for new subscriptions while one of %s is left, until %s.",
+		plans[at].Name, dollars(plan.Cents(f.PriceCents)), f.LockedMonths, count(int64(f.SeatsLeft), "seat"), offerEnd(f.EndsAt))
 }
 
-// momentDay is a date with its time, for the end of an offer.
-const momentDay = "2 Jan 2006, 15:04"
+// offerEnd is the first instant at which an offer is over, in UTC for everybody: the same words on every page and in advice.
+func offerEnd(t time.Time) string { return t.UTC().Format(momentLayout) }
 
 // countRows say what takes how many units: relayed calls from the catalog, tools and data from their capabilities.
 func (v *visit) countRows() []fact {

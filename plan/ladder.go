@@ -97,7 +97,8 @@ func packRung(size string) Rung {
 	}
 }
 
-// perCallRung is the balanced tier of the menu. The ladder counts its supply as premium and all of it as fast.
+// perCallRung is the balanced tier of the menu. The document's ladder counts its supply as premium and all of it as fast; its menu, by which
+// calls are served, says wholesale for this tier.
 func perCallRung() Rung {
 	t, ok := FindPerCallTier(Balanced)
 	if !ok {
