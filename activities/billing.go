@@ -32,6 +32,7 @@ type BillingRecord interface {
 	UpdateCustomer(ctx context.Context, c store.Customer) error
 	PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error
 	LastSubscription(ctx context.Context, id account.ID) (subscription.Subscription, error)
+	RecordedSubscriptions(ctx context.Context, id account.ID, ids []string) ([]string, error)
 	PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error
 	FindCheckout(ctx context.Context, id store.CheckoutID) (store.Checkout, error)
 	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (store.Checkout, error)
@@ -72,7 +73,7 @@ const (
 	ErrBillingFailed = "billing_failed"      // the record or the meter does not answer
 	ErrStripeAway    = "stripe_away"         // Stripe does not answer, or refuses
 	ErrPaymentsOff   = "payments_off"        // no key of Stripe is configured
-	ErrSecondSub     = "second_subscription" // the record has a subscription that lasts beside the one that counts at Stripe
+	ErrSecondSub     = "second_subscription" // a subscription that the record has, or had, lasts beside the one that counts at Stripe
 )
 
 // by is who changes accounts by what was bought.
@@ -104,6 +105,9 @@ type Reconciled struct {
 	Odd []string `json:"odd,omitempty"`
 	// OddPrice is Stripe's id of what a subscription that lasts is charged when that is of no plan of ours: the plan goes on, and support looks at it.
 	OddPrice string `json:"odd_price,omitempty"`
+	// Beside lists subscriptions that counted once and last at Stripe beside the one that counts: nobody but support ends them, and the customer may be
+	// charged for both.
+	Beside []string `json:"beside,omitempty"`
 	// Late says that the paid period is over and Stripe has not said yet what comes after it.
 	Late bool `json:"late,omitempty"`
 }
@@ -149,6 +153,7 @@ type reconciling struct {
 	owner    store.Account
 	expected subscription.Entitlement
 	odd      []string // payments of which nothing is granted
+	beside   []string // subscriptions that counted once and last at Stripe
 }
 
 // read takes the snapshot, once more when there was a subscription too many.
@@ -161,10 +166,17 @@ func (r *reconciling) read(ctx context.Context) error {
 		if r.snapshot, err = r.Stripe.Snapshot(ctx, r.customer.ID); err != nil {
 			return r.failed(err, ErrStripeAway, "read what was bought", r.id)
 		}
+		lasting, listed := r.snapshot.Lasting(), r.snapshot.Find(recorded.ID)
+		ended := listed != nil && listed.Status.Over()
 		r.snapshot.Keep(recorded)
 		r.current = r.snapshot.Current(recorded.ID)
-		r.warn(&recorded)
-		others := r.snapshot.Others(r.current)
+		if !ended {
+			r.warn(&recorded, listed != nil)
+		}
+		if r.beside, err = r.had(ctx, lasting); err != nil {
+			return err
+		}
+		others := r.snapshot.Others(r.current, r.beside)
 		if len(others) == 0 {
 			return nil
 		}

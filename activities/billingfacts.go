@@ -31,8 +31,21 @@ func (r *reconciling) recorded(ctx context.Context) (subscription.Subscription, 
 	return sub, nil
 }
 
-// warn tells what somebody did at Stripe to a subscription that was recorded as lasting, other than to end it.
-func (r *reconciling) warn(recorded *subscription.Subscription) {
+// had lists those of the subscriptions that last at Stripe which the record has, save the one that counts.
+func (r *reconciling) had(ctx context.Context, lasting []string) ([]string, error) {
+	beside := slices.DeleteFunc(lasting, func(id string) bool { return r.current != nil && id == r.current.ID })
+	if len(beside) == 0 {
+		return nil, nil
+	}
+	had, err := r.Record.RecordedSubscriptions(ctx, r.id, beside)
+	if err != nil {
+		return nil, r.failed(err, ErrBillingFailed, "find recorded subscriptions", r.id)
+	}
+	return had, nil
+}
+
+// warn tells what somebody did at Stripe to a subscription that was recorded as lasting, other than to end it. listed says whether Stripe tells of it.
+func (r *reconciling) warn(recorded *subscription.Subscription, listed bool) {
 	if recorded.ID == "" || recorded.Status.Over() {
 		return
 	}
@@ -40,8 +53,10 @@ func (r *reconciling) warn(recorded *subscription.Subscription) {
 	switch {
 	case r.snapshot.Deleted:
 		log.Warn("a customer was deleted at Stripe, which ends its subscription")
+	case !listed:
+		log.Warn("Stripe tells nothing of the recorded subscription, which is taken as ended")
 	case r.current == nil || r.current.ID != recorded.ID:
-		log.Warn("the recorded subscription is taken as ended, since another one counts at Stripe")
+		log.Warn("the recorded subscription is taken as ended though it lasts at Stripe, since another one of ours is paid there")
 	case r.current.OddPrice != "" && !r.current.Status.Over():
 		log.Warn("a subscription has a price at Stripe that is of no plan of ours; its plan goes on", "price", r.current.OddPrice)
 	}
@@ -98,6 +113,7 @@ func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
 	p := terms.Period(now)
 	told := Reconciled{
 		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan}, Next: p.End, Odd: r.odd,
+		Beside: r.beside,
 	}
 	if told.Cut, err = r.cut(ctx, now); err != nil {
 		return Reconciled{}, err

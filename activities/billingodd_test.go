@@ -204,6 +204,47 @@ func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
 	}
 }
 
+// A subscription that counted once and lasts beside the one that counts is shown, and never sent back: its owner may have paid for months, also when
+// its price is mended.
+func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("US")
+	b.buy("plan", "pro_monthly")
+	b.reconciles(nil, plan.Pro, "")
+	first, err := s.store.LastSubscription(s.ctx, b.id)
+	s.must(err)
+	now := time.Now()
+	beside := subscription.Subscription{ID: "sub_beside" + b.id.String(), Status: subscription.Active, Price: "growth_monthly", StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0)}
+	for name, price := range map[string]string{"another price": "price_x", "mended": first.Price} {
+		for range 2 {
+			told := &oddStripe{Stripe: b.way, tell: func(all *subscription.Snapshot) {
+				all.Subscriptions[0].Price, all.Subscriptions[0].Plan = "price_x", ""
+				all.Subscriptions = append(all.Subscriptions, beside)
+			}}
+			books := b.newBilling(nil)
+			books.Stripe = told
+			if _, err := books.Reconcile(b.ctx, b.id); err != nil { // the one beside it counts from here on
+				t.Fatal(err)
+			}
+			told.tell = func(all *subscription.Snapshot) {
+				if all.Subscriptions[0].Price = price; price == "price_x" {
+					all.Subscriptions[0].Plan = ""
+				}
+				all.Subscriptions = append(all.Subscriptions, beside)
+			}
+			known, err := books.Reconcile(b.ctx, b.id)
+			if err != nil || known.Plan != plan.Growth || known.Subscription != beside.ID || told.undone > 0 || !slices.Equal(known.Beside, []string{first.ID}) {
+				t.Errorf("%s: %+v, %v; undone were %d things", name, known, err, told.undone)
+			}
+		}
+	}
+	b.reconciles(func(all *subscription.Snapshot) {
+		all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled, all.ReadAt.Truncate(time.Second)
+		all.Subscriptions = append(all.Subscriptions, beside)
+	}, plan.Growth, "")
+}
+
 // reconciles wants a plan in force, and undoes nothing at Stripe.
 func (b *shopper) reconciles(tell func(*subscription.Snapshot), want, odd string) {
 	b.t.Helper()

@@ -13,6 +13,9 @@ import (
 	"github.com/chainaccess/gateway/subscription"
 )
 
+// ErrSeveralItems is for a subscription that has no item or more than one: somebody made it so in Stripe's dashboard, and changes it there.
+var ErrSeveralItems = errors.New("a subscription of ours has one item, and this one has not")
+
 // Change is how a subscription comes to the price of another item.
 type Change struct {
 	Subscription string
@@ -27,16 +30,16 @@ type Change struct {
 // ChangePrice brings a subscription to another price. One that has it already and holds the same is left alone, so that a repeat charges nothing. How
 // long something is held goes by the subscription as it is when its price changes: a caller's snapshot may be of before a renewal.
 func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
-	price, err := s.priceOf(ctx, c.Item)
-	if err != nil {
-		return err
-	}
 	now, err := s.subscriptions().Get(c.Subscription, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}})
 	if err != nil {
 		return failed("read a subscription", err)
 	}
 	if now.Items == nil || len(now.Items.Data) != 1 {
-		return errors.New("a subscription of ours has one item, and this one has not: change it in Stripe's dashboard")
+		return ErrSeveralItems
+	}
+	price, err := s.priceOf(ctx, c.Item)
+	if err != nil {
+		return err
 	}
 	item := now.Items.Data[0]
 	held := heldMetadata(c.Held, now.CurrentPeriodEnd)

@@ -148,3 +148,13 @@ func TestWaysThatLeadNowhereAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A subscription that somebody gave several items at Stripe is told apart from what may be tried again.
+func TestASubscriptionOfSeveralItemsIsNotChanged(t *testing.T) {
+	t.Parallel()
+	way, asked := answering(t, says(200, `{"id":"sub_1","items":{"data":[{"id":"si_1"},{"id":"si_2"}]}}`))
+	err := way.ChangePrice(t.Context(), billing.Change{Subscription: "sub_1", Item: itemOf(t, "pro_monthly")})
+	if !errors.Is(err, billing.ErrSeveralItems) || asked.Load() != 1 {
+		t.Errorf("%v after %d requests", err, asked.Load())
+	}
+}

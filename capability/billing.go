@@ -73,6 +73,8 @@ func toldByStripe(err error) error {
 	switch {
 	case errors.Is(err, billing.ErrDeclined):
 		return fault.New(fault.FieldRefused, "The card was declined, so nothing was changed and nothing charged. Put another card on file in the customer portal, then try again.").Wrap(err)
+	case errors.Is(err, billing.ErrSeveralItems):
+		return fault.New(fault.FieldRefused, "This subscription was put together by support, which changes it. File a ticket.").Wrap(err)
 	case errors.Is(err, billing.ErrNotForSale):
 		return fault.New(fault.DurableUnavailable, "This cannot be sold right now: its price at the payment provider is not the listed one, so nothing was charged. Support has to mend it.").Wrap(err)
 	}

@@ -165,6 +165,15 @@ func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscripti
 	}, nil
 }
 
+// RecordedSubscriptions lists those of the given subscriptions that the record has of an account, lasting or ended.
+func (s *Store) RecordedSubscriptions(ctx context.Context, id account.ID, ids []string) ([]string, error) {
+	had, err := s.queries().ListRecordedSubscriptions(ctx, db.ListRecordedSubscriptionsParams{Account: id.UUID, Ids: ids})
+	if err != nil {
+		return nil, fmt.Errorf("find recorded subscriptions of account %s: %w", id, err)
+	}
+	return had, nil
+}
+
 // PutInvoices records what Stripe said of invoices of an account, all or none. One that another account has stays with it.
 func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {

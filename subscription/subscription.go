@@ -151,8 +151,9 @@ func (s *Subscription) Sells() (string, bool) {
 }
 
 // Keep has the subscription that the record knows last stay of the plan that the record knows when Stripe tells a price of no plan of ours for it:
-// somebody changed the price there, and did not end what was bought. One that Stripe does not tell of at all is over. The plan of one whose recorded
-// price is not on the ladder either is recorded.Plan, which the caller sets. Current and Others count with what it did.
+// somebody changed the price there, and did not end what was bought. It is taken as over when another one of ours is paid, and when Stripe does not tell
+// of it at all. The plan of one whose recorded price is not on the ladder either is recorded.Plan, which the caller sets. Current and Others count with
+// what it did.
 func (s *Snapshot) Keep(recorded Subscription) { //nolint:gocritic // a copy is kept
 	if recorded.ID == "" {
 		return
@@ -174,7 +175,7 @@ func (s *Snapshot) Keep(recorded Subscription) { //nolint:gocritic // a copy is 
 		sub.EndedAt = s.ReadAt
 	}
 	for i := range s.Subscriptions {
-		if other := &s.Subscriptions[i]; i != n && !sub.Status.Over() && other.counts() && !other.Status.Over() {
+		if other := &s.Subscriptions[i]; i != n && !sub.Status.Over() && other.counts() && other.paid() {
 			sub.end(s.ReadAt) // of the two that last this one is not ours any more
 		}
 	}
@@ -192,6 +193,32 @@ func (s *Subscription) end(at time.Time) {
 func (s *Subscription) counts() bool {
 	_, ours := s.Sells()
 	return ours && s.Status != Incomplete && s.Status != IncompleteExpired
+}
+
+// paid says whether a subscription gives its plan: it is paid, or may be paid still.
+func (s *Subscription) paid() bool {
+	return s.Status == Active || s.Status == Trialing || s.Status == PastDue
+}
+
+// Lasting lists the ids of the subscriptions that last at Stripe, of whatever price.
+func (s *Snapshot) Lasting() []string {
+	var ids []string
+	for i := range s.Subscriptions {
+		if sub := &s.Subscriptions[i]; !sub.Status.Over() {
+			ids = append(ids, sub.ID)
+		}
+	}
+	return ids
+}
+
+// Find is what Stripe says of a subscription; nil for nothing.
+func (s *Snapshot) Find(id string) *Subscription {
+	for i := range s.Subscriptions {
+		if s.Subscriptions[i].ID == id {
+			return &s.Subscriptions[i]
+		}
+	}
+	return nil
 }
 
 // Current picks the subscription that counts among those of our plans: the one that the record knows while it lasts, else the oldest that lasts and was paid once, else the one
@@ -225,11 +252,11 @@ func before(a, b *Subscription) bool {
 }
 
 // Others lists the subscriptions of our plans that last beside the one that counts and that a checkout of ours began: each is one too many. What
-// somebody made by hand is left to them.
-func (s *Snapshot) Others(current *Subscription) []Subscription {
+// somebody made by hand is left to them, and so is what the record had: it was the one that counts once, and months may be paid for it.
+func (s *Snapshot) Others(current *Subscription, had []string) []Subscription {
 	return slices.DeleteFunc(slices.Clone(s.Subscriptions), func(sub Subscription) bool {
 		_, ours := sub.Sells()
-		return !ours || sub.Checkout == "" || sub.Status.Over() || sub.Status == Incomplete || current == nil || sub.ID == current.ID
+		return !ours || sub.Checkout == "" || sub.Status.Over() || sub.Status == Incomplete || current == nil || sub.ID == current.ID || slices.Contains(had, sub.ID)
 	})
 }
 

@@ -1,6 +1,7 @@
 package subscription_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -147,9 +148,13 @@ func TestOneSubscriptionCounts(t *testing.T) {
 		if current != nil {
 			got = current.ID
 		}
-		if others := s.Others(current); got != tc.want || len(others) != tc.others {
+		if others := s.Others(current, nil); got != tc.want || len(others) != tc.others {
 			t.Errorf("%s: %q counts, %d others", name, got, len(others))
 		}
+	}
+	both := subscription.Snapshot{Subscriptions: []subscription.Subscription{old, young}}
+	if others := both.Others(both.Current("sub_b"), []string{"sub_a"}); len(others) > 0 {
+		t.Errorf("%s counted once and would be sent back", others[0].ID)
 	}
 }
 
@@ -191,9 +196,13 @@ func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
 	t.Parallel()
 	of := func(id, price string, change ...func(*subscription.Subscription)) subscription.Subscription {
 		s := on(price, change...)
-		s.ID, s.Checkout = id, "c"
+		s.ID, s.Checkout = id, cmp.Or(s.Checkout, "c")
+		if s.Checkout == "none" {
+			s.Checkout = ""
+		}
 		return *s
 	}
+	byHand := func(s *subscription.Subscription) { s.Checkout = "none" }
 	over := func(s *subscription.Subscription) { s.Status, s.EndedAt = subscription.Canceled, now }
 	grown := of("sub_r", "price_own")
 	grown.Plan = plan.Growth
@@ -217,6 +226,9 @@ func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
 		"not told of":                     {of("sub_r", "pro_monthly"), nil, want{"sub_r", "", plan.Free, ends}},
 		"not told of, and over":           {of("sub_r", "pro_monthly", over), nil, want{"sub_r", "", plan.Free, now}},
 		"beside one of ours":              {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly")}, want{"sub_n", "", plan.Scale, time.Time{}}},
+		"beside one that is not paid":     {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.Unpaid), byHand)}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
+		"beside one that is paused":       {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.Paused), byHand)}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
+		"beside one whose card failed":    {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.PastDue), byHand)}, want{"sub_n", "", plan.Scale, time.Time{}}},
 		"over here, another purpose":      {of("sub_r", "pro_monthly", over), []subscription.Subscription{of("sub_r", "price_x")}, want{}},
 		"nothing recorded":                {subscription.Subscription{}, []subscription.Subscription{of("sub_r", "price_x")}, want{}},
 		"beside one whose payment is due": {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_n", "scale_monthly", status(subscription.Incomplete)), of("sub_r", "price_x")}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
@@ -232,7 +244,7 @@ func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
-		if others := s.Others(current); len(others) > 0 {
+		if others := s.Others(current, nil); len(others) > 0 {
 			t.Errorf("%s: %s would be cancelled and refunded", name, others[0].ID)
 		}
 		for i := range s.Subscriptions {

@@ -252,6 +252,10 @@ func (s *subscribing) enter(ctx workflow.Context) error {
 		reason = priceOdd
 		words += " Stripe charges " + s.Known.OddPrice + " for it, which is a price of no plan of ours; the plan that was bought goes on for as long as it is paid."
 	}
+	if len(s.Known.Beside) > 0 {
+		reason = activities.ErrSecondSub
+		words += " Beside it lasts at Stripe what counted once, and may be charged still: " + strings.Join(s.Known.Beside, ", ") + "."
+	}
 	workflow.SetCurrentDetails(ctx, words)
 	if stage != s.Stage {
 		s.Stage = stage

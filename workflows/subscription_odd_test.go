@@ -13,7 +13,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// A subscription that Stripe charges by a price of no plan of ours is shown as stuck until its price is mended or it is over, and is looked at every day.
+// A subscription that Stripe charges by a price of no plan of ours is shown as stuck until its price is mended or it is over, and one that lasts beside
+// the one that counts until it is over; both are looked at every day.
 func TestAPriceOfNoPlanIsShownUntilItIsMended(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
@@ -22,6 +23,8 @@ func TestAPriceOfNoPlanIsShownUntilItIsMended(t *testing.T) {
 		switch {
 		case after < 12*time.Hour:
 			known.OddPrice = "price_x"
+		case after < 36*time.Hour:
+			known.Beside = []string{"sub_first"}
 		case after > 48*time.Hour:
 			known = s.monthly(0, subscription.Canceled)
 		}
@@ -29,13 +32,13 @@ func TestAPriceOfNoPlanIsShownUntilItIsMended(t *testing.T) {
 	}
 	var shown []string
 	for name, set := range map[string]temporal.SearchAttributeUpdate{
-		"odd": workflows.StuckReason.ValueSet("price_of_no_plan"), "well": workflows.StuckReason.ValueUnset(),
+		"odd": workflows.StuckReason.ValueSet("price_of_no_plan"), "two": workflows.StuckReason.ValueSet("second_subscription"), "well": workflows.StuckReason.ValueUnset(),
 	} {
 		s.env.OnUpsertTypedSearchAttributes(temporal.NewSearchAttributes(set)).Run(func(mock.Arguments) { shown = append(shown, name) }).Return(nil).Maybe()
 	}
 	s.env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	s.tell(0)
-	if stage, _ := s.run(t, someSubscription()); stage != string(subscription.Canceled) || !slices.Equal(shown, []string{"odd", "well"}) || len(s.looks) < 3 {
+	if stage, _ := s.run(t, someSubscription()); stage != string(subscription.Canceled) || !slices.Equal(shown, []string{"odd", "two", "well"}) || len(s.looks) < 3 {
 		t.Errorf("it ended %s after looks at %s and showed %v", stage, s.looks, shown)
 	}
 }

@@ -314,6 +314,39 @@ func (q *Queries) ListInvoices(ctx context.Context, arg ListInvoicesParams) ([]I
 	return items, nil
 }
 
+const listRecordedSubscriptions = `-- name: ListRecordedSubscriptions :many
+SELECT id
+FROM subscriptions
+WHERE account_id = $1 AND id = ANY($2::text[])
+ORDER BY id
+`
+
+type ListRecordedSubscriptionsParams struct {
+	Account uuid.UUID
+	Ids     []string
+}
+
+// Those of the given ones that an account has a row of.
+func (q *Queries) ListRecordedSubscriptions(ctx context.Context, arg ListRecordedSubscriptionsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, listRecordedSubscriptions, arg.Account, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listUnreadCustomers = `-- name: ListUnreadCustomers :many
 SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at
 FROM billing_customers

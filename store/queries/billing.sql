@@ -75,6 +75,13 @@ WHERE account_id = $1
 ORDER BY ended_at DESC NULLS FIRST
 LIMIT 1;
 
+-- name: ListRecordedSubscriptions :many
+-- Those of the given ones that an account has a row of.
+SELECT id
+FROM subscriptions
+WHERE account_id = sqlc.arg(account) AND id = ANY(sqlc.arg(ids)::text[])
+ORDER BY id;
+
 -- name: PutInvoice :execrows
 INSERT INTO invoices (
     id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at,
