@@ -27,8 +27,9 @@ type UsageInsights struct {
 type Refused struct {
 	FailedReason
 
-	Meaning string   `json:"meaning"`
-	Steps   []string `json:"next_steps" doc:"the most helpful first"`
+	Meaning   string   `json:"meaning"`
+	Steps     []string `json:"next_steps" doc:"the most helpful first"`
+	RequestID string   `json:"request_id,omitempty" format:"uuid" doc:"of the newest such call, which a ticket takes; absent where none is among the account's 500 newest failures"`
 }
 
 // Of what was refused the overview shows so many reasons.
@@ -94,8 +95,15 @@ func (h *house) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
 		return nil, told(err, "usage")
 	}
 	list := []Refused{}
+	if len(failures.ByReason) == 0 {
+		return list, nil
+	}
+	newest, err := h.newestFailures(ctx, &w)
+	if err != nil {
+		return nil, err
+	}
 	for i, f := range reasonsOf(failures.ByReason) {
-		r := Refused{FailedReason: f, Steps: []string{}}
+		r := Refused{FailedReason: f, Steps: []string{}, RequestID: newest[f.Reason]}
 		if reason, known := fault.Named(failures.ByReason[i].Reason); known {
 			entry := reason.Entry()
 			r.Meaning, r.Steps = entry.Meaning, entry.Steps
@@ -103,4 +111,20 @@ func (h *house) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
 		list = append(list, r)
 	}
 	return list, nil
+}
+
+// newestFailures is the request id of the newest failed call of each reason, among so many as one walk of an index gives: a reason that other ones have drowned is
+// not there.
+func (h *house) newestFailures(ctx context.Context, w *store.UsageWindow) (map[string]string, error) {
+	calls, err := h.Store.FailedCalls(ctx, w, h.Now(), mostSifted)
+	if err != nil {
+		return nil, told(err, "call")
+	}
+	newest := make(map[string]string, mostRefused)
+	for i := range calls {
+		if c := &calls[i]; newest[c.Outcome] == "" {
+			newest[c.Outcome] = c.RequestID.String()
+		}
+	}
+	return newest, nil
 }

@@ -1,12 +1,17 @@
 package capability_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/store"
 )
 
 // Insights are no second opinion: they say what the tools say.
@@ -41,5 +46,35 @@ func TestInsightsAreThoseOfTheTools(t *testing.T) {
 	entry := fault.RateWindow.Entry()
 	if len(in.Refused) != 1 || in.Refused[0].Requests != 30 || in.Refused[0].Meaning != entry.Meaning || len(in.Refused[0].Steps) != len(entry.Steps) {
 		t.Errorf("refused in 24 hours was %+v", in.Refused)
+	}
+}
+
+// Each reason leads to its own newest request, of this account and the last 24 hours alone.
+func TestRefusalsNameTheNewestRequestOfTheirReason(t *testing.T) {
+	t.Parallel()
+	b := openBooks(t, atNoon)
+	b.commit(t, noon.Add(-2*time.Hour), nil,
+		b.written(b.keyID, "eth_mainnet", "", "", "rate_window", 40, 0), b.written(b.keyID, "eth_mainnet", "", "", "key_budget", 3, 0),
+		b.written(b.keyID, "eth_mainnet", "", "", "method_not_served", 2, 0))
+	failed := func(reason string, of account.ID, ago time.Duration) store.Call {
+		return store.Call{
+			RequestID: uuid.New(), StartedAt: noon.Add(-ago), Account: of, Key: b.keyID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: reason,
+			HTTPStatus: 429, Duration: time.Millisecond,
+		}
+	}
+	calls := []store.Call{
+		failed("rate_window", b.id, 2*time.Hour), failed("rate_window", b.id, time.Hour), failed("key_budget", b.id, 3*time.Hour),
+		failed("method_not_served", b.id, 25*time.Hour), failed("method_not_served", account.NewID(), time.Hour), failed("ok", b.id, time.Minute),
+	}
+	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, r := range must[capability.UsageInsights](t)(b.GetInsights.Invoke(b.ctx, b.ann, capability.Nothing{})).Refused {
+		got[r.Reason] = r.RequestID
+	}
+	want := map[string]string{"rate_window": calls[1].RequestID.String(), "key_budget": calls[2].RequestID.String(), "method_not_served": ""}
+	if !maps.Equal(got, want) {
+		t.Errorf("the requests are %v, want %v", got, want)
 	}
 }

@@ -107,6 +107,9 @@ func refusedNotices(refused []capability.Refused) []notice {
 			n.Links = append(n.Links, link{"What " + strconv.Itoa(f.Code) + " means", failurePage(f.Code)})
 		}
 		n.Links = append(n.Links, link{"The requests", pathUsage + "?range=24h#failed"})
+		if f.RequestID != "" {
+			n.Links = append(n.Links, link{"Ask for help with the newest", supportPath + f.RequestID})
+		}
 		list[i] = n
 	}
 	return list

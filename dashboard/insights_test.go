@@ -32,7 +32,8 @@ func sampleInsights() capability.UsageInsights {
 		},
 		Refused: []capability.Refused{{
 			FailedReason: capability.FailedReason{Reason: budget.Name, Code: budget.Code, Title: budget.Title, Requests: 212}, Meaning: budget.Meaning, Steps: budget.Steps,
-		}},
+			RequestID: requestOne,
+		}, {FailedReason: capability.FailedReason{Reason: "drowned", Title: "Without a request", Requests: 1}}},
 	}
 }
 
@@ -52,10 +53,14 @@ func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
 		"62,000 units a day, it will be 1,432,000 units by 1 Dec 2026, of 1,000,000 units in the plan", "They end on 23 Nov 2026, 15:05 CET; calls are then refused.",
 		"120,000 of 950,000 calls (12.6 %) came from the cache and cost nothing, instead of 118,000 units", "Builder by the month", "From 15,000,000 units on it is Pro.",
 		"A pack expires", "212 requests", `href="` + failurePage(fault.KeyBudget.Entry().Code) + `"`, `href="/usage?range=24h#failed"`,
+		`<a href="/support/new?request_id=` + requestOne + `">Ask for help with the newest</a>`, "Without a request",
 	} {
 		if !strings.Contains(got.body, want) {
 			t.Errorf("the page does not show %q", want)
 		}
+	}
+	if strings.Count(got.body, "Ask for help with the newest") != 1 {
+		t.Error("a reason without a request leads to a ticket about one")
 	}
 	if strings.Contains(got.body, "Told elsewhere.") {
 		t.Error("advice on refusals stands beside the refusals")
