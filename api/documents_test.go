@@ -201,6 +201,14 @@ func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 			}
 		}
 	}
+	at := -1
+	for _, section := range []string{"Relay", "Keys", "Toolbox", "Data", "Pay per call", "Statements", "Agents", "Status", "Documents"} {
+		next := strings.Index(page, `<th colspan="2" scope="rowgroup">`+section+`</th>`)
+		if next <= at {
+			t.Errorf("/docs lacks the section %s in its place", section)
+		}
+		at = next
+	}
 	if !strings.Contains(page, `href="/openapi.json"`) {
 		t.Error("/docs does not lead to the document")
 	}

@@ -276,6 +276,25 @@ func Operations(d *huma.OpenAPI) []Operation {
 	return list
 }
 
+// Section is the operations of one tag.
+type Section struct {
+	Name       string
+	Operations []Operation
+}
+
+// Sections groups a list that stands in the order of tags.
+func Sections(list []Operation) []Section {
+	var sections []Section
+	for _, op := range list {
+		if last := len(sections) - 1; last < 0 || sections[last].Name != op.Tag {
+			sections = append(sections, Section{Name: op.Tag})
+		}
+		last := &sections[len(sections)-1]
+		last.Operations = append(last.Operations, op)
+	}
+	return sections
+}
+
 // methodOrder puts what a path is for before what browsers ask beforehand.
 func methodOrder(method string) string {
 	if method == http.MethodOptions {

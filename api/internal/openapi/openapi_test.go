@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
@@ -27,18 +28,23 @@ type greeting struct {
 	Text string `json:"text" doc:"what is said"`
 }
 
-// build describes the catalogue and one plain route, and gives the document as it is served and as a tree.
-func build(t *testing.T) (text []byte, tree map[string]any) {
-	t.Helper()
+// describe describes the catalogue and one plain route.
+func describe() *huma.OpenAPI {
 	catalogue := capability.New(capability.Options{PublicURL: publicURL})
-	text, err := json.Marshal(openapi.Build(openapi.Options{
+	return openapi.Build(openapi.Options{
 		Operations: catalogue.All(), Schemas: catalogue.Schemas(), PublicURL: publicURL, Contact: "contact@gateway.example",
 		Console: []openapi.Console{{Operation: catalogue.AdoptKey, Path: "/agents/adopt"}},
 		Plain: []openapi.Plain{{
 			Method: http.MethodGet, Path: "/healthz", Name: "health", Title: "Whether it lives", Description: "It answers.",
 			Answers: map[int]openapi.Answer{http.StatusOK: {Description: "It lives.", Media: "application/json", Type: reflect.TypeFor[greeting]()}},
 		}},
-	}))
+	})
+}
+
+// build gives the document as it is served and as a tree.
+func build(t *testing.T) (text []byte, tree map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(describe())
 	if err == nil {
 		err = json.Unmarshal(text, &tree)
 	}
@@ -46,6 +52,31 @@ func build(t *testing.T) (text []byte, tree map[string]any) {
 		t.Fatal(err)
 	}
 	return text, tree
+}
+
+// What a reader needs first comes first, and each operation stands once, in one section.
+func TestTheListOfOperationsStandsInSections(t *testing.T) {
+	t.Parallel()
+	list := openapi.Operations(describe())
+	var names []string
+	var listed []openapi.Operation
+	for _, s := range openapi.Sections(list) {
+		names, listed = append(names, s.Name), append(listed, s.Operations...)
+		for _, op := range s.Operations {
+			if op.Tag != s.Name {
+				t.Errorf("%s %s of %s stands under %s", op.Method, op.Path, op.Tag, s.Name)
+			}
+		}
+	}
+	if want := []string{"Relay", "Keys", "Toolbox", "Data", "Pay per call", "Statements", "Agents", "Status", "Documents", "Health"}; !slices.Equal(names, want) {
+		t.Errorf("the sections are %q, want %q", names, want)
+	}
+	if !slices.Equal(listed, list) {
+		t.Errorf("the sections hold %v, want %v", listed, list)
+	}
+	if openapi.Sections(nil) != nil {
+		t.Error("nothing has sections")
+	}
 }
 
 // official compiles the schema of OpenAPI 3.1 documents whose schemas are of OpenAPI's own dialect.

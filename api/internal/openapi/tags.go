@@ -17,14 +17,14 @@ type tag struct {
 var tags = []tag{
 	{"Relay", "JSON-RPC to a chain, one endpoint each.", []string{"rpc"}},
 	{"Keys", "Keys without sign-up, and the doors past their limits.", []string{"keys"}},
-	{"Agents", "Programs that act for an account.", []string{"agents", "mcp"}},
-	{"Account", "The account and who may act in it.", []string{"account", "api", "sign-up", "sign-in", "sessions", "members", "invitations"}},
 	{"Toolbox", "Answers that take several calls, with one.", []string{"toolbox"}},
 	{"Data", "Balances and transfers.", []string{"data"}},
 	{"Pay per call", "Units for a payment in USDC, without an account.", []string{"x402"}},
+	{"Statements", "What an account, an agent or a key used in a period, closed with a hash.", []string{"api"}},
+	{"Agents", "Programs that act for an account.", []string{"agents", "mcp"}},
 	{"Status", "How the chains stand, and stood. No key is needed.", []string{"status", "status.json"}},
-	{"Webhooks", "What other services tell this one.", []string{"webhooks"}},
 	{"Documents", "What there is to read. No key is needed.", []string{"docs", "openapi.json", "terms", "skill.md", "llms.txt", "server.json", ".well-known"}},
+	{"Webhooks", "What other services tell this one.", []string{"webhooks"}},
 	{"Health", "For whoever routes requests to this process.", []string{"healthz", "readyz"}},
 }
 

@@ -141,13 +141,14 @@ func words(f Facts) template.FuncMap {
 		"serves": func(path string) bool {
 			return slices.ContainsFunc(f.Operations, func(o openapi.Operation) bool { return o.Path == path })
 		},
-		"tools":  func() []tool { return toolsOf(f.Tools) },
-		"heavy":  heavy,
-		"short":  func() []cached { return byRule(chain.Short) },
-		"final":  func() []cached { return byRule(chain.Final) },
-		"local":  func() []cached { return byRule(chain.Local) },
-		"writes": writes,
-		"wide":   func() (int, error) { return weight("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e7"}]`) },
+		"sections": openapi.Sections,
+		"tools":    func() []tool { return toolsOf(f.Tools) },
+		"heavy":    heavy,
+		"short":    func() []cached { return byRule(chain.Short) },
+		"final":    func() []cached { return byRule(chain.Final) },
+		"local":    func() []cached { return byRule(chain.Local) },
+		"writes":   writes,
+		"wide":     func() (int, error) { return weight("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e7"}]`) },
 		"deep": func() (int, error) {
 			return weight("eth_getBalance", `["0x0000000000000000000000000000000000000000","0x0"]`)
 		},
