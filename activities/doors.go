@@ -175,6 +175,8 @@ func (d *Doors) PutInForce(ctx context.Context, keys []account.KeyID) error {
 // RefusalDetails goes with a refusal's application error.
 type RefusalDetails struct {
 	RetryAfterMillis int64 `json:"retry_after_ms,omitempty"`
+	// StartAgain says that the challenge is worth nothing any more, and that another one would do.
+	StartAgain bool `json:"start_again,omitempty"`
 }
 
 // told logs why something failed, and gives the error for the history; of a change that is saved it says whether it is in force.

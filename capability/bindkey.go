@@ -88,7 +88,7 @@ func (h *house) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (
 	case err != nil:
 		return Welcome{}, err
 	case open.Address != address:
-		return Welcome{}, wallet.Refuse(fault.BindingRefused, wallet.ErrWallet)
+		return Welcome{}, anotherKeyOf(wallet.Refuse(fault.BindingRefused, errors.Join(wallet.ErrWallet, workflows.ErrStartAgain)))
 	}
 	if err := h.proves(ctx, address, open.Message, in.Signature); err != nil {
 		return Welcome{}, err
@@ -109,8 +109,8 @@ func (h *house) boundBefore(ctx context.Context, c *Call, address wallet.Address
 	bound, err := h.Store.FindWalletOfKey(ctx, c.Key.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return Welcome{}, fault.New(fault.BindingRefused, "No binding of this key is under way, or its message is older than ten minutes. Begin at %s/keys/bind/start.", h.PublicURL).
-			With("next_door", map[string]string{"door": "same_key", "do": "Begin the binding, then sign the message that it gives.", "where": "POST /keys/bind/start"})
+		return Welcome{}, startAgain(fault.New(fault.BindingRefused,
+			"No binding of this key is under way, or its message is older than ten minutes. Begin at %s/keys/bind/start.", h.PublicURL))
 	case err != nil:
 		return Welcome{}, recordAway(err)
 	case bound.Address != address:
@@ -136,18 +136,25 @@ func boundAlready() *fault.Error {
 		With("next_door", map[string]string{"door": "new_key", "do": "Make another key without sign-up, and bind that one to the other wallet.", "where": "POST /keys"})
 }
 
+// startAgain leads to another message to sign, for the same key.
+func startAgain(f *fault.Error) *fault.Error {
+	return f.With("next_door", map[string]string{"door": "same_key", "do": "Begin the binding, then sign the message that it gives.", "where": "POST /keys/bind/start"})
+}
+
 // anotherKeyOf leads from a binding that was refused though the wallet proved itself: the key or the wallet is bound, or the message ended meanwhile.
 func anotherKeyOf(err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Reason != fault.BindingRefused {
 		return err
 	}
+	if errors.Is(err, workflows.ErrStartAgain) {
+		return startAgain(f)
+	}
 	return f.With("next_door", map[string]string{
-		"door": "new_key", "where": "POST /keys",
-		"do": "Use the key that the message names, or make another one; where the message says to start again, that is POST /keys/bind/start.",
+		"door": "new_key", "do": "Use the key that the message names, or make another one without sign-up.", "where": "POST /keys",
 	})
 }
 
 func noDoorKey() *fault.Error {
-	return fault.New(fault.WrongKindOfKey, "Only a key of the anonymous door is bound to a wallet; this one belongs to an account, whose fences it has.")
+	return fault.New(fault.WrongKindOfKey, "Only a key made without sign-up is bound to a wallet; this one belongs to an account, whose fences it has, and needs no wallet. Use it as it is, or make another key with POST /keys.")
 }

@@ -149,7 +149,10 @@ func (h *house) checkOutOnce(ctx context.Context, c *Call, item plan.Item, count
 		CheckoutID: opened.ID.String(), URL: url, Item: item.Key, Title: item.Title, Price: dollars(item.Price), Country: customer.Country,
 		ExpiresAt: opened.ExpiresAt, Note: "Nothing is charged until somebody pays on the page, by " + inWords(opened.ExpiresAt) + ".",
 	}
-	if plan.VATApplies(customer.Country) {
+	switch {
+	case !c.manages():
+		started.Note += " " + taxRule // where the account is billed is its owner's
+	case plan.VATApplies(customer.Country):
 		started.VATPercent = plan.VATPercent
 		started.Note += fmt.Sprintf(" VAT of %d %% is added to the price.", plan.VATPercent)
 	}

@@ -18,7 +18,7 @@ type SubmitFeedbackInput struct {
 	Title string `json:"title" minLength:"1" maxLength:"140" doc:"in one line of 1 to 140 characters" example:"WebSocket subscriptions"`
 	Body  string `json:"body,omitempty" maxLength:"5000" doc:"more of it, up to 5,000 characters" example:"We follow new heads and would rather not poll."`
 	Chain string `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"the served chain that it is about; absent for none"`
-	Form  string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: what is sent again with it is not recorded again; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
+	Form  string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: for one entry: the same sent again with it is not recorded again, anything else with it is refused; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
 // FeedbackView is feedback as its giver sees it (interface document 2, section 2).

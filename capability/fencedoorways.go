@@ -30,7 +30,7 @@ func (h *house) fenceDoorways(s *stance) []FenceDoorways {
 		}
 	}
 	list = append(list, h.switchedOff(s)...)
-	rate := s.terms.Rate()
+	rate := s.rate()
 	list = append(list, FenceDoorways{
 		Fence: "requests", Code: fault.RateWindow.Entry().Code,
 		Limit: fmt.Sprintf("%d requests in any %s, all keys of the account together", rate.Limit, rate.Per),

@@ -177,6 +177,35 @@ func TestAKeyIsToldTheRateThatItHas(t *testing.T) {
 	if got := rates(); got != [2]int64{10, 10} {
 		t.Errorf("past it, they are told %v requests a second", got)
 	}
+	can := d.can(t, b.ann)
+	if fence := fenceNamed(t, &can, "requests"); !strings.HasPrefix(fence.Limit, "10 requests in any 1s") {
+		t.Errorf("past it, the fence is %q", fence.Limit)
+	}
+}
+
+// The calls of every key are drawn from packs, which have premium supply; where the account is billed is its owner's.
+func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	door := d.doorKey(t)
+	d.adopted(t, door, d.owner)
+	adopted := holder(door.Key)
+	if can := d.can(t, adopted); can.Features.Premium {
+		t.Error("premium supply without a pack")
+	}
+	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: opened.AddDate(1, 0, 0)}
+	if _, _, err := d.fences.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+		t.Fatal(err)
+	}
+	if can := d.can(t, adopted); !can.Features.Premium {
+		t.Error("no premium supply with a pack")
+	}
+	if sold := must[capability.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, browser(d.owner), capability.BuyPackInput{Size: "s"})); !strings.Contains(sold.Note, "VAT of 20 % is added") {
+		t.Errorf("the owner is told %q", sold.Note)
+	}
+	if sold := must[capability.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, adopted, capability.BuyPackInput{Size: "s"})); strings.Contains(sold.Note, "VAT of 20 % is added") || !strings.Contains(sold.Note, "customers in the EU") {
+		t.Errorf("the adopted key is told %q", sold.Note)
+	}
 }
 
 // Nobody but its holder has the account of a door key, which loses nothing.

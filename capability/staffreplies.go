@@ -17,7 +17,7 @@ type DeskReplyInput struct {
 	Resolve   bool   `json:"resolve,omitempty" doc:"true says that nothing is left to do; it closes after seven days" example:"false"`
 	Reopen    bool   `json:"reopen,omitempty" doc:"true opens a resolved or closed ticket again" example:"false"`
 	Seen      int    `json:"seen" minimum:"1" maximum:"201" doc:"how many messages the ticket had when you read it, 1 to 201: refused when others came since" example:"3"`
-	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: a reply sent again with it is not taken again; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
+	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: for one reply: the same sent again with it is not taken again, anything else with it is refused; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
 func (h *house) deskReplyTicket() *Op[DeskReplyInput, TicketView] {

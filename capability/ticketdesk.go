@@ -135,7 +135,7 @@ type ReplyTicketInput struct {
 	Message   string `json:"message,omitempty" maxLength:"5000" doc:"what you have to add, up to 5,000 characters; may be absent when you resolve or reopen" example:"It works again, thank you."`
 	Resolve   bool   `json:"resolve,omitempty" doc:"true says that nothing is left to do" example:"false"`
 	Reopen    bool   `json:"reopen,omitempty" doc:"true opens a resolved or closed ticket again; a message to a resolved one does so by itself" example:"false"`
-	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: a reply sent again with it is not taken again; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
+	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: for one reply: the same sent again with it is not taken again, anything else with it is refused; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
 func (h *house) replyTicket() *Op[ReplyTicketInput, TicketView] {

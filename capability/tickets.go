@@ -23,7 +23,7 @@ type CreateTicketInput struct {
 	Message   string `json:"message" minLength:"1" maxLength:"5000" doc:"what happened and what you expected, 1 to 5,000 characters; never put keys into it" example:"Since 14:00 UTC every call of 500 blocks times out."`
 	RequestID string `json:"request_id,omitempty" format:"uuid" doc:"the call that it is about: data.request_id of its error, a UUID; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 	Category  string `json:"category,omitempty" enum:"incident,question,billing,other" doc:"absent: it follows from the evidence"`
-	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: what is sent again with it is not filed again; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
+	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: for one ticket: the same sent again with it is not filed again, anything else with it is refused; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
 // TicketView is a ticket in lists.

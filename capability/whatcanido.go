@@ -103,6 +103,7 @@ type stance struct {
 	answered  []store.AnsweredUsage
 	refused   []store.FailureGroup // of the last days, by reason
 	ladder    PriceLadder
+	drawsPack bool // whether calls beyond the plan are drawn from a pack, whoever sees it
 	part      bool // the caller sees its agent's or its key's use alone, and no budgets and packs of the account
 }
 
@@ -181,18 +182,18 @@ func (h *house) stand(ctx context.Context, c *Call) (*stance, error) {
 		return nil, meterAway(err)
 	}
 	s.terms = terms.At(s.standings.At)
-	if s.terms.DrawsPacks() && !s.part {
-		s.packs = drawable(c.Account.Packs, s.standings.Counters, s.standings.At)
+	if s.terms.DrawsPacks() {
+		packs := drawable(c.Account.Packs, s.standings.Counters, s.standings.At)
+		if s.drawsPack = len(packs) > 0; !s.part {
+			s.packs = packs
+		}
 	}
 	s.budgets = budgetsOf(s)
 	return s, nil
 }
 
 func (h *house) youOf(s *stance, scope statement.Scope) You {
-	rate := s.terms.Rate()
-	if s.slowed() {
-		rate = s.terms.Plan.SoftRate
-	}
+	rate := s.rate()
 	you := You{
 		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title, Scope: scope, Manages: s.manages(),
 		Supply: s.terms.Plan.Supply, Rate: RateOffer{rate.Limit, int64(rate.Per / time.Second)},
@@ -213,6 +214,14 @@ func (s *stance) slowed() bool {
 	})
 }
 
+// rate is what all keys of the account have together now.
+func (s *stance) rate() account.RateWindow {
+	if s.slowed() {
+		return s.terms.Plan.SoftRate
+	}
+	return s.terms.Rate()
+}
+
 // isOff is whether a service is switched off for the caller, on the account or on its key.
 func (s *stance) isOff(service account.Service) bool {
 	return s.offOnAccount(service) || s.offOnKey(service)
@@ -220,7 +229,7 @@ func (s *stance) isOff(service account.Service) bool {
 
 func (h *house) featuresOf(s *stance) Features {
 	f := Features{
-		Premium: s.terms.Plan.Supply == plan.Premium || len(s.packs) > 0, PaymentsLive: h.Stripe != nil,
+		Premium: s.terms.Plan.Supply == plan.Premium || s.drawsPack, PaymentsLive: h.Stripe != nil,
 		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{MayClaim: s.manages(), Tool: "claim_agent_start"},
 	}
 	for _, service := range account.Services() {
@@ -246,18 +255,20 @@ func (h *house) doorsFor(s *stance) []Door {
 	}
 }
 
+// taxRule is what holds for everybody (plan.VATApplies).
+const taxRule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, none elsewhere."
+
 // planTax says what is added to the prices of plans and packs; where the account is billed only to whoever manages it.
 func (h *house) planTax(ctx context.Context, c *Call) string {
-	const rule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, none elsewhere."
 	if !c.manages() {
-		return rule
+		return taxRule
 	}
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	switch {
 	case err != nil || customer.Country == "": // the rule holds, whatever is known
-		return rule
+		return taxRule
 	case plan.VATApplies(customer.Country):
-		return rule + " This account is billed in " + customer.Country + ", so it is added."
+		return taxRule + " This account is billed in " + customer.Country + ", so it is added."
 	}
-	return rule + " This account is billed in " + customer.Country + ", so none is added."
+	return taxRule + " This account is billed in " + customer.Country + ", so none is added."
 }

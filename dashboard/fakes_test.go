@@ -46,6 +46,8 @@ type house struct {
 	insights      capability.UsageInsights
 	// refusal answers every change.
 	refusal *fault.Error
+	// link answers whoever looks at a link of a mail; nil while it works.
+	link *fault.Error
 }
 
 const (
@@ -165,7 +167,7 @@ func (h *house) calls() Calls {
 	return h.staffCalls(h.claimCalls(h.deskCalls(Calls{
 		StartSignIn: changes[capability.StartSignInInput](h, capability.StartedSignIn{BrowserToken: "cagb_browser"}),
 		ShowLink: func(context.Context, *capability.Caller, capability.SignInLinkInput) (capability.ShownSignIn, *fault.Error) {
-			return capability.ShownSignIn{Email: "mira@studio-north.example"}, nil
+			return capability.ShownSignIn{Email: "mira@studio-north.example"}, h.link
 		},
 		FinishByLink: changes[capability.SignInLinkInput](h, entered),
 		FinishByCode: changes[capability.SignInCodeInput](h, entered),
@@ -179,7 +181,7 @@ func (h *house) calls() Calls {
 		InviteMember:     changes[capability.InviteMemberInput](h, capability.Invitation{Email: "new@studio-north.example", Role: roleMember}),
 		RevokeInvitation: none[capability.InvitationInput](h),
 		ShowInvitation: func(context.Context, *capability.Caller, capability.InvitationLinkInput) (capability.Invitation, *fault.Error) {
-			return capability.Invitation{Email: "kim@studio-north.example", Role: roleMember, InvitedBy: "mira@studio-north.example", AccountName: "Studio North"}, nil
+			return capability.Invitation{Email: "kim@studio-north.example", Role: roleMember, InvitedBy: "mira@studio-north.example", AccountName: "Studio North"}, h.link
 		},
 		AcceptInvitation: changes[capability.InvitationLinkInput](h, entered),
 		ChangeMember:     none[capability.ChangeMemberInput](h), RemoveMember: none[capability.RemoveMemberInput](h),

@@ -11,6 +11,8 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+
+	"github.com/chainaccess/gateway/capability"
 )
 
 // Every change by a browser is guarded three times against requests that another site forged: cookies are SameSite=Lax, the request's
@@ -118,7 +120,7 @@ func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
 var errStaleForm = errors.New("the form's token is of another cookie")
 
 // sentAgain answers a stale form. It leads on who pressed a button twice that signs in: the first time gave the browser another cookie, so that its
-// form is stale by now, though what it asks for is done. Nothing is done here.
+// form is stale by now, though what it asks for is done. A link that works still was not used, and its form is as stale as others. Nothing is done here.
 func (v *visit) sentAgain() error {
 	stale := &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText, cause: errStaleForm}
 	_, _, formed := unmasked(v.r.PostForm.Get(tokenField))
@@ -129,8 +131,19 @@ func (v *visit) sentAgain() error {
 	switch {
 	case err != nil:
 		return err
-	case !known:
+	case !known || mistakesOf(v.linkNow(), "token") == nil:
 		return stale
 	}
 	return v.moveOn(pathOverview)
+}
+
+// linkNow is why the link of a form works no more; nil while it does.
+func (v *visit) linkNow() (err error) {
+	token := v.r.PostForm.Get("token")
+	if v.r.URL.Path == pathAccept {
+		_, err = ask(v, v.Calls.ShowInvitation, capability.InvitationLinkInput{Token: token})
+	} else {
+		_, err = ask(v, v.Calls.ShowLink, capability.SignInLinkInput{Token: token})
+	}
+	return err
 }

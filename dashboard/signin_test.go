@@ -112,6 +112,10 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 		}
 		before := h.changed()
 		twice := url.Values{"token": {"cagl_x"}, "csrf": {forgeryToken("the cookie of before", "")}}
+		if got := b.post(path, twice); got.status != http.StatusForbidden || h.changed() != before {
+			t.Errorf("a stale form of %s, whose link was not used, answers %d", path, got.status)
+		}
+		h.link = fault.New(fault.FieldRefused, "This link was used already.").With("field", "token")
 		if got := b.post(path, twice); got.status != http.StatusSeeOther || got.header.Get("Location") != "/overview" || h.changed() != before {
 			t.Errorf("the button of %s, pressed twice, answers %d", path, got.status)
 		}

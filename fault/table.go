@@ -76,8 +76,8 @@ var table = [...]Entry{
 	WrongKindOfKey: {
 		Name: "wrong_kind_of_key", Code: -32028, HTTP: http.StatusForbidden,
 		Title:   "Not for this kind of key",
-		Meaning: "This kind of key may not do that. A key from a door creates no further keys.",
-		Steps:   []string{"Use a key of an account, or sign in."},
+		Meaning: "This kind of key may not do that. Keys made without sign-up, keys of agents and adopted keys manage no account and make no further keys.",
+		Steps:   []string{"Use a key that an owner made in the console, or sign in as one.", "A key of an agent or an adopted one: ask the owner who manages it."},
 	},
 	RateWindow: {
 		Name: "rate_window", Code: -32005, HTTP: http.StatusTooManyRequests,

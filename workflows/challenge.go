@@ -57,7 +57,7 @@ type challenges struct {
 func (c *challenges) mayTake(now time.Time, in *Challenge) error {
 	switch {
 	case in.Nonce == "" || in.Message == "" || in.Nonce == c.newest.Nonce:
-		return refuse(fault.BindingRefused, "The challenge is not complete. Start again.", 0)
+		return startAgain("The challenge is not complete. Start again.")
 	case !now.Before(in.Expires) || in.Expires.After(now.Add(latestChallenge)):
 		return refuse(fault.DurableUnavailable, "The clocks of the service disagree, so the challenge cannot be timed. Try again in a minute.", time.Minute)
 	case c.taken >= maxChallenges:
@@ -77,13 +77,13 @@ func (c *challenges) take(in *Challenge) {
 func (c *challenges) mayProve(now time.Time, in Proof) error {
 	switch {
 	case c.taken == 0 || c.newest.Nonce != in.Nonce:
-		return refuse(fault.BindingRefused, "This challenge was replaced by a newer one, or never was. Start again and sign the new message.", 0)
+		return startAgain("This challenge was replaced by a newer one, or never was. Start again and sign the new message.")
 	case c.newest.Address != in.Address:
-		return refuse(fault.BindingRefused, "The challenge is for another wallet. Sign with the wallet that it was issued for, or start again with this one.", 0)
+		return startAgain("The challenge is for another wallet. Sign with the wallet that it was issued for, or start again with this one.")
 	case c.used:
-		return refuse(fault.BindingRefused, "This challenge was used already. Start again and sign the new message.", 0)
+		return startAgain("This challenge was used already. Start again and sign the new message.")
 	case !now.Before(c.newest.Expires):
-		return refuse(fault.BindingRefused, "The challenge is older than 10 minutes. Start again and sign the new message.", 0)
+		return startAgain("The challenge is older than 10 minutes. Start again and sign the new message.")
 	}
 	return nil
 }
@@ -94,6 +94,11 @@ func (c *challenges) query() (Challenge, error) { return c.newest, nil }
 // refuse is a refusal of a workflow's own.
 func refuse(reason fault.Reason, message string, wait time.Duration) error {
 	return temporal.NewNonRetryableApplicationError(message, reason.String(), nil, activities.RefusalDetails{RetryAfterMillis: wait.Milliseconds()})
+}
+
+// startAgain refuses a challenge, or a proof of it, where another challenge would do.
+func startAgain(message string) error {
+	return temporal.NewNonRetryableApplicationError(message, fault.BindingRefused.String(), nil, activities.RefusalDetails{StartAgain: true})
 }
 
 // notYetInForce is the answer to a change that is saved and of which the meter knows nothing yet.

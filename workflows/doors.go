@@ -171,6 +171,9 @@ const acceptedAndEnded = "AcceptedUpdateCompletedWorkflow"
 // unavailableFor is when to come again if the durable flows do not answer.
 const unavailableFor = 10 * time.Second
 
+// ErrStartAgain is the cause of refusals of a challenge that is worth nothing any more, where another one would do.
+var ErrStartAgain = errors.New("the challenge is over")
+
 // answered gives an update's failure as a refusal: one of the flow's own, or that durable flows are not available. What was begun goes on.
 func answered(err error) error {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
@@ -179,6 +182,9 @@ func answered(err error) error {
 			var details activities.RefusalDetails
 			if failed.HasDetails() && failed.Details(&details) == nil {
 				refusal.RetryAfter = time.Duration(details.RetryAfterMillis) * time.Millisecond
+				if details.StartAgain {
+					refusal = refusal.Wrap(ErrStartAgain)
+				}
 			}
 			if reason == fault.RateWindow {
 				refusal.Window = &fault.Window{Limit: maxChallenges, Reset: refusal.RetryAfter}

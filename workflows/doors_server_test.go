@@ -60,7 +60,7 @@ func TestABindingOutlivesTheWorkerThatBeganIt(t *testing.T) {
 		}
 		return err
 	})
-	if _, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: workflows.Proof{Address: asked.Address, Nonce: "another"}, By: byKey}); reasonOf(err) != fault.BindingRefused {
+	if _, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: workflows.Proof{Address: asked.Address, Nonce: "another"}, By: byKey}); reasonOf(err) != fault.BindingRefused || !errors.Is(err, workflows.ErrStartAgain) {
 		t.Errorf("a wrong nonce: %v", err)
 	}
 	var bound activities.BoundKey

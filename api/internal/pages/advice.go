@@ -68,7 +68,7 @@ var advised = map[fault.Reason]advice{
 	},
 	fault.AccountSuspended: {Why: "The people who run the service suspended the account. Its keys stay, and work again when that ends.", Does: mend},
 	fault.WrongKindOfKey: {
-		Why: "Keys that came through a door belong to no person, so they make no further keys and change nothing of an account.", Does: mend, Doors: []door{toAgents, toKeys},
+		Why: "Keys made without sign-up belong to no person, and keys of agents and adopted ones are managed by an owner, so none of them makes further keys or changes anything of an account.", Does: mend, Doors: []door{toAgents, toKeys},
 	},
 	fault.RateWindow: {
 		Why:  "More requests came within the plan's window than it admits. The window slides, each item of a batch counts, and so do answers from the cache.",
