@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -66,13 +65,14 @@ func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
 		under += n
 		most = max(most, under)
 	}
-	// Everything that arrives waits for what arrives with it, for as long as a batch without a bound would take to arrive.
-	gathered, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
+	// Everything that arrives waits for what arrives with it, for as long as a batch without a bound would take to arrive after its first item.
+	gathered := make(chan struct{})
+	gather := sync.OnceFunc(func() { time.AfterFunc(500*time.Millisecond, func() { close(gathered) }) })
 	g.all(func(x *testkit.Exchange) {
 		count(1)
 		defer count(-1)
-		<-gathered.Done()
+		gather()
+		<-gathered
 		testkit.Result("0x1")(x)
 	})
 	g.rpc(g.unlimited(), chain.EthMainnet, batchOf(60, "eth_call")).batch(60)
@@ -229,14 +229,15 @@ func TestAPanicInABatchItemStaysInIt(t *testing.T) {
 
 func TestAClientThatLeavesABatchPaysForWhatItAsked(t *testing.T) {
 	t.Parallel()
-	g := setup(t)
+	g := setup(t, func(o *options) { o.timeout = standing }) // a loaded machine takes its time over so much
 	key := g.doorKey()
 	begun := make(chan struct{})
+	under := sync.OnceFunc(func() { close(begun) }) // a slow answer may be asked for at the other upstream, too
 	g.all(func(x *testkit.Exchange) {
 		// More than the sockets hold: when it is sent, the gateway is gathering it.
 		_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,"result":"%s`, x.Request.ID, strings.Repeat("0", 24<<20))
 		_ = http.NewResponseController(x.W).Flush()
-		close(begun)
+		under()
 		<-x.Context.Done()
 	})
 	leave := g.abandon(key, chain.EthMainnet, "["+call("eth_call", "[]")+"]")
@@ -268,7 +269,7 @@ func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
 
 func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
 	t.Parallel()
-	g := setup(t, func(o *options) { o.batches = 32 << 20 })
+	g := setup(t, func(o *options) { o.batches, o.timeout = 32<<20, 10*time.Second })
 	key := g.doorKey()
 	g.all(testkit.Result("0xsmall"))
 	for _, u := range g.ups {

@@ -41,7 +41,7 @@ func TestLocalAnswersAreHitsThatCostNothing(t *testing.T) {
 func TestShortAnswersAreServedAgainForTheirTime(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
-	g := setup(t, func(o *options) { o.now = clock.Now })
+	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })
 	key := g.unlimited()
 	on := func(id chain.ID, method, params string) func() answer {
 		return func() answer { return g.rpc(key, id, call(method, params)) }
@@ -165,7 +165,7 @@ func TestErrorsAndNullAreNotServedAgain(t *testing.T) {
 func TestHeadsAreMonotonicAcrossCacheAndUpstreams(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
-	g := setup(t, func(o *options) { o.now = clock.Now })
+	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })
 	key := g.unlimited()
 	head := func() string { return g.eth(key, "eth_blockNumber").result() }
 	hex := func(n int) string { return fmt.Sprintf(`"0x%x"`, testHead+n) }

@@ -207,7 +207,7 @@ func impatient(hungUp chan<- struct{}) testkit.Reply {
 func TestAnUpstreamThatGivesUpOnASlowReaderIsNotBlamedAndTheReaderPays(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
-	g := setup(t, func(o *options) { o.now = clock.Now })
+	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })
 	key := g.doorKey()
 	hungUp := make(chan struct{})
 	g.ups[0].Default(impatient(hungUp))

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
@@ -61,7 +60,7 @@ func (a answer) golden(name string) {
 
 func TestWireFormatsStayAsTheyAre(t *testing.T) {
 	t.Parallel()
-	g := setup(t, func(o *options) { o.timeout = time.Second })
+	g := setup(t)
 	account, door := g.unlimited(), g.doorKey()
 	g.newKey().golden("welcome")
 	g.newKey()

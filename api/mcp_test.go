@@ -262,7 +262,7 @@ func TestTheListOfToolsGoesCompressedToWhomTakesThat(t *testing.T) {
 func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	g := setup(t, func(o *options) { o.now = func() time.Time { return now } })
+	g := setup(t, func(o *options) { o.now, o.timeout = func() time.Time { return now }, standing })
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"none"}}` // a short answer
 	refused := answer{}
 	for range 201 {

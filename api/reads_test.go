@@ -21,7 +21,7 @@ func TestReadsSucceedWhileOneOfTwoUpstreamsFails(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := setup(t, func(o *options) { o.timeout = 2 * time.Second })
+			g := setup(t, func(o *options) { o.timeout = 10 * time.Second })
 			g.ups[0].Default(unknownOutcome(g)[name])
 			g.ups[1].Default(testkit.Result("0xgood"))
 			if got := g.eth(g.doorKey(), "eth_call").result(); got != `"0xgood"` {
@@ -49,7 +49,7 @@ func TestReadsSucceedWhileOneOfTwoUpstreamsIsDown(t *testing.T) {
 
 func TestWhenEveryUpstreamFailsTheCallIsRefunded(t *testing.T) {
 	t.Parallel()
-	g := setup(t, func(o *options) { o.timeout = 300 * time.Millisecond })
+	usual, hasty := setup(t), setup(t, func(o *options) { o.timeout = time.Second })
 	for name, row := range map[string]struct {
 		reply        testkit.Reply
 		status, code int
@@ -61,6 +61,10 @@ func TestWhenEveryUpstreamFailsTheCallIsRefunded(t *testing.T) {
 		"absent":  {testkit.Error(-32601, "method not found"), http.StatusNotFound, -32601, "method_not_served", "Nothing was charged"},
 		"range":   {testkit.Error(-32000, "query returned more than 10000 results"), http.StatusBadRequest, -32602, "range_too_large", "Nothing was charged"},
 	} {
+		g := usual
+		if row.outcome == "upstream_timeout" {
+			g = hasty
+		}
 		key := g.doorKey()
 		g.all(row.reply)
 		a := g.rpc(key, chain.EthMainnet, call("eth_getLogs", `[{"fromBlock":"latest"}]`))

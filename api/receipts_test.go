@@ -110,7 +110,7 @@ func TestReceiptOfAPaymentThatWasReorganisedSaysSo(t *testing.T) {
 func TestReceiptOfAnOldPaymentHasExpiredUnits(t *testing.T) {
 	t.Parallel()
 	late := testkit.NewClock(time.Now().Add(2 * time.Hour))
-	g := setup(t, behindProxies(t), func(o *options) { o.now = late.Now })
+	g := setup(t, behindProxies(t), func(o *options) { o.now, o.timeout = late.Now, standing })
 	tx, found := paid(3, 90_000)
 	g.granted(x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}, found, plan.Balanced, "CH")
 	if got := g.receipt(tx).body; !strings.Contains(got, `"units":10000,"capped":false,"used":0,"remaining":0,"expired":10000`) || !strings.Contains(got, "Its window is over.") {

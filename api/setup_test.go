@@ -43,8 +43,10 @@ import (
 
 const (
 	testTimeout = 30 * time.Second
-	testHead    = 1_000_000
-	canary      = "canary" // part of every credential of an upstream: nothing that leaves the gateway may hold it
+	// standing is the time-out of calls whose clock stands: their connections have deadlines by the machine's, which goes on meanwhile.
+	standing = 10 * time.Minute
+	testHead = 1_000_000
+	canary   = "canary" // part of every credential of an upstream: nothing that leaves the gateway may hold it
 )
 
 var links = chain.Links{Contact: "contact@example.org", Docs: "https://docs.example.org/methods"}
@@ -111,8 +113,9 @@ type options struct {
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
 	t.Helper()
+	testkit.RoomIn(t, time.Hour, 30*time.Second)
 	o := options{
-		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public, timeout: 10 * time.Second,
+		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public, timeout: testTimeout,
 		maxAnswer: 512 << 20, maxBody: 1 << 20, now: time.Now, random: rand.Reader, apply: true,
 		stall: testTimeout,
 	}

@@ -316,7 +316,7 @@ func TestABatchSharesWithItself(t *testing.T) {
 func TestHeadsNeverGoBackForOneWhoSharesCallsAndTheCache(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
-	g := setup(t, func(o *options) { o.now = clock.Now })
+	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })
 	key := g.unlimited()
 	var mu sync.Mutex // guards asked
 	asked := 0

@@ -286,7 +286,7 @@ func TestUtilitiesAreSwitchedOffAndCappedAsOneService(t *testing.T) {
 func TestSignInsAreJudgedByTheServicesClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 10, 0, time.UTC)
-	g := setup(t, func(o *options) { o.now = func() time.Time { return now } })
+	g := setup(t, func(o *options) { o.now, o.timeout = func() time.Time { return now }, standing })
 	key, me := g.unlimited(), newSigner(t, "me")
 	for more, want := range map[string]string{
 		"\nExpiration Time: 2026-01-02T03:04:10.001Z": `"valid":true`,

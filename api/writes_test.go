@@ -66,7 +66,7 @@ func unknownOutcome(g *gateway) map[string]testkit.Reply {
 
 func TestExactlyOneRequestOfASubmissionReachesTheUpstreams(t *testing.T) {
 	t.Parallel()
-	g := setup(t, func(o *options) { o.timeout = 400 * time.Millisecond })
+	g := setup(t, func(o *options) { o.timeout = 2 * time.Second })
 	key := g.unlimited()
 	for _, s := range submissions() {
 		for name, reply := range unknownOutcome(g) {
