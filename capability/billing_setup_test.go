@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/sandbox/stripe"
 	"github.com/chainaccess/gateway/store"
 )
@@ -62,7 +63,9 @@ func openTill(t *testing.T) *till {
 	if lines, err := d.way.SetUp(t.Context(), billing.SetUpOptions{}); err != nil {
 		t.Fatalf("set up: %v, %+v", err, lines)
 	}
-	d.office = openOffice(t, func(o *capability.Options) {
+	counts := testkit.Redis(t, testkit.WithClock())
+	counts.SetClock(t, time.Until(opened)) // or what is bought here would be counted into a period that is over by then
+	d.office = openOfficeOn(t, counts, func(o *capability.Options) {
 		o.Now, o.Stripe, o.WebhookSecret, o.Contact, o.Purchases = server.Now, d.way, whsec, "support@gateway.example", d
 	})
 	d.books = &activities.Billing{

@@ -117,12 +117,12 @@ func TestTextsAreReadOneAfterAnother(t *testing.T) {
 		t.Errorf("while all are reading: %v", refusal)
 	}
 	free()
+	began := time.Now()
 	for i := range 10 {
 		if _, refusal := o.Migrate.Invoke(o.ctx, neighbour(1), capability.MigrateInput{Config: "x"}); refusal != nil {
 			t.Fatalf("text %d of a network: %v", i, refusal)
 		}
 	}
-	began := time.Now()
 	var refusal *fault.Error
 	for sent := 0; refusal == nil && sent < 2+int(time.Since(began)/(6*time.Second)); sent++ { // one comes back every 6 s
 		_, refusal = o.Migrate.Invoke(o.ctx, neighbour(1), capability.MigrateInput{Config: "x"})

@@ -58,6 +58,13 @@ func (o *office) ReadUnsubscribe(token string) (account.UserID, account.Topic, b
 
 func openOffice(t *testing.T, change ...func(*capability.Options)) *office {
 	t.Helper()
+	return openOfficeOn(t, testkit.Redis(t), change...)
+}
+
+// openOfficeOn is openOffice over a Redis that runs already. Its clock is the meter's: days, months and paid periods are counted by it.
+func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*capability.Options)) *office {
+	t.Helper()
+	testkit.RoomIn(t, time.Hour, 30*time.Second)
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
 	t.Cleanup(cancel)
 	o := &office{ctx: ctx, mails: map[string]notify.Mail{}}
@@ -72,7 +79,7 @@ func openOffice(t *testing.T, change ...func(*capability.Options)) *office {
 	o.store, err = store.Open(ctx, o.database)
 	must(err)
 	t.Cleanup(o.store.Close)
-	counters, err := meter.Open(ctx, testkit.Redis(t).URL)
+	counters, err := meter.Open(ctx, counts.URL)
 	must(err)
 	t.Cleanup(func() { _ = counters.Close() })
 	hasher, err := account.NewHasher([]byte(strings.Repeat("pepper", 8)))

@@ -85,6 +85,8 @@ func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
 		return nil
 	})
 	d.must(err)
+	// The record's own clock dates changes.
+	d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1", a.ID.UUID, at(t, "2026-11-20T12:00:00Z"))
 	d.flushed("2026-12-01T00:10:00Z")
 	out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: "2026-11-01"}, statement.Ended{At: at(t, "2026-12-01T00:00:00Z"), Plan: plan.Free})
 	d.must(err)

@@ -35,6 +35,7 @@ type books struct {
 
 func setUpBooks(t *testing.T) *books {
 	t.Helper()
+	testkit.RoomIn(t, time.Hour, 30*time.Second)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	b := &books{ctx: ctx, redis: testkit.Redis(t)}
