@@ -266,11 +266,13 @@ func (b *till) purchases() {
 func (b *till) statements() {
 	b.t.Helper()
 	ctx := b.t.Context()
-	of, key, digest := b.owner(3), account.NewKeyID(), make([]byte, 32)
+	of, key, digest := b.owner(4), account.NewKeyID(), make([]byte, 32)
 	copy(digest, key.UUID[:])
 	_, err := b.store.CreateKey(ctx, store.NewKey{ID: key, Account: of, Digest: digest, Prefix: "cag_12345678", Door: account.DoorAccount, Daily: account.Unlimited})
 	b.must(err)
-	end := time.Now().UTC().AddDate(0, 0, 1-time.Now().UTC().Day()).Truncate(24 * time.Hour)
+	// The month before the last one is over for long on the first of a month, too.
+	month, _ := plan.CalendarMonth(time.Now())
+	end := month.AddDate(0, -1, 0)
 	begin := end.AddDate(0, -1, 0)
 	name := begin.Format(time.DateOnly)
 	b.must(b.store.CommitUsage(ctx, []account.UsageBucket{{
@@ -280,12 +282,12 @@ func (b *till) statements() {
 		}},
 	}}))
 	b.must(b.store.PutInvoices(ctx, of, []subscription.Invoice{{
-		ID: "in_of_last_month", Status: subscription.InvoicePaid, Reason: "manual", Currency: "usd", Net: 1000, Total: 1000, Paid: 1000,
+		ID: "in_of_that_month", Status: subscription.InvoicePaid, Reason: "manual", Currency: "usd", Net: 1000, Total: 1000, Paid: 1000,
 		CreatedAt: begin.Add(time.Hour), PaidAt: begin.Add(time.Hour), PeriodStart: begin, PeriodEnd: end,
 	}}))
 	testkit.Eventually(b.t, patience, func() bool {
 		return b.number("SELECT count(*) FROM usage_watermarks WHERE watermark > $1", end.Add(time.Hour)) == account.Shards
-	}, "all usage of last month is recorded")
+	}, "all usage of that month is recorded")
 	b.must(b.worker.Stop(ctx))
 
 	closing := activities.Closing{Account: of, Period: activities.BillingPeriod{Key: name, Start: begin, End: end, Plan: plan.Free}}

@@ -31,7 +31,7 @@ import (
 )
 
 // patience is how long a condition may take on a loaded machine.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // rig is a gateway under load: two API processes and a worker of the real program, with a Redis, a PostgreSQL and upstreams that they do
 // not share with another rig. Its methods are for the test's goroutine, but for those of the load.
