@@ -9,7 +9,10 @@ import (
 // Whether a word that is the name of a method is meant as one, by itself and by what stands around it.
 
 // plainNames are methods of refused families that look like names of variables.
-var plainNames = words(`personal_sign txpool_content txpool_inspect txpool_status admin_peers admin_datadir miner_start miner_stop clique_propose clique_discard clique_status`)
+var plainNames = words(`personal_sign txpool_content txpool_inspect txpool_status admin_peers admin_datadir miner_start miner_stop clique_propose clique_discard clique_status evm_mine evm_revert evm_snapshot hardhat_mine hardhat_reset hardhat_metadata anvil_mine anvil_reset`)
+
+// ofNodes are refused families of which no configuration names its own keys, as alchemy_apiKey is one of another.
+var ofNodes = words(`personal admin miner clique txpool hardhat anvil evm`)
 
 // subscriptions are what Solana's methods for subscribing begin with; of other words that end so any program has some.
 var subscriptions = words(`account block logs program root signature slot slotsUpdates vote`)
@@ -48,32 +51,45 @@ func isCamel(name string) bool {
 // isVariable is whether text[from:to] is the name of a variable or of a key of a configuration: it is given a value, or taken from something.
 func isVariable(text string, from, to int) bool {
 	name := text[from:to]
-	if rule, _ := chain.Refused(chain.EVM, name); rule == name && isCamel(name) {
-		return false // it can be nothing else
-	}
+	rule, _ := chain.Refused(chain.EVM, name)
 	after := text[to+spaces(text[to:]):]
-	assigned := strings.HasPrefix(after, ":") || strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==")
-	return assigned || from > 0 && strings.IndexByte("$.{", text[from-1]) >= 0
+	key := strings.HasPrefix(after, ":")
+	switch {
+	case rule == name && isCamel(name):
+		return false // it can be nothing else
+	case key && (strings.TrimSuffix(rule, "*") == name || plainNames[name] || isCamel(name) && ofNodes[name[:max(0, strings.IndexByte(name, '_'))]]):
+		return false // what is set for a method, as its limit
+	}
+	return key || strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==") || from > 0 && strings.IndexByte("$.{", text[from-1]) >= 0
 }
 
 // inQuotes is whether text[from:to] stands in quotes, and nothing else does.
 func inQuotes(text string, from, to int) bool {
-	return from > 0 && to < len(text) && strings.IndexByte(`"'`, text[from-1]) >= 0 && text[to] == text[from-1]
+	return from > 0 && to < len(text) && strings.IndexByte("\"'`", text[from-1]) >= 0 && text[to] == text[from-1]
 }
 
 // isCalled is whether text[from:to] is called on something, as in connection.getSlot().
 func isCalled(text string, from, to int) bool {
-	return from > 0 && text[from-1] == '.' && to < len(text) && strings.IndexByte("(<", text[to]) >= 0
+	after := to + spaces(text[to:])
+	return from > 0 && text[from-1] == '.' && after < len(text) && strings.IndexByte("(<", text[after]) >= 0
 }
 
-// isItem is whether text[from:to] is an item of a list: behind a colon, a comma, a bracket or a dash, and before a comma, a bracket or the line's end.
+// isItem is whether text[from:to] is an item of a list: at the line's begin or behind what begins an item, and before what ends one or another method.
 func isItem(text string, from, to int) bool {
 	before := strings.TrimRight(text[max(0, from-mostSpaces):from], " \t")
-	if before == "" || strings.IndexByte(":,[-=", before[len(before)-1]) < 0 {
+	if before != "" && strings.IndexByte(":,;[-=*\r\n", before[len(before)-1]) < 0 || before == "" && from >= mostSpaces {
 		return false
 	}
 	after := to + spaces(text[to:])
-	return endsLine(text, to) || strings.IndexByte(",]", text[after]) >= 0
+	if endsLine(text, to) || strings.IndexByte(",;]:", text[after]) >= 0 {
+		return true
+	}
+	return after > to && isKnown(chain.Solana, text[after:after+wordLen(text[after:min(len(text), after+mostName)])])
+}
+
+// isNextTo is whether nothing but spaces stands between two places.
+func isNextTo(text string, end, begin int) bool {
+	return begin > end && begin-end <= mostSpaces && strings.Trim(text[end:begin], " \t") == ""
 }
 
 // endsLine is whether nothing but spaces follows on the line, or a comment.

@@ -8,10 +8,10 @@ import (
 )
 
 // namespaces are what methods of EVM nodes begin with, before the underscore.
-var namespaces = words(`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots parity flashbots mev`)
+var namespaces = words(`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots parity flashbots mev hardhat anvil evm testing`)
 
 // libraries are names of programs' parts that look like methods.
-var libraries = words(`eth_account eth_abi eth_utils eth_keys eth_typing eth_tester eth_hash eth_rlp`)
+var libraries = words(`eth_account eth_abi eth_utils eth_keys eth_typing eth_tester eth_hash eth_rlp evm_version testing_mode`)
 
 const mostName = 64
 
@@ -93,8 +93,9 @@ func (r *Reading) named(text string, from, to int, seen map[string]bool) {
 	}
 }
 
-// ofSolana finds names without a namespace: in quotes, called on a connection, and as an item of a list.
+// ofSolana finds names without a namespace: in quotes, called on a connection, and as an item of a list, which words beside it that are methods make too.
 func (r *Reading) ofSolana(text string, seen map[string]bool) {
+	known := -1 // where the last word ends that is a method, wherever it stands
 	for i := 0; i < len(text); i++ {
 		n := wordLen(text[i:min(len(text), i+1+mostName)])
 		from, to := i, i+n
@@ -106,8 +107,10 @@ func (r *Reading) ofSolana(text string, seen map[string]bool) {
 			continue
 		}
 		name := text[from:to]
-		if inQuotes(text, from, to) || (isCalled(text, from, to) || isItem(text, from, to)) && isKnown(chain.Solana, name) {
+		is := isKnown(chain.Solana, name)
+		if inQuotes(text, from, to) || is && (isCalled(text, from, to) || isItem(text, from, to) || known >= 0 && isNextTo(text, known, from)) {
 			r.addMethod(seen, chain.Solana, name)
+			known = to
 		}
 	}
 }
