@@ -155,7 +155,7 @@ func (h *house) deskGetTicket() *Op[DeskTicketInput, DeskTicketDetail] {
 	}, h.runDeskGetTicket)
 }
 
-func (h *house) runDeskGetTicket(ctx context.Context, _ *Call, in DeskTicketInput) (DeskTicketDetail, error) {
+func (h *house) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketInput) (DeskTicketDetail, error) {
 	number, ok := ticket.ParseReference(in.Reference)
 	if !ok {
 		return DeskTicketDetail{}, noDeskTicket()
@@ -172,6 +172,9 @@ func (h *house) runDeskGetTicket(ctx context.Context, _ *Call, in DeskTicketInpu
 		TicketDetail: h.ticketDetail(&t, messages), AccountID: t.Account.String(), Account: of.Name, AccountStatus: of.Status, Plan: of.Plan,
 	}
 	d.TicketView = h.deskView(&t)
+	if err := h.nameWriters(ctx, c, d.Messages, messages); err != nil {
+		return d, err
+	}
 	lines, err := h.Store.ListDeskLines(ctx, t.Number.Reference())
 	if err != nil {
 		return d, told(err, "ticket")

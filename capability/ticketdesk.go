@@ -85,9 +85,67 @@ type TicketDetail struct {
 // TicketNote is a message of a ticket, as it was written.
 type TicketNote struct {
 	Author    ticket.Author `json:"author" enum:"customer,operator,service"`
+	Writer    *NoteWriter   `json:"writer,omitempty" doc:"who of the customer wrote it; absent for other authors"`
 	Message   string        `json:"message" doc:"plain text; whoever shows it escapes it"`
 	RequestID string        `json:"request_id,omitempty" format:"uuid" doc:"the call that it is about, when one was named"`
 	At        time.Time     `json:"at"`
+}
+
+// NoteWriter is who of an account wrote a message. Callers that do not manage the account learn no names but their own.
+type NoteWriter struct {
+	Kind NoteWriterKind `json:"kind" enum:"you,member,key,agent,another" doc:"another: somebody of the account whom you are not told, or who is not recorded"`
+	Name string         `json:"name,omitempty" doc:"the member's address, the key's first characters, the agent's name; absent for you and another"`
+}
+
+// NoteWriterKind is what a writer is to whoever reads.
+type NoteWriterKind string
+
+// The kinds of writers.
+const (
+	WriterYou     NoteWriterKind = "you"
+	WriterMember  NoteWriterKind = "member"
+	WriterKey     NoteWriterKind = "key"
+	WriterAgent   NoteWriterKind = "agent"
+	WriterAnother NoteWriterKind = "another"
+)
+
+// wrote says whether the caller is the writer: the same user or key, or a key of the same agent.
+func (c *Call) wrote(w *store.TicketWriter) bool {
+	switch {
+	case !c.Key.ID.IsZero():
+		return w.Key == c.Key.ID || !c.Key.Agent.IsZero() && w.Agent == c.Key.Agent
+	case !c.User.User.IsZero():
+		return w.User == c.User.User
+	}
+	return false
+}
+
+// nameWriters says who of the account wrote each message. The desk is told like those who manage the account.
+func (h *house) nameWriters(ctx context.Context, c *Call, notes []TicketNote, messages []store.TicketMessage) error {
+	writers, err := h.Store.WritersOf(ctx, messages)
+	if err != nil {
+		return told(err, "ticket")
+	}
+	for i := range messages {
+		if messages[i].Author != ticket.Customer {
+			continue
+		}
+		w := writers[messages[i].Writer]
+		named := NoteWriter{Kind: WriterAnother}
+		switch {
+		case c.wrote(&w):
+			named.Kind = WriterYou
+		case !c.manages():
+		case w.Email != "":
+			named = NoteWriter{WriterMember, w.Email}
+		case w.AgentName != "":
+			named = NoteWriter{WriterAgent, w.AgentName}
+		case w.Prefix != "":
+			named = NoteWriter{WriterKey, w.Prefix}
+		}
+		notes[i].Writer = &named
+	}
+	return nil
 }
 
 func (h *house) getTicket() *Op[TicketInput, TicketDetail] {
@@ -108,7 +166,7 @@ func (h *house) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Tick
 	}
 	d := h.ticketDetail(&t, messages)
 	d.Evidence = c.evidenceFor(d.Evidence)
-	return d, nil
+	return d, h.nameWriters(ctx, c, d.Messages, messages)
 }
 
 func (h *house) ticketDetail(t *store.Ticket, messages []store.TicketMessage) TicketDetail {
@@ -160,10 +218,10 @@ func (h *house) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInput
 	if refusal != nil {
 		return TicketView{}, refusal
 	}
-	by := c.author("")
+	by, writer := c.author(""), c.writer()
 	t, verdict, err := h.support.ReplyTicket(ctx, store.TicketReply{
-		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor, Origin: by.Origin, Text: in.Message,
-		Resolve: in.Resolve, Reopen: in.Reopen, Form: form, At: h.Now(),
+		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor, Writer: writer.Actor(), Origin: by.Origin,
+		Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, Form: form, At: h.Now(),
 	})
 	if err != nil {
 		return TicketView{}, toldOfTickets(err)

@@ -218,8 +218,11 @@ func (v *visit) staffTicketPage(t *capability.DeskTicketDetail, typed, wrong str
 		p.Buttons = []button{{doReply, "Send reply", true}, {doResolve, "Resolve, with or without a reply", false}}
 	}
 	for i := range p.Notes {
-		if t.Messages[i].Author == ticket.Customer {
+		if m := &t.Messages[i]; m.Author == ticket.Customer {
 			p.Notes[i].Who = "The customer"
+			if m.Writer != nil && m.Writer.Name != "" {
+				p.Notes[i].Who += ", " + writerWords(m.Writer)
+			}
 		}
 	}
 	if t.Account != "" {

@@ -63,7 +63,9 @@ func (h *house) staffCalls(c Calls) Calls {
 		if in.Reference != "CAG-1001" {
 			return capability.DeskTicketDetail{}, fault.New(fault.NotYours, "No ticket has this reference.")
 		}
-		return sampleDeskTicket("Slow"), nil
+		found := sampleDeskTicket("Slow")
+		found.Messages[0].Writer = h.desk.ticket.Messages[0].Writer
+		return found, nil
 	}
 	c.DeskReplyTicket = changes[capability.DeskReplyInput](h, sampleDeskTicket("Slow").TicketView)
 	c.DeskListFeedback = func(context.Context, *capability.Caller, capability.DeskFeedbackInput) (capability.DeskFeedbackList, *fault.Error) {

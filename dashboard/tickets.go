@@ -182,18 +182,40 @@ func (v *visit) ticketPage(t *capability.TicketDetail, typed, wrong string) tick
 // ticketsCrumb leads back to the list.
 func (v *visit) ticketsCrumb() []link { return []link{{"Tickets", v.ticketsAt()}} }
 
-// noteWords say who wrote a message, and how it is shown.
+// noteWords say who wrote a message, and how it is shown. Who of a customer it was, writerWords say.
 var noteWords = map[ticket.Author][2]string{
-	ticket.Customer: {"You", "yours"}, ticket.Operator: {"Support", "ours"}, ticket.Service: {"The service", "service"},
+	ticket.Customer: {"", "yours"}, ticket.Operator: {"Support", "ours"}, ticket.Service: {"The service", "service"},
 }
 
 func (v *visit) notes(all []capability.TicketNote) []noteView {
 	notes := make([]noteView, len(all))
 	for i, n := range all {
 		words := noteWords[n.Author]
+		if n.Author == ticket.Customer {
+			words[0] = writerWords(n.Writer)
+		}
 		notes[i] = noteView{Who: words[0], Tone: words[1], When: v.reader.moment(n.At), Text: n.Message, Request: n.RequestID}
 	}
 	return notes
+}
+
+// writerWords say who of an account wrote a message. What is not an address stands behind a word, so that no name of an agent reads as somebody else's.
+func writerWords(w *capability.NoteWriter) string {
+	if w == nil {
+		return "The account"
+	}
+	switch w.Kind {
+	case capability.WriterYou:
+		return "You"
+	case capability.WriterMember:
+		return w.Name
+	case capability.WriterKey:
+		return "Key " + w.Name + "…"
+	case capability.WriterAgent:
+		return "Agent " + w.Name
+	case capability.WriterAnother:
+	}
+	return "Another of the account"
 }
 
 func pathsOf(paths []ticket.Path) []pathView {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -33,6 +34,31 @@ func TestTicketsAreListedByStatusAndPage(t *testing.T) {
 	for path, want := range map[string]string{"/tickets": "error.data.support", "/tickets?status=closed": "Choose another status"} {
 		if got := b.get(path); !strings.Contains(got.body, want) {
 			t.Errorf("%s without tickets says %s", path, got.body)
+		}
+	}
+}
+
+func TestATicketSaysWhoWroteEachMessage(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		writer         *capability.NoteWriter
+		customer, desk string
+	}{
+		{&capability.NoteWriter{Kind: capability.WriterYou}, "You", "The customer"},
+		{&capability.NoteWriter{Kind: capability.WriterMember, Name: "bob@buyer.example"}, "bob@buyer.example", "The customer, bob@buyer.example"},
+		{&capability.NoteWriter{Kind: capability.WriterKey, Name: "cag_aHCrXoRO"}, "Key cag_aHCrXoRO…", "The customer, Key cag_aHCrXoRO…"},
+		{&capability.NoteWriter{Kind: capability.WriterAgent, Name: "Support</bdi><b>"}, "Agent Support</bdi><b>", "The customer, Agent Support</bdi><b>"},
+		{&capability.NoteWriter{Kind: capability.WriterAnother}, "Another of the account", "The customer"},
+		{nil, "The account", "The customer"},
+	} {
+		h := newHouse()
+		h.session.Staff = true
+		h.desk.ticket.Messages[0].Writer = c.writer
+		b := personOf(t, h)
+		for path, want := range map[string]string{"/tickets/CAG-1001": c.customer, "/staff/tickets/CAG-1001": c.desk} {
+			if shown := `<strong class="long"><bdi>` + html.EscapeString(want) + `</bdi></strong>`; !strings.Contains(b.get(path).body, shown) {
+				t.Errorf("%s lacks %s", path, shown)
+			}
 		}
 	}
 }

@@ -40,6 +40,12 @@ CREATE INDEX desk_log_by_subject ON desk_log (subject, id);
 -- Lists of the desk go by these, one short walk for each status and priority.
 CREATE INDEX tickets_by_status ON tickets (status, priority, number);
 
+-- Several people and keys of an account write to one ticket, and tell their messages apart.
+ALTER TABLE ticket_messages
+    ADD COLUMN writer text COLLATE "C" NOT NULL DEFAULT '',
+    ADD CONSTRAINT ticket_messages_writer_of_customer CHECK (writer = '' OR author = 'customer');
+COMMENT ON COLUMN ticket_messages.writer IS 'who of the account wrote it, user <id> or key <id>; empty for other authors, and where it was not recorded';
+
 ALTER TABLE feedback
     ADD COLUMN answers integer NOT NULL DEFAULT 0,
     ADD COLUMN answered_at timestamptz,
@@ -79,6 +85,7 @@ ALTER TABLE subscriptions DROP COLUMN odd_price;
 DROP TABLE confirmations;
 DROP INDEX waitlist_by_age;
 ALTER TABLE wishlist DROP COLUMN status, DROP COLUMN reply, DROP COLUMN answers, DROP COLUMN answered_at;
+ALTER TABLE ticket_messages DROP COLUMN writer;
 DROP INDEX feedback_by_status;
 ALTER TABLE feedback DROP COLUMN answers, DROP COLUMN answered_at;
 DROP INDEX tickets_by_status;

@@ -83,7 +83,7 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell 
 		}
 		f = feedbackOf(row)
 		err = writeDeskLine(ctx, q, &DeskLine{
-			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.actor(), Origin: by.Channel, Action: actionGive, Form: by.Form,
+			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.Actor(), Origin: by.Channel, Action: actionGive, Form: by.Form,
 			FormDigest: digest,
 		})
 		if err != nil || tell == nil {

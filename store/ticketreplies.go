@@ -21,7 +21,7 @@ func moveTicket(ctx context.Context, q *db.Queries, row *db.Ticket, status ticke
 	if m.Body != "" {
 		p.Messages++
 		err := q.AddTicketMessage(ctx, db.AddTicketMessageParams{
-			Ticket: row.Number, Place: p.Messages, Author: string(m.Author), Body: m.Body, RequestID: optional(m.RequestID), At: m.At,
+			Ticket: row.Number, Place: p.Messages, Author: string(m.Author), Writer: m.Writer, Body: m.Body, RequestID: optional(m.RequestID), At: m.At,
 		})
 		if err != nil {
 			return db.Ticket{}, err
@@ -46,6 +46,7 @@ type TicketReply struct {
 	Scope   Scope
 	By      ticket.Author
 	Actor   string // as the desk's log names them; empty for By
+	Writer  string // of the account, as Writer.Actor names them; empty for an operator
 	Origin  string // the door; empty for the worker
 	Text    string // empty for none
 	Resolve bool
@@ -89,7 +90,7 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 		}
 		step := ticketStep{
 			of: &of, by: r.By, actor: r.Actor, origin: r.Origin, action: r.action(), form: r.Form, digest: digest, before: t.Status, after: after,
-			message: TicketMessage{Author: r.By, Body: r.Text, At: r.At}, tell: r.Tell,
+			message: TicketMessage{Author: r.By, Writer: r.Writer, Body: r.Text, At: r.At}, tell: r.Tell,
 		}
 		t, err = step.take(ctx, q, &row)
 		return err

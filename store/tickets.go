@@ -52,13 +52,15 @@ type Writer struct {
 	Form    FormID // that they sent: sent twice, it is done once
 }
 
-// actor names the writer in the desk's log.
-func (w *Writer) actor() string {
+// Actor names the writer of a message: user <id> or key <id>.
+func (w *Writer) Actor() string {
 	if w.User.IsZero() {
-		return "key " + w.Key.String()
+		return actorKey + w.Key.String()
 	}
 	return w.User.Actor()
 }
+
+const actorKey = "key "
 
 // Ticket is a ticket as recorded. Version grows with every change that its flow must hear of.
 type Ticket struct {
@@ -85,6 +87,7 @@ type Ticket struct {
 // TicketMessage is what somebody wrote.
 type TicketMessage struct {
 	Author    ticket.Author
+	Writer    string // who of the account, as Writer.Actor names them; empty for other authors, and where it was not recorded
 	Body      string
 	RequestID uuid.UUID // zero when no call was named
 	At        time.Time
@@ -134,8 +137,8 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 		}
 		joined = joins
 		step := ticketStep{
-			of: &of, by: ticket.Customer, actor: n.actor(), origin: n.Channel, action: actionFile, form: n.Form, digest: digest, tell: n.Tell,
-			message: TicketMessage{Author: ticket.Customer, Body: n.Message, RequestID: n.RequestID, At: n.At}, after: ticket.Open,
+			of: &of, by: ticket.Customer, actor: n.Actor(), origin: n.Channel, action: actionFile, form: n.Form, digest: digest, tell: n.Tell,
+			message: TicketMessage{Author: ticket.Customer, Writer: n.Actor(), Body: n.Message, RequestID: n.RequestID, At: n.At}, after: ticket.Open,
 		}
 		if joined {
 			step.action, step.before = actionJoin, ticket.Status(row.Status)
@@ -250,7 +253,10 @@ func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope, n ti
 		rows, err := q.ListTicketMessages(ctx, row.Number)
 		messages = make([]TicketMessage, len(rows))
 		for i, m := range rows {
-			messages[i] = TicketMessage{Author: ticket.Author(m.Author), Body: m.Body, RequestID: given(m.RequestID), At: m.At.UTC()}
+			messages[i] = TicketMessage{Author: ticket.Author(m.Author), Writer: m.Writer, Body: m.Body, RequestID: given(m.RequestID), At: m.At.UTC()}
+		}
+		if len(messages) > 0 && messages[0].Author == ticket.Customer && messages[0].Writer == "" { // from before it was recorded
+			messages[0].Writer = (&Writer{Key: t.Key, User: t.User}).Actor()
 		}
 		return err
 	})

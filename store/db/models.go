@@ -428,6 +428,8 @@ type TicketMessage struct {
 	// the call that it is about, when the customer named one
 	RequestID *uuid.UUID
 	At        time.Time
+	// who of the account wrote it, user <id> or key <id>; empty for other authors, and where it was not recorded
+	Writer string
 }
 
 type UsageHour struct {

@@ -14,14 +14,15 @@ import (
 )
 
 const addTicketMessage = `-- name: AddTicketMessage :exec
-INSERT INTO ticket_messages (ticket, place, author, body, request_id, at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO ticket_messages (ticket, place, author, writer, body, request_id, at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
 
 type AddTicketMessageParams struct {
 	Ticket    int64
 	Place     int32
 	Author    string
+	Writer    string
 	Body      string
 	RequestID *uuid.UUID
 	At        time.Time
@@ -32,6 +33,7 @@ func (q *Queries) AddTicketMessage(ctx context.Context, arg AddTicketMessagePara
 		arg.Ticket,
 		arg.Place,
 		arg.Author,
+		arg.Writer,
 		arg.Body,
 		arg.RequestID,
 		arg.At,
@@ -255,8 +257,48 @@ func (q *Queries) InsertTicket(ctx context.Context, arg InsertTicketParams) (Tic
 	return i, err
 }
 
+const listKeyWriters = `-- name: ListKeyWriters :many
+SELECT k.id, k.prefix, k.agent_id, coalesce(a.name, '') AS agent_name
+FROM keys AS k
+LEFT JOIN agents AS a ON a.id = k.agent_id
+WHERE k.id = ANY($1::uuid[])
+`
+
+type ListKeyWritersRow struct {
+	ID        uuid.UUID
+	Prefix    string
+	AgentID   *uuid.UUID
+	AgentName string
+}
+
+// What keys are called that wrote to tickets.
+func (q *Queries) ListKeyWriters(ctx context.Context, ids []uuid.UUID) ([]ListKeyWritersRow, error) {
+	rows, err := q.db.Query(ctx, listKeyWriters, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListKeyWritersRow
+	for rows.Next() {
+		var i ListKeyWritersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Prefix,
+			&i.AgentID,
+			&i.AgentName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listTicketMessages = `-- name: ListTicketMessages :many
-SELECT ticket, place, author, body, request_id, at
+SELECT ticket, place, author, body, request_id, at, writer
 FROM ticket_messages
 WHERE ticket = $1
 ORDER BY place
@@ -278,6 +320,7 @@ func (q *Queries) ListTicketMessages(ctx context.Context, ticket int64) ([]Ticke
 			&i.Body,
 			&i.RequestID,
 			&i.At,
+			&i.Writer,
 		); err != nil {
 			return nil, err
 		}

@@ -36,8 +36,15 @@ VALUES (
 RETURNING *;
 
 -- name: AddTicketMessage :exec
-INSERT INTO ticket_messages (ticket, place, author, body, request_id, at)
-VALUES (sqlc.arg(ticket), sqlc.arg(place), sqlc.arg(author), sqlc.arg(body), sqlc.narg(request_id), sqlc.arg(at));
+INSERT INTO ticket_messages (ticket, place, author, writer, body, request_id, at)
+VALUES (sqlc.arg(ticket), sqlc.arg(place), sqlc.arg(author), sqlc.arg(writer), sqlc.arg(body), sqlc.narg(request_id), sqlc.arg(at));
+
+-- name: ListKeyWriters :many
+-- What keys are called that wrote to tickets.
+SELECT k.id, k.prefix, k.agent_id, coalesce(a.name, '') AS agent_name
+FROM keys AS k
+LEFT JOIN agents AS a ON a.id = k.agent_id
+WHERE k.id = ANY(sqlc.arg(ids)::uuid[]);
 
 -- name: GetTicket :one
 -- Of one account and of one scope, where they are given.

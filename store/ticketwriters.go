@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/account"
+)
+
+// TicketWriter is who of an account wrote a message, by what they are called now.
+type TicketWriter struct {
+	User      account.UserID
+	Email     string          // of a user; empty when there is none any more
+	Key       account.KeyID   // zero for a user
+	Prefix    string          // the key's first characters; empty when there is none any more
+	Agent     account.AgentID // of an agent's key
+	AgentName string
+}
+
+// WritersOf looks up who wrote messages, by what Writer.Actor gives. What is no user and no key is left out.
+func (s *Store) WritersOf(ctx context.Context, messages []TicketMessage) (map[string]TicketWriter, error) {
+	writers := map[string]TicketWriter{}
+	var keys []uuid.UUID
+	var users []string
+	for _, m := range messages {
+		if _, known := writers[m.Writer]; known {
+			continue
+		}
+		if id, ok := account.ParseActor(m.Writer); ok {
+			writers[m.Writer], users = TicketWriter{User: id}, append(users, m.Writer)
+		} else if text, ok := strings.CutPrefix(m.Writer, actorKey); ok {
+			if id, err := account.ParseKeyID(text); err == nil {
+				writers[m.Writer], keys = TicketWriter{Key: id}, append(keys, id.UUID)
+			}
+		}
+	}
+	emails, err := s.EmailsOf(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	for _, actor := range users {
+		w := writers[actor]
+		w.Email = emails[actor]
+		writers[actor] = w
+	}
+	if len(keys) == 0 {
+		return writers, nil
+	}
+	rows, err := s.queries().ListKeyWriters(ctx, keys)
+	if err != nil {
+		return nil, fmt.Errorf("look up %d keys that wrote: %w", len(keys), err)
+	}
+	for _, row := range rows {
+		id := account.KeyID{UUID: row.ID}
+		writers[actorKey+id.String()] = TicketWriter{Key: id, Prefix: row.Prefix, Agent: account.AgentID{UUID: given(row.AgentID)}, AgentName: row.AgentName}
+	}
+	return writers, nil
+}
