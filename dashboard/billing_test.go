@@ -105,6 +105,18 @@ func TestTheLadderStandsInTheOrderOfPricesWithinEachGroup(t *testing.T) {
 	}
 }
 
+func TestPremiumSupplyIsPricedForAVolumeOnly(t *testing.T) {
+	t.Parallel()
+	_, ladder, _ := sampleBilling()
+	if got := cheapest(&ladder); !strings.Contains(got, "Of premium supply it is Pro by the year: $132.50.") {
+		t.Errorf("it says %q", got)
+	}
+	ladder.Volume = 0
+	if got := cheapest(&ladder); !strings.Contains(got, "costs least") || strings.Contains(got, "premium") {
+		t.Errorf("of no units it says %q", got)
+	}
+}
+
 func TestWhoDoesNotOwnTheAccountOrWherePaymentsAreOffSeesNoButtons(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*house){

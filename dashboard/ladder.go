@@ -105,7 +105,7 @@ func rungPrice(r *capability.LadderRung) string {
 	return paid + " a month"
 }
 
-// cheapest says which rung costs least at the account's volume, and which of premium supply.
+// cheapest says which rung costs least at the account's volume, and which of premium supply. Without a volume no pack is worth a word.
 func cheapest(l *capability.PriceLadder) string {
 	find := func(key string) *capability.LadderRung {
 		for i := range l.Rungs {
@@ -123,7 +123,7 @@ func cheapest(l *capability.PriceLadder) string {
 	if best.Current {
 		text += ", which is what you have"
 	}
-	if premium != nil && premium.Key != best.Key {
+	if premium != nil && premium.Key != best.Key && l.Volume > 0 {
 		text += ". Of premium supply it is " + premium.Title + ": " + dollars(plan.Cents(premium.AtVolume))
 	}
 	return text + "."

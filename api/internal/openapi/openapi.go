@@ -4,6 +4,7 @@
 package openapi
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"reflect"
@@ -271,7 +272,7 @@ func Operations(d *huma.OpenAPI) []Operation {
 		if by := order[a.Tag] - order[b.Tag]; by != 0 {
 			return by
 		}
-		return strings.Compare(a.Path+methodOrder(a.Method), b.Path+methodOrder(b.Method))
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(methodOrder(a.Method), methodOrder(b.Method)))
 	})
 	return list
 }

@@ -74,6 +74,15 @@ func TestTheListOfOperationsStandsInSections(t *testing.T) {
 	if !slices.Equal(listed, list) {
 		t.Errorf("the sections hold %v, want %v", listed, list)
 	}
+	var keys []string
+	for _, op := range list {
+		if op.Tag == "Keys" {
+			keys = append(keys, op.Path)
+		}
+	}
+	if !slices.Equal(keys, []string{"/keys", "/keys/bind", "/keys/bind/start"}) {
+		t.Errorf("a path stands after what is below it: %v", keys)
+	}
 	if openapi.Sections(nil) != nil {
 		t.Error("nothing has sections")
 	}
