@@ -33,7 +33,7 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 	door := d.doorKey(t)
 	d.adopted(t, door, d.owner)
 	must[capability.ConfiguredServices](t)(d.ConfigureServices.Invoke(d.ctx, b.ann, capability.ConfigureServicesInput{Caps: &map[string]int64{"rpc": 12_777_777}}))
-	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: opened.AddDate(1, 0, 0)}
+	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
 	if _, _, err := d.fences.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing
 	if can := d.can(t, adopted); can.Features.Premium {
 		t.Error("premium supply without a pack")
 	}
-	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: opened.AddDate(1, 0, 0)}
+	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
 	if _, _, err := d.fences.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}

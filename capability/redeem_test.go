@@ -178,7 +178,7 @@ func TestTwoHundredConcurrentRedeemsLeaveOneCredentialAndOneSettlement(t *testin
 		process, who := []*capability.Catalogue{s.Catalogue, s.second}[i%2], s.visitor()
 		all.Go(func() {
 			<-start
-			out, refusal := process.RedeemPayment.Invoke(s.ctx, who, in)
+			out, refusal := s.redeemAsTold(process, who, in)
 			mu.Lock()
 			defer mu.Unlock()
 			if refusal != nil {

@@ -74,7 +74,7 @@ func TestHangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
 	for range calls {
 		c.admitAllBut(t, hanging)
 	}
-	if took := time.Since(began); took > 10*time.Second { // one reply of the hanging one takes a second alone
+	if took := time.Since(began); took > 20*time.Second { // a reply of the hanging one takes a second alone: all of them would take minutes
 		t.Errorf("%d calls of the other masters took %s beside one that hangs", 2*calls, took)
 	}
 	if err := c.meter.Ping(c.ctx); err != nil {

@@ -117,6 +117,7 @@ func onBothAlone(t *testing.T, test func(t *testing.T, b *bundle), cluster ...fu
 
 func connect(t testing.TB, url string) *bundle {
 	t.Helper()
+	testkit.RoomIn(t, 24*time.Hour, time.Minute)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	t.Cleanup(cancel)
 	b := &bundle{ctx: ctx, url: url, meter: openMeter(ctx, t, url)}
