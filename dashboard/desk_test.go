@@ -62,8 +62,10 @@ func sampleDesk(name string) fakeDesk {
 	return fakeDesk{
 		tickets: capability.TicketList{Tickets: []capability.TicketView{view, other}, NextCursor: "CAG-1000"},
 		ticket: capability.TicketDetail{TicketView: view, Evidence: e, SuggestedPaths: e.Paths(), Messages: []capability.TicketNote{
-			{Author: ticket.Customer, Message: name + "\nSince 14:00 UTC.", RequestID: requestOne, At: sampleNow.Add(-30 * time.Hour),
-				Writer: &capability.NoteWriter{Kind: capability.WriterAgent, Name: name}},
+			{
+				Author: ticket.Customer, Message: name + "\nSince 14:00 UTC.", RequestID: requestOne, At: sampleNow.Add(-30 * time.Hour),
+				Writer: &capability.NoteWriter{Kind: capability.WriterAgent, Name: name},
+			},
 			{Author: ticket.Operator, Message: "One upstream of Polygon is out. " + name, At: sampleNow.Add(-2 * time.Hour)},
 			{Author: ticket.Service, Message: "Closed by itself after seven days.", At: sampleNow.Add(-time.Hour)},
 		}},
