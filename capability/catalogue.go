@@ -141,6 +141,9 @@ type Catalogue struct {
 	ListFeedback   *Op[ListFeedbackInput, FeedbackList]
 	JoinWishlist   *Op[JoinWishlistInput, JoinedWishlist]
 	JoinWaitlist   *Op[JoinWaitlistInput, JoinedWaitlist]
+	ShowEntry      *Op[EntryInput, ShownEntry]
+	ConfirmEntry   *Op[ConfirmEntryInput, ShownEntry]
+	LeaveEntry     *Op[EntryInput, ShownEntry]
 
 	// Answering them, for staff.
 	DeskListTickets    *Op[DeskTicketsInput, DeskTickets]
@@ -293,6 +296,9 @@ func (c *Catalogue) addSupport(h *house) {
 	c.ListFeedback = h.listFeedback()
 	c.JoinWishlist = h.joinWishlist()
 	c.JoinWaitlist = h.joinWaitlist()
+	c.ShowEntry = h.showEntry()
+	c.ConfirmEntry = h.confirmEntry()
+	c.LeaveEntry = h.leaveEntry()
 	c.DeskListTickets = h.deskListTickets()
 	c.DeskGetTicket = h.deskGetTicket()
 	c.DeskReplyTicket = h.deskReplyTicket()

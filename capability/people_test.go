@@ -51,6 +51,14 @@ func (o *office) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocr
 	return o.outbox.Prepare(l)
 }
 
+// SealLink seals as real letters have it.
+func (o *office) SealLink(use string, content []byte, until time.Time) string {
+	return o.outbox.SealLink(use, content, until)
+}
+
+// OpenLink opens what SealLink closed.
+func (o *office) OpenLink(use, token string) ([]byte, error) { return o.outbox.OpenLink(use, token) }
+
 // ReadUnsubscribe reads the links of real letters.
 func (o *office) ReadUnsubscribe(token string) (account.UserID, account.Topic, bool) {
 	return o.outbox.ReadUnsubscribe(token)

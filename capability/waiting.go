@@ -7,13 +7,13 @@ import (
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/outbox"
 	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/support"
 )
 
-// Mailer seals letters for the record (outbox.Outbox).
+// Mailer seals letters for the record, and the links in them (outbox.Outbox).
 type Mailer interface {
-	Prepare(l outbox.Letter) (store.NewMail, error)
+	support.Mailer
 }
 
 // crowdLimits bound what people enter whom nobody knows: of a network (fences.Network), of the area around it, since whoever holds one IPv6 /64 often holds a
@@ -76,8 +76,8 @@ type JoinedWishlist struct {
 func (h *house) joinWishlist() *Op[JoinWishlistInput, JoinedWishlist] {
 	return define(h, Meta{
 		Name: "join_enterprise_wishlist", Title: "Ask for an enterprise agreement", Access: Everybody, PerNetwork: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Tells the operator, by mail, what an enterprise agreement should hold; they answer to the address that is given. One mail confirms it there, the first " +
-			"time an address is given and never again. It needs no key and costs nothing. Each repeat tells it again, up to five times a day from one network.",
+		Description: "Tells the operator, by mail, what an enterprise agreement should hold; they answer to the address that is given. One mail confirms it there, with a link that " +
+			"withdraws it, the first time an address is given and never again. It needs no key and costs nothing. Each repeat tells it again, up to five times a day from one network.",
 	}, h.runJoinWishlist)
 }
 
@@ -105,20 +105,20 @@ type JoinWaitlistInput struct {
 	EmailAddress   string `json:"email_address" minLength:"1" maxLength:"1016" doc:"one e-mail address" example:"name@domain.example"`
 	Qualifier      string `json:"qualifier" enum:"developer,investor,curious" doc:"who you are: developer, investor or curious"`
 	Source         string `json:"source,omitempty" maxLength:"100" doc:"where you heard of the service, up to 100 characters" example:"a friend"`
-	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true asks for news of the product; false (default) for word of the opening alone. It stays unconfirmed: no news is sent before the address confirmed it"`
+	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true asks for news of the product; false (default) for word of the opening alone. No news is sent before the address confirmed it, by the link of its mail"`
 }
 
 // JoinedWaitlist says whether the address is on the list.
 type JoinedWaitlist struct {
-	Joined        bool `json:"joined" doc:"the address is on the list now"`
+	Joined        bool `json:"joined" doc:"the address is on the list now; false where whoever reads it took it off, which the link of its mail alone takes back"`
 	AlreadyOnList bool `json:"already_on_list" doc:"it was before; nothing was changed then"`
 }
 
 func (h *house) joinWaitlist() *Op[JoinWaitlistInput, JoinedWaitlist] {
 	return define(h, Meta{
 		Name: "join_waitlist", Title: "Join the waitlist", Access: Everybody, PerNetwork: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Puts an address on the list of those who hear when something opens. One mail confirms it there, the first time and never again. It needs no key and costs nothing. A repeat with the same " +
-			"address changes nothing; a network may send 20 a day.",
+		Description: "Puts an address on the list of those who hear when something opens. One mail there asks to confirm it or to leave, once and never again. It needs no key and costs nothing. A repeat " +
+			"with the same address changes nothing; a network may send 20 a day.",
 	}, h.runJoinWaitlist)
 }
 
@@ -135,11 +135,11 @@ func (h *house) runJoinWaitlist(ctx context.Context, c *Call, in JoinWaitlistInp
 	if refusal := h.limitCrowd(ctx, c.Network, waitingLimits); refusal != nil {
 		return JoinedWaitlist{}, refusal
 	}
-	already, err := h.support.JoinWaitlist(ctx, store.Waiting{
+	became, err := h.support.JoinWaitlist(ctx, store.Waiting{
 		Email: email, Qualifier: in.Qualifier, Source: in.Source, ProductUpdates: in.ProductUpdates, Channel: c.Door, At: h.Now(),
 	})
 	if err != nil {
 		return JoinedWaitlist{}, told(err, "address")
 	}
-	return JoinedWaitlist{Joined: true, AlreadyOnList: already}, nil
+	return JoinedWaitlist{Joined: became != store.JoinRefused, AlreadyOnList: became == store.JoinedBefore}, nil
 }

@@ -55,6 +55,10 @@ type Calls struct {
 	ListMailTopics   Call[capability.Nothing, capability.MailTopics]
 	ChooseMailTopics Call[capability.ChooseMailTopicsInput, capability.MailTopics]
 
+	ShowEntry    Call[capability.EntryInput, capability.ShownEntry]
+	ConfirmEntry Call[capability.ConfirmEntryInput, capability.ShownEntry]
+	LeaveEntry   Call[capability.EntryInput, capability.ShownEntry]
+
 	UsageByDay        Call[capability.UsageByDayInput, capability.UsageByDay]
 	ExploreUsage      Call[capability.ExploreUsageInput, capability.ExploredUsage]
 	ExportUsage       Call[capability.ExploreUsageInput, capability.UsageTable]
@@ -117,6 +121,7 @@ func CallsOf(c *capability.Catalogue) Calls {
 		ListInvoices: c.ListInvoices.Invoke, ShowInvoice: c.ShowInvoice.Invoke,
 		ListStatements: c.ListStatements.Invoke, GetStatement: c.GetStatement.Invoke, ExportStatement: c.ExportStatement.Invoke,
 		ShowUnsubscribe: c.ShowUnsubscribe.Invoke, Unsubscribe: c.Unsubscribe.Invoke, ListMailTopics: c.ListMailTopics.Invoke, ChooseMailTopics: c.ChooseMailTopics.Invoke,
+		ShowEntry: c.ShowEntry.Invoke, ConfirmEntry: c.ConfirmEntry.Invoke, LeaveEntry: c.LeaveEntry.Invoke,
 		GetKey: c.GetKey.Invoke, ListPlans: c.ListPlans.Invoke, PriceVolume: c.PriceVolume.Invoke,
 		PreviewTicket: c.PreviewTicket.Invoke, CreateTicket: c.CreateTicket.Invoke, ListTickets: c.ListTickets.Invoke, GetTicket: c.GetTicket.Invoke,
 		ReplyTicket: c.ReplyTicket.Invoke, SubmitFeedback: c.SubmitFeedback.Invoke, ListFeedback: c.ListFeedback.Invoke,

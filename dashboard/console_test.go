@@ -70,7 +70,7 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	p := visitorOf(t, h).pages
-	public := []string{"/", pathFirstKey, pathPricing, "/toolbox", pathStatus, "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathReceipts + receiptOf.TxHash}
+	public := []string{"/", pathFirstKey, pathPricing, "/toolbox", pathStatus, "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathEntries, pathReceipts + receiptOf.TxHash}
 	for _, path := range routesOf(p, http.MethodGet) {
 		if slices.Contains(public, path) || strings.HasPrefix(path, pathSupport+"/") {
 			continue
@@ -132,7 +132,7 @@ func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodPost) {
-		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" || path == pathFirstKey || strings.HasPrefix(path, pathSupport+"/") {
+		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" || path == pathFirstKey || path == pathEntries || strings.HasPrefix(path, pathSupport+"/") {
 			continue
 		}
 		b := visitorOf(t, h)

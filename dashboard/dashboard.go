@@ -120,6 +120,8 @@ func (p *Pages) routes() {
 	p.handle("POST /sign-out", (*visit).signOut)
 	p.handle("GET "+pathUnsubscribe, (*visit).showUnsubscribe)
 	p.mux.HandleFunc("POST "+pathUnsubscribe, p.stopMails)
+	p.handle("GET "+pathEntries, (*visit).showEntry)
+	p.handle("POST "+pathEntries, (*visit).changeEntry)
 
 	p.console("POST /accounts/switch", (*visit).switchAccount)
 	p.console("GET /overview", (*visit).overview)

@@ -217,6 +217,11 @@ func (h *house) calls() Calls {
 			return stoppedPacks, nil
 		},
 		Unsubscribe: changes[capability.UnsubscribeInput](h, stoppedPacks),
+		ShowEntry: func(context.Context, *capability.Caller, capability.EntryInput) (capability.ShownEntry, *fault.Error) {
+			return waitingEntry, h.refusal
+		},
+		ConfirmEntry: changes[capability.ConfirmEntryInput](h, entryOf("confirmed")),
+		LeaveEntry:   changes[capability.EntryInput](h, entryOf("left")),
 		ListMailTopics: reads[capability.Nothing](func() capability.MailTopics {
 			return capability.MailTopics{Topics: []account.Topic{account.TopicPacks}}
 		}),

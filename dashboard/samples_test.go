@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 )
@@ -94,7 +95,12 @@ func samples(name string) map[string]page {
 		"code": codePage{Email: name, Minutes: 15, DevMail: "/dev/mail", Code: field{
 			Name: "code", Label: "Code", Required: true, Mode: "numeric", Complete: "one-time-code", Pattern: "[0-9]{6}", Most: 6, Rule: "Six digits.",
 		}},
-		"link": linkPage{Heading: "Sign in", Text: "As mira@studio-north.example.", Action: "/sign-in/link", Token: name, Button: "Sign in"},
+		"link":            linkPage{Heading: "Sign in", Text: "As mira@studio-north.example.", Action: "/sign-in/link", Token: name, Button: "Sign in"},
+		"entry":           newEntryPage(&waitingEntry, name, nil),
+		"entry-confirmed": newEntryPage(&capability.ShownEntry{About: "waitlist", Status: "confirmed", Email: name}, name, &notice{Tone: good, Text: name}),
+		"entry-left":      newEntryPage(&capability.ShownEntry{About: "waitlist", Status: "left", Email: name}, name, nil),
+		"entry-wish":      newEntryPage(&capability.ShownEntry{About: "wishlist", Status: "asked", Wishes: 2, Email: name}, name, nil),
+		"entry-withdrawn": newEntryPage(&capability.ShownEntry{About: "wishlist", Status: "withdrawn", Email: name}, name, nil),
 		"overview": overviewPage{
 			Stats: []stat{
 				{Label: "Units this period", Value: "812,340.5", Unit: "units", Note: "81 % of 1,000,000"},

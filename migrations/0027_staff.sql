@@ -58,22 +58,41 @@ ALTER TABLE wishlist
     ADD COLUMN reply text NOT NULL DEFAULT '',
     ADD COLUMN answers integer NOT NULL DEFAULT 0,
     ADD COLUMN answered_at timestamptz,
-    ADD CONSTRAINT wishlist_status_known CHECK (status IN ('new', 'talking', 'agreed', 'declined')),
+    DROP CONSTRAINT wishlist_items_bounded,
+    DROP CONSTRAINT wishlist_email_bounded,
+    ADD CONSTRAINT wishlist_items_bounded CHECK (CASE WHEN status = 'withdrawn' THEN items = '' ELSE char_length(items) BETWEEN 1 AND 1000 END),
+    ADD CONSTRAINT wishlist_email_bounded CHECK (CASE WHEN status = 'withdrawn' THEN email = '' ELSE octet_length(email) BETWEEN 3 AND 254 END),
+    ADD CONSTRAINT wishlist_status_known CHECK (status IN ('new', 'talking', 'agreed', 'declined', 'withdrawn')),
     ADD CONSTRAINT wishlist_reply_bounded CHECK (char_length(reply) <= 5000),
     ADD CONSTRAINT wishlist_answers_counted CHECK (answers >= 0);
+COMMENT ON COLUMN wishlist.status IS 'withdrawn ones hold nothing of what was entered any more';
 CREATE INDEX wishlist_by_status ON wishlist (status, id);
-CREATE INDEX waitlist_by_age ON waitlist (joined_at, email_key);
+-- Addresses are found again whatever the case of their letters; domains are in ASCII already.
+CREATE INDEX wishlist_by_email ON wishlist (lower(email COLLATE "C")) WHERE status <> 'withdrawn';
+
+ALTER TABLE waitlist
+    ADD COLUMN confirmed_at timestamptz,
+    ADD COLUMN invited_at timestamptz,
+    ADD COLUMN status text COLLATE "C" NOT NULL GENERATED ALWAYS AS (
+        CASE WHEN invited_at IS NOT NULL THEN 'invited' WHEN confirmed_at IS NOT NULL THEN 'confirmed' ELSE 'waiting' END
+    ) STORED,
+    ADD CONSTRAINT waitlist_invited_confirmed CHECK (invited_at IS NULL OR confirmed_at IS NOT NULL);
+COMMENT ON COLUMN waitlist.product_updates IS 'asked for; in effect once the address is confirmed';
+COMMENT ON COLUMN waitlist.confirmed_at IS 'when whoever reads the address said that it is theirs';
+CREATE INDEX waitlist_by_status ON waitlist (status, joined_at, email_key);
 
 -- An address that nobody proved to be theirs is written to once for ever for each thing that was entered with it.
 CREATE TABLE confirmations (
     email_digest bytea NOT NULL,
     about        text COLLATE "C" NOT NULL,
     at           timestamptz NOT NULL,
+    left_at      timestamptz,
     CONSTRAINT confirmations_pkey PRIMARY KEY (email_digest, about),
     CONSTRAINT confirmations_digest_sha256 CHECK (octet_length(email_digest) = 32),
     CONSTRAINT confirmations_about_known CHECK (about IN ('wishlist', 'waitlist'))
 );
 COMMENT ON COLUMN confirmations.email_digest IS 'keyed digest of the address; the rows are kept, so that no address is written to twice';
+COMMENT ON COLUMN confirmations.left_at IS 'since when the address is off the waitlist by the wish of whoever reads it, so that nobody else puts it back; null otherwise';
 CREATE INDEX confirmations_by_age ON confirmations (at);
 
 ALTER TABLE subscriptions ADD COLUMN odd_price text NOT NULL DEFAULT '';
@@ -83,8 +102,19 @@ COMMENT ON COLUMN subscriptions.odd_price IS 'id of what Stripe charges instead 
 SET LOCAL lock_timeout = '3s';
 ALTER TABLE subscriptions DROP COLUMN odd_price;
 DROP TABLE confirmations;
-DROP INDEX waitlist_by_age;
-ALTER TABLE wishlist DROP COLUMN status, DROP COLUMN reply, DROP COLUMN answers, DROP COLUMN answered_at;
+DROP INDEX waitlist_by_status;
+ALTER TABLE waitlist DROP COLUMN status, DROP COLUMN confirmed_at, DROP COLUMN invited_at;
+DROP INDEX wishlist_by_email;
+DELETE FROM wishlist WHERE status = 'withdrawn';
+ALTER TABLE wishlist
+    DROP CONSTRAINT wishlist_items_bounded,
+    DROP CONSTRAINT wishlist_email_bounded,
+    DROP COLUMN status,
+    DROP COLUMN reply,
+    DROP COLUMN answers,
+    DROP COLUMN answered_at,
+    ADD CONSTRAINT wishlist_items_bounded CHECK (char_length(items) BETWEEN 1 AND 1000),
+    ADD CONSTRAINT wishlist_email_bounded CHECK (octet_length(email) BETWEEN 3 AND 254);
 ALTER TABLE ticket_messages DROP COLUMN writer;
 DROP INDEX feedback_by_status;
 ALTER TABLE feedback DROP COLUMN answers, DROP COLUMN answered_at;

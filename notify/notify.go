@@ -238,6 +238,7 @@ var kinds = []Mail{
 	WishReceived{},
 	WishAnswered{},
 	WaitlistJoined{},
+	WaitlistInvited{},
 }
 
 // Kinds lists the kinds.

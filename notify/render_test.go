@@ -90,9 +90,10 @@ var samples = func() map[string]notify.Mail {
 		"feedback_news":      notify.FeedbackNews{Kinds: "feature", Title: "WebSocket subscriptions", Body: "We follow new heads.", Account: "Buyer", Link: house.URL + "/staff/feedback"},
 		"feedback_news_bare": notify.FeedbackNews{Kinds: "praise", Title: "Fast", Account: "Buyer", Link: house.URL + "/staff/feedback"},
 		"feedback_answered":  notify.FeedbackAnswered{Title: "WebSocket subscriptions", Status: "planned", Reply: "In spring.", Link: house.URL + "/feedback"},
-		"wish_received":      notify.WishReceived{At: at, Link: house.URL + "/"},
+		"wish_received":      notify.WishReceived{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
 		"wish_answered":      notify.WishAnswered{At: at, Status: "talking", Reply: "When may we call you?", Link: house.URL + "/"},
-		"waitlist_joined":    notify.WaitlistJoined{At: at, Link: house.URL + "/"},
+		"waitlist_joined":    notify.WaitlistJoined{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
+		"waitlist_invited":   notify.WaitlistInvited{Link: house.URL + "/sign-in"},
 		"incident_over": notify.IncidentOver{
 			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute), Link: house.URL + "/status",
 		},

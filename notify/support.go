@@ -18,6 +18,7 @@ const (
 	KindWishReceived     Kind = "wish_received"
 	KindWishAnswered     Kind = "wish_answered"
 	KindWaitlistJoined   Kind = "waitlist_joined"
+	KindWaitlistInvited  Kind = "waitlist_invited"
 )
 
 // TicketReceived tells whoever filed a ticket its reference, and what to try meanwhile.
@@ -89,7 +90,8 @@ type FeedbackAnswered struct {
 // WishReceived confirms that a request for an enterprise agreement arrived. Nobody proved that the address is theirs, so it holds nothing of it.
 type WishReceived struct {
 	At   time.Time
-	Link string // to the service
+	Days int    // that the link works
+	Link string // to withdraw it
 }
 
 // WishAnswered brings what the service says to a request for an enterprise agreement.
@@ -103,7 +105,13 @@ type WishAnswered struct {
 // WaitlistJoined confirms that an address is on the waitlist. Nobody proved that it is theirs.
 type WaitlistJoined struct {
 	At   time.Time
-	Link string // to the service
+	Days int    // that the link works
+	Link string // to confirm it, or to leave
+}
+
+// WaitlistInvited tells a confirmed address of the waitlist that it may come in.
+type WaitlistInvited struct {
+	Link string // to sign in
 }
 
 // Prose is a text of several lines that somebody wrote: at most 5,000 characters, each line as Spoken gives it, however long.
@@ -175,6 +183,9 @@ func (WishAnswered) Kind() Kind { return KindWishAnswered }
 // Kind of the mail.
 func (WaitlistJoined) Kind() Kind { return KindWaitlistJoined }
 
+// Kind of the mail.
+func (WaitlistInvited) Kind() Kind { return KindWaitlistInvited }
+
 func (m TicketReceived) link() string   { return m.Link }
 func (m TicketReplied) link() string    { return m.Link }
 func (m TicketResolved) link() string   { return m.Link }
@@ -186,3 +197,4 @@ func (m FeedbackAnswered) link() string { return m.Link }
 func (m WishReceived) link() string     { return m.Link }
 func (m WishAnswered) link() string     { return m.Link }
 func (m WaitlistJoined) link() string   { return m.Link }
+func (m WaitlistInvited) link() string  { return m.Link }

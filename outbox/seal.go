@@ -19,8 +19,9 @@ import (
 // additional data, so that nothing can be put from one row, or column, into another.
 type seal struct {
 	aead  cipher.AEAD
-	index []byte // key of digests of addresses
-	links []byte // key of links that stop mails
+	index []byte      // key of digests of addresses
+	links []byte      // key of links that stop mails
+	held  cipher.AEAD // of links that hold something themselves
 }
 
 const sealVersion = 1
@@ -42,7 +43,22 @@ func newSeal(secret []byte) (*seal, error) {
 		}
 		return key, nil
 	}
-	key, err := derive("mails that wait")
+	seals := func(use string) (cipher.AEAD, error) {
+		key, err := derive(use)
+		if err != nil {
+			return nil, err
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("seal %s: %w", use, err)
+		}
+		return cipher.NewGCMWithRandomNonce(block)
+	}
+	aead, err := seals("mails that wait")
+	if err != nil {
+		return nil, err
+	}
+	held, err := seals("links of mails")
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +70,7 @@ func newSeal(secret []byte) (*seal, error) {
 	if err != nil {
 		return nil, err
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, fmt.Errorf("seal mails: %w", err)
-	}
-	aead, err := cipher.NewGCMWithRandomNonce(block)
-	if err != nil {
-		return nil, fmt.Errorf("seal mails: %w", err)
-	}
-	return &seal{aead: aead, index: index, links: links}, nil
+	return &seal{aead: aead, index: index, links: links, held: held}, nil
 }
 
 func binding(id store.MailID, kind, part string) []byte {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -81,7 +82,7 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tel
 }
 
 // AnswerWish records what the service makes of a wish, with the mail that tells of it; tell may be nil, and only computes. The same answer again changes
-// nothing. ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile.
+// nothing. ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile, ErrWithdrawn when nobody is left to answer.
 func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*Wish) ([]NewMail, error)) (w Wish, err error) { //nolint:gocritic // a copy does no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockWish(ctx, id.UUID)
@@ -91,8 +92,14 @@ func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*
 		if a.Reply == "" {
 			a.Reply = row.Reply
 		}
-		if w, err = wishOf(&row); err != nil || a.same(row.Status, row.Reply) {
+		if w, err = wishOf(&row); err != nil {
 			return err
+		}
+		if row.Status == WishWithdrawn {
+			return ErrWithdrawn
+		}
+		if a.same(row.Status, row.Reply) {
+			return nil
 		}
 		if a.missed(row.Answers) {
 			return ErrUnread
@@ -120,7 +127,7 @@ func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*
 
 func wishOf(row *db.Wishlist) (Wish, error) {
 	email, refusal := account.ParseEmail(row.Email)
-	if refusal != nil { // it was one when it was recorded
+	if refusal != nil && row.Status != WishWithdrawn { // it was one when it was recorded
 		return Wish{}, fmt.Errorf("the address of wish %s is none", row.ID)
 	}
 	return Wish{
@@ -129,8 +136,17 @@ func wishOf(row *db.Wishlist) (Wish, error) {
 	}, nil
 }
 
+// WishWithdrawn is a wish that whoever reads its address took back.
+const WishWithdrawn = "withdrawn"
+
+// ErrWithdrawn says that a wish was taken back, and its address deleted.
+var ErrWithdrawn = errors.New("store: the wish was withdrawn")
+
 // WishStatuses lists what may become of a wish.
-func WishStatuses() []string { return []string{"new", "talking", "agreed", "declined"} }
+func WishStatuses() []string { return append(WishAnswers(), WishWithdrawn) }
+
+// WishAnswers lists what the service may make of a wish.
+func WishAnswers() []string { return []string{"new", "talking", "agreed", "declined"} }
 
 // FeedbackStatuses lists what may become of feedback.
 func FeedbackStatuses() []string {

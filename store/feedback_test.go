@@ -3,16 +3,12 @@ package store_test
 import (
 	"context"
 	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 )
@@ -88,43 +84,5 @@ func TestFeedbackOfAnAccountIsBounded(t *testing.T) {
 	}
 	if err := give(); !errors.Is(err, store.ErrTooMuchFeedback) {
 		t.Errorf("the 1001st: %v", err)
-	}
-}
-
-// Whoever enters an address first decides what stands there: a repeat, by whomever, changes nothing.
-func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
-	t.Parallel()
-	url, ctx := testkit.Postgres(t), t.Context()
-	s := must[*store.Store](t)(store.Open(ctx, url))
-	t.Cleanup(s.Close)
-	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	var joined atomic.Int64
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			email, _ := account.ParseEmail("Ann@Buyer.example")
-			already, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: noon}, nil)
-			if err != nil {
-				t.Error(err)
-			} else if !already {
-				joined.Add(1)
-			}
-		})
-	}
-	all.Wait()
-	again, _ := account.ParseEmail("ann@buyer.example")
-	already, err := s.JoinWaitlist(ctx, store.Waiting{Email: again, Qualifier: "investor", Source: "x", ProductUpdates: true, Channel: "api", At: noon.Add(time.Hour)}, nil)
-	if err != nil || !already || joined.Load() != 1 {
-		t.Errorf("joined %d times, then already %t, %v", joined.Load(), already, err)
-	}
-	var rows int
-	var qualifier string
-	var updates bool
-	if err := conn.QueryRow(ctx, "SELECT count(*), min(qualifier), bool_or(product_updates) FROM waitlist").Scan(&rows, &qualifier, &updates); err != nil {
-		t.Fatal(err)
-	}
-	if rows != 1 || qualifier != "developer" || updates {
-		t.Errorf("%d rows, %s, updates %t", rows, qualifier, updates)
 	}
 }

@@ -21,8 +21,8 @@ func NewWishID() WishID { return WishID{uuid.Must(uuid.NewV7())} }
 // Wish is a request for an enterprise agreement.
 type Wish struct {
 	ID      WishID
-	Items   string
-	Email   account.Email
+	Items   string        // empty once it was withdrawn
+	Email   account.Email // zero once it was withdrawn
 	Channel string
 	At      time.Time
 	// What became of it. Answers is how often the service answered, and AnsweredAt when it did last.
@@ -87,67 +87,36 @@ func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Co
 	return queued, nil
 }
 
-// Waiting is an address on the waitlist.
-type Waiting struct {
-	Email          account.Email
-	Qualifier      string
-	Source         string // may be empty
-	ProductUpdates bool
-	Channel        string
-	At             time.Time
-}
-
-// JoinWaitlist puts an address on the list and says whether it was there: then nothing changes, for nobody proved that the address is theirs. What is
-// confirmed to the address may be nil.
-func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, c *Confirmation) (already bool, err error) { //nolint:gocritic // a copy does no harm
+// WithdrawWishes empties what was entered with an address, and says how many wishes there were. None are left to withdraw a second time.
+func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Author, at time.Time) (withdrawn int, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		n, err := q.JoinWaitlist(ctx, db.JoinWaitlistParams{
-			EmailKey: w.Email.Key(), Email: w.Email.Address(), Qualifier: w.Qualifier, Source: w.Source, ProductUpdates: w.ProductUpdates, Channel: w.Channel,
-			At: w.At,
-		})
-		if already = n == 0; err != nil || already {
+		rows, err := q.WithdrawWishes(ctx, email.Key())
+		if err != nil {
 			return err
 		}
-		return c.confirm(ctx, q, w.At)
+		withdrawn = len(rows)
+		for _, row := range rows {
+			err := writeDeskLine(ctx, q, &DeskLine{
+				At: at, Subject: WishID{row.ID}.Subject(), Actor: by.Actor, Origin: by.Origin, Action: "withdraw",
+				Before: map[string]any{"status": row.BeforeStatus}, After: map[string]any{"status": WishWithdrawn},
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("put an address on the waitlist: %w", err)
+		return 0, fmt.Errorf("withdraw the wishes of an address: %w", err)
 	}
-	return already, nil
+	return withdrawn, nil
 }
 
-// ListWaitlist lists the addresses on the waitlist, newest first, after one of them; from the newest on when that is nil.
-func (s *Store) ListWaitlist(ctx context.Context, after *Waiting, limit int) ([]Waiting, error) {
-	p := db.ListWaitlistParams{Before: endOfTime, Most: int32(min(limit, MaxDeskPage))} //nolint:gosec // bounded
-	if after != nil {
-		p.Before, p.BeforeKey = after.At, after.Email.Key()
-	}
-	rows, err := s.queries().ListWaitlist(ctx, p)
+// CountWishes counts what was entered with an address and not withdrawn.
+func (s *Store) CountWishes(ctx context.Context, email account.Email) (int, error) {
+	n, err := s.queries().CountWishesOf(ctx, email.Key())
 	if err != nil {
-		return nil, fmt.Errorf("list the waitlist: %w", err)
+		return 0, fmt.Errorf("count the wishes of an address: %w", err)
 	}
-	list := make([]Waiting, len(rows))
-	for i, row := range rows {
-		list[i] = waitingOf(row)
-	}
-	return list, nil
+	return int(n), nil
 }
-
-// FindWaiting reads an address on the waitlist. ErrNotFound when it is not on it.
-func (s *Store) FindWaiting(ctx context.Context, email account.Email) (Waiting, error) {
-	row, err := s.queries().GetWaiting(ctx, email.Key())
-	if err != nil {
-		return Waiting{}, fmt.Errorf("find an address on the waitlist: %w", found(err))
-	}
-	return waitingOf(row), nil
-}
-
-func waitingOf(row db.Waitlist) Waiting { //nolint:gocritic // the row is a copy already
-	return Waiting{
-		Email: account.RecordedEmail(row.Email, row.EmailKey), Qualifier: row.Qualifier, Source: row.Source, ProductUpdates: row.ProductUpdates,
-		Channel: row.Channel, At: row.JoinedAt.UTC(),
-	}
-}
-
-// endOfTime is later than every instant that is recorded.
-var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/notify"
 	"github.com/chainaccess/gateway/outbox"
 	"github.com/chainaccess/gateway/store"
@@ -57,31 +56,9 @@ func (d *Desk) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err e
 	if err != nil {
 		return false, err
 	}
-	c, err := d.confirmation("wishlist", w.Email, notify.WishReceived{At: w.At, Link: d.PublicURL + "/"})
+	c, err := d.confirmation(entry{About: Wishlist, Email: w.Email.Address()}, w.Email, w.At)
 	if err != nil {
 		return false, err
 	}
 	return d.Store.JoinWishlist(ctx, w, mails, c)
-}
-
-// JoinWaitlist puts an address on the list, confirms it there once for ever, and says whether it was on it before.
-func (d *Desk) JoinWaitlist(ctx context.Context, w store.Waiting) (already bool, err error) { //nolint:gocritic // a copy does no harm
-	c, err := d.confirmation("waitlist", w.Email, notify.WaitlistJoined{At: w.At, Link: d.PublicURL + "/"})
-	if err != nil {
-		return false, err
-	}
-	return d.Store.JoinWaitlist(ctx, w, c)
-}
-
-// confirmation is a mail to an address that nobody proved to be theirs; nil when nobody is told.
-func (d *Desk) confirmation(about string, to account.Email, said notify.Mail) (*store.Confirmation, error) {
-	if d.Mails == nil {
-		return nil, nil //nolint:nilnil // there is nothing to confirm with, and that is no error
-	}
-	digest := to.Digest(d.Hasher)
-	mail, err := d.Mails.Prepare(outbox.Letter{Reason: "confirm/" + about + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(), Mail: said})
-	if err != nil {
-		return nil, err
-	}
-	return &store.Confirmation{Email: digest, About: about, Mail: mail}, nil
 }

@@ -15,9 +15,11 @@ import (
 	"github.com/chainaccess/gateway/ticket"
 )
 
-// Mailer seals letters for the record (outbox.Outbox).
+// Mailer seals letters for the record, and the links in them (outbox.Outbox).
 type Mailer interface {
 	Prepare(l outbox.Letter) (store.NewMail, error)
+	SealLink(use string, content []byte, until time.Time) string
+	OpenLink(use, token string) ([]byte, error)
 }
 
 // Desk is where people are asked and answer. It is safe for concurrent use.

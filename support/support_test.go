@@ -196,8 +196,8 @@ func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 	if sent, err := b.JoinWishlist(b.ctx, store.Wish{ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: noon}); err != nil || sent {
 		t.Errorf("a wish gives %v, %v", sent, err)
 	}
-	if already, err := b.JoinWaitlist(b.ctx, store.Waiting{Email: email, Qualifier: "curious", Channel: "api", At: noon}); err != nil || already {
-		t.Errorf("the waitlist gives %v, %v", already, err)
+	if became, err := b.JoinWaitlist(b.ctx, store.Waiting{Email: email, Qualifier: "curious", Channel: "api", At: noon}); err != nil || became != store.JoinedNow {
+		t.Errorf("the waitlist gives %v, %v", became, err)
 	}
 	if wishes, err := b.Store.ListWishes(b.ctx, store.WishStatuses(), store.WishID{}, 2); err != nil || len(wishes) != 1 || len(b.waiting(t)) != 0 {
 		t.Errorf("there are %v, %v", wishes, err)

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/notify"
@@ -55,52 +54,10 @@ func opsWishlistCommand() *cobra.Command {
 		}
 		return writeWishes(cmd.OutOrStdout(), all, limit)
 	})
-	answer := answerCommand("Say what becomes of a request, and mail the reply to the address that was given", store.WishStatuses(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
+	answer := answerCommand("Say what becomes of a request, and mail the reply to the address that was given", store.WishAnswers(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
 		return wire.OpsAnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
 	})
 	cmd.AddCommand(list, answer)
-	return cmd
-}
-
-func opsWaitlistCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "waitlist", Short: "Look at who waits for the opening", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	var before string
-	var limit int
-	var asJSON bool
-	list := &cobra.Command{
-		Use: "list [--before ADDRESS]", Short: "List addresses, newest first", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkLimit(limit); err != nil {
-				return err
-			}
-			var last *account.Email
-			if before != "" {
-				email, refusal := account.ParseEmail(before)
-				if refusal != nil {
-					return fmt.Errorf("--before takes an address of the list: %s", refusal.Message)
-				}
-				last = &email
-			}
-			cfg, err := config.FromEnvironment(config.OpsPaid)
-			if err != nil {
-				return err
-			}
-			all, err := wire.OpsWaitlist(cmd.Context(), cfg, last, limit)
-			switch {
-			case err != nil:
-				return err
-			case asJSON:
-				return writeJSON(cmd.OutOrStdout(), all)
-			}
-			return writeWaitlist(cmd.OutOrStdout(), all, limit)
-		},
-	}
-	list.Flags().StringVar(&before, "before", "", "only addresses that joined before this one, to go on after a list")
-	list.Flags().IntVar(&limit, "limit", 100, "how many")
-	list.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
-	cmd.AddCommand(list)
 	return cmd
 }
 
@@ -246,22 +203,4 @@ func writeText(out io.Writer, id, text, reply string) error {
 	}
 	_, err := fmt.Fprintf(out, "answered:\n%s\n", notify.Prose(reply).Quoted())
 	return err
-}
-
-func writeWaitlist(out io.Writer, all []wire.WaitingView, limit int) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line(table, "JOINED", "WHO", "NEWS", "ADDRESS", "SOURCE")
-	for i := range all {
-		w := &all[i]
-		news := "no"
-		if w.ProductUpdates {
-			news = "asked for, unconfirmed"
-		}
-		line(table, moment(w.JoinedAt), w.Qualifier, news, notify.Spoken(w.Email), orDash(notify.Spoken(w.Source)))
-	}
-	last := ""
-	if len(all) > 0 {
-		last = notify.Spoken(all[len(all)-1].Email)
-	}
-	return endOfPage(table, len(all), limit, last)
 }

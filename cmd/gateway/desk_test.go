@@ -205,6 +205,43 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 	}
 }
 
+func TestOperatorsInviteWhoIsConfirmedAndTakeAddressesOff(t *testing.T) {
+	t.Parallel()
+	b := setUpDesk(t)
+	if _, err := b.db.Exec(b.ctx, `INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at, confirmed_at)
+		VALUES ('ann@buyer.example', 'ann@buyer.example', 'curious', '', true, 'api', now(), now()), ('bob@buyer.example', 'bob@buyer.example', 'curious', '', true, 'api', now(), NULL)`); err != nil {
+		t.Fatal(err)
+	}
+	if said := b.refusesTo(t, "waitlist", "invite", "bob@buyer.example", "eve@buyer.example"); !strings.Contains(said, "bob@buyer.example is not confirmed") || !strings.Contains(said, "eve@buyer.example is not on") {
+		t.Errorf("nobody of them can be invited: %q", said)
+	}
+	if out := b.ops(t, "waitlist", "invite", "ann@buyer.example"); out != "ann@buyer.example is invited\n" {
+		t.Errorf("invited: %q", out)
+	}
+	if out := b.ops(t, "waitlist", "invite", "Ann@buyer.example"); !strings.Contains(out, "before") || b.mails(t)["waitlist_invited"] != 1 {
+		t.Errorf("invited again: %q, mails wait: %v", out, b.mails(t))
+	}
+	for status, want := range map[string]string{"invited": "ann@", "waiting": "bob@", "confirmed": "none"} {
+		if out := b.ops(t, "waitlist", "list", "--status", status); !strings.Contains(out, want) || strings.Count(out, "@") > 1 {
+			t.Errorf("%s are %q", status, out)
+		}
+	}
+	if out := b.ops(t, "waitlist", "remove", "ann@buyer.example"); !strings.Contains(out, "is off") {
+		t.Errorf("removed: %q", out)
+	}
+	if out := b.ops(t, "waitlist", "remove", "ann@buyer.example"); !strings.Contains(out, "stays off") {
+		t.Errorf("removed again: %q", out)
+	}
+	if out := b.ops(t, "waitlist", "list"); strings.Contains(out, "ann@") {
+		t.Errorf("the list is %q", out)
+	}
+	b.refusesTo(t, "waitlist", "list", "--status", "left")
+	b.refusesTo(t, "waitlist", "invite", "x")
+	b.refusesTo(t, "waitlist", "invite")
+	b.refusesTo(t, "waitlist", "remove", "x")
+	b.refusesTo(t, "wishlist", "answer", uuid.NewString(), "--status", "withdrawn", "--seen", "0")
+}
+
 func TestOperatorsSayWhoIsStaff(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)

@@ -138,6 +138,19 @@ func (q *Queries) CountDeskTickets(ctx context.Context) ([]CountDeskTicketsRow, 
 	return items, nil
 }
 
+const countWishesOf = `-- name: CountWishesOf :one
+SELECT count(*)
+FROM wishlist
+WHERE lower(email COLLATE "C") = $1::text AND status <> 'withdrawn'
+`
+
+func (q *Queries) CountWishesOf(ctx context.Context, emailKey string) (int64, error) {
+	row := q.db.QueryRow(ctx, countWishesOf, emailKey)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const findSentForm = `-- name: FindSentForm :one
 SELECT subject, action, form_digest::bytea AS form_digest
 FROM desk_log
@@ -179,27 +192,6 @@ func (q *Queries) FindUserByEmail(ctx context.Context, emailKey string) (FindUse
 	row := q.db.QueryRow(ctx, findUserByEmail, emailKey)
 	var i FindUserByEmailRow
 	err := row.Scan(&i.ID, &i.Email, &i.EmailKey)
-	return i, err
-}
-
-const getWaiting = `-- name: GetWaiting :one
-SELECT email_key, email, qualifier, source, product_updates, channel, joined_at
-FROM waitlist
-WHERE email_key = $1
-`
-
-func (q *Queries) GetWaiting(ctx context.Context, emailKey string) (Waitlist, error) {
-	row := q.db.QueryRow(ctx, getWaiting, emailKey)
-	var i Waitlist
-	err := row.Scan(
-		&i.EmailKey,
-		&i.Email,
-		&i.Qualifier,
-		&i.Source,
-		&i.ProductUpdates,
-		&i.Channel,
-		&i.JoinedAt,
-	)
 	return i, err
 }
 
@@ -791,49 +783,6 @@ func (q *Queries) ListTicketReaders(ctx context.Context, arg ListTicketReadersPa
 	return items, nil
 }
 
-const listWaitlist = `-- name: ListWaitlist :many
-SELECT email_key, email, qualifier, source, product_updates, channel, joined_at
-FROM waitlist
-WHERE (joined_at, email_key) < ($1::timestamptz, $2::text)
-ORDER BY joined_at DESC, email_key DESC
-LIMIT $3
-`
-
-type ListWaitlistParams struct {
-	Before    time.Time
-	BeforeKey string
-	Most      int32
-}
-
-// Newest first, before an instant and, in it, an address.
-func (q *Queries) ListWaitlist(ctx context.Context, arg ListWaitlistParams) ([]Waitlist, error) {
-	rows, err := q.db.Query(ctx, listWaitlist, arg.Before, arg.BeforeKey, arg.Most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Waitlist
-	for rows.Next() {
-		var i Waitlist
-		if err := rows.Scan(
-			&i.EmailKey,
-			&i.Email,
-			&i.Qualifier,
-			&i.Source,
-			&i.ProductUpdates,
-			&i.Channel,
-			&i.JoinedAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listWishes = `-- name: ListWishes :many
 SELECT w.id, w.items, w.email, w.channel, w.created_at, w.status, w.reply, w.answers, w.answered_at
 FROM (
@@ -951,4 +900,38 @@ func (q *Queries) RemoveStaff(ctx context.Context, userID uuid.UUID) (int64, err
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const withdrawWishes = `-- name: WithdrawWishes :many
+UPDATE wishlist AS w
+SET status = 'withdrawn', items = '', email = '', reply = ''
+FROM (SELECT id, status FROM wishlist WHERE lower(email COLLATE "C") = $1::text AND status <> 'withdrawn' FOR UPDATE) AS before
+WHERE w.id = before.id
+RETURNING w.id, before.status AS before_status
+`
+
+type WithdrawWishesRow struct {
+	ID           uuid.UUID
+	BeforeStatus string
+}
+
+// Empties what was entered with an address, by its key.
+func (q *Queries) WithdrawWishes(ctx context.Context, emailKey string) ([]WithdrawWishesRow, error) {
+	rows, err := q.db.Query(ctx, withdrawWishes, emailKey)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WithdrawWishesRow
+	for rows.Next() {
+		var i WithdrawWishesRow
+		if err := rows.Scan(&i.ID, &i.BeforeStatus); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

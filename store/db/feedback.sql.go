@@ -153,38 +153,6 @@ func (q *Queries) InsertWish(ctx context.Context, arg InsertWishParams) error {
 	return err
 }
 
-const joinWaitlist = `-- name: JoinWaitlist :execrows
-INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (email_key) DO NOTHING
-`
-
-type JoinWaitlistParams struct {
-	EmailKey       string
-	Email          string
-	Qualifier      string
-	Source         string
-	ProductUpdates bool
-	Channel        string
-	At             time.Time
-}
-
-func (q *Queries) JoinWaitlist(ctx context.Context, arg JoinWaitlistParams) (int64, error) {
-	result, err := q.db.Exec(ctx, joinWaitlist,
-		arg.EmailKey,
-		arg.Email,
-		arg.Qualifier,
-		arg.Source,
-		arg.ProductUpdates,
-		arg.Channel,
-		arg.At,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const listFeedback = `-- name: ListFeedback :many
 SELECT id, account_id, key_id, user_id, agent_id, scope_id, kind, title, body, chain, status, reply, channel, created_at, answers, answered_at
 FROM feedback

@@ -467,13 +467,18 @@ type UsageNotice struct {
 
 // what an address was entered with first stays: nobody proves that it is theirs, so a repeat changes nothing
 type Waitlist struct {
-	EmailKey       string
-	Email          string
-	Qualifier      string
-	Source         string
+	EmailKey  string
+	Email     string
+	Qualifier string
+	Source    string
+	// asked for; in effect once the address is confirmed
 	ProductUpdates bool
 	Channel        string
 	JoinedAt       time.Time
+	// when whoever reads the address said that it is theirs
+	ConfirmedAt *time.Time
+	InvitedAt   *time.Time
+	Status      string
 }
 
 type Wallet struct {
@@ -487,11 +492,12 @@ type Wallet struct {
 }
 
 type Wishlist struct {
-	ID         uuid.UUID
-	Items      string
-	Email      string
-	Channel    string
-	CreatedAt  time.Time
+	ID        uuid.UUID
+	Items     string
+	Email     string
+	Channel   string
+	CreatedAt time.Time
+	// withdrawn ones hold nothing of what was entered any more
 	Status     string
 	Reply      string
 	Answers    int32

@@ -143,6 +143,19 @@ SET status = sqlc.arg(status), reply = sqlc.arg(reply), answers = answers + 1, a
 WHERE id = sqlc.arg(id)
 RETURNING *;
 
+-- name: WithdrawWishes :many
+-- Empties what was entered with an address, by its key.
+UPDATE wishlist AS w
+SET status = 'withdrawn', items = '', email = '', reply = ''
+FROM (SELECT id, status FROM wishlist WHERE lower(email COLLATE "C") = sqlc.arg(email_key)::text AND status <> 'withdrawn' FOR UPDATE) AS before
+WHERE w.id = before.id
+RETURNING w.id, before.status AS before_status;
+
+-- name: CountWishesOf :one
+SELECT count(*)
+FROM wishlist
+WHERE lower(email COLLATE "C") = sqlc.arg(email_key)::text AND status <> 'withdrawn';
+
 -- name: ListWishes :many
 SELECT w.*
 FROM (
@@ -156,19 +169,6 @@ FROM (
 ) AS page
 JOIN wishlist AS w ON w.id = page.id
 ORDER BY w.id DESC;
-
--- name: ListWaitlist :many
--- Newest first, before an instant and, in it, an address.
-SELECT email_key, email, qualifier, source, product_updates, channel, joined_at
-FROM waitlist
-WHERE (joined_at, email_key) < (sqlc.arg(before)::timestamptz, sqlc.arg(before_key)::text)
-ORDER BY joined_at DESC, email_key DESC
-LIMIT sqlc.arg(most);
-
--- name: GetWaiting :one
-SELECT email_key, email, qualifier, source, product_updates, channel, joined_at
-FROM waitlist
-WHERE email_key = sqlc.arg(email_key);
 
 -- name: ConfirmAddress :execrows
 -- Takes the one mail that an address ever gets about a thing; none once so many were taken since an instant.

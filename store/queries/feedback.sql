@@ -29,8 +29,3 @@ RETURNING *;
 -- name: InsertWish :exec
 INSERT INTO wishlist (id, items, email, channel, created_at)
 VALUES (sqlc.arg(id), sqlc.arg(items), sqlc.arg(email), sqlc.arg(channel), sqlc.arg(at));
-
--- name: JoinWaitlist :execrows
-INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at)
-VALUES (sqlc.arg(email_key), sqlc.arg(email), sqlc.arg(qualifier), sqlc.arg(source), sqlc.arg(product_updates), sqlc.arg(channel), sqlc.arg(at))
-ON CONFLICT (email_key) DO NOTHING;

@@ -71,41 +71,6 @@ func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before
 	return views, err
 }
 
-// WaitingView is an address on the waitlist as operators see it.
-type WaitingView struct {
-	Email          string    `json:"email"`
-	Qualifier      string    `json:"qualifier"`
-	Source         string    `json:"source"`
-	ProductUpdates bool      `json:"product_updates"`
-	Channel        string    `json:"channel"`
-	JoinedAt       time.Time `json:"joined_at"`
-}
-
-// OpsWaitlist lists addresses on the waitlist, newest first; those that joined before one of them, unless that is nil.
-func OpsWaitlist(ctx context.Context, cfg config.Config, before *account.Email, limit int) ([]WaitingView, error) {
-	views := []WaitingView{}
-	err := withPayments(ctx, cfg, func(s *store.Store) error {
-		var last *store.Waiting
-		if before != nil {
-			w, err := s.FindWaiting(ctx, *before)
-			if errors.Is(err, store.ErrNotFound) {
-				return errors.New("--before: the address is not on the waitlist; take another line of the list")
-			}
-			if err != nil {
-				return err
-			}
-			last = &w
-		}
-		all, err := s.ListWaitlist(ctx, last, limit)
-		for i := range all {
-			w := &all[i]
-			views = append(views, WaitingView{w.Email.Address(), w.Qualifier, w.Source, w.ProductUpdates, w.Channel, w.At})
-		}
-		return err
-	})
-	return views, err
-}
-
 // OpsAnswerFeedback says what becomes of feedback and mails it to its giver.
 func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error { //nolint:gocritic // once for a command
 	return withDesk(ctx, cfg, func(d *support.Desk) error {
@@ -126,6 +91,8 @@ func answered(list, id string, answers int, a *store.Answer, err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("there is no %s; gateway ops %s list --status all shows what there is", id, list)
+	case errors.Is(err, store.ErrWithdrawn):
+		return fmt.Errorf("%s was withdrawn by whoever reads its address, which is deleted: nobody is left to answer", id)
 	case errors.Is(err, store.ErrUnread):
 		return fmt.Errorf("%s was answered %d times and --seen is %d: read the answer with gateway ops %s list --status all, then send yours with --seen %d",
 			id, answers, *a.Seen, list, answers)

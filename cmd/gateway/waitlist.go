@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/store"
+)
+
+// mostInvited is how many addresses one command invites.
+const mostInvited = 500
+
+func opsWaitlistCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "waitlist", Short: "Look at who waits for the opening, and invite them", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(waitlistListCommand(), waitlistInviteCommand(), waitlistRemoveCommand())
+	return cmd
+}
+
+func waitlistListCommand() *cobra.Command {
+	var status, before string
+	var limit int
+	var asJSON bool
+	statuses := store.WaitlistStatuses()
+	names := strings.Join(statuses, ", ") + ", all"
+	list := &cobra.Command{
+		Use: "list [--status STATUS] [--before ADDRESS]", Short: "List addresses, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chosen := []string{status}
+			switch {
+			case status == "all":
+				chosen = statuses
+			case !slices.Contains(statuses, status):
+				return fmt.Errorf("--status: there is no status %q: choose from %s; of who left nothing is kept", shortened(status), names)
+			}
+			if err := checkLimit(limit); err != nil {
+				return err
+			}
+			var last *account.Email
+			if before != "" {
+				email, refusal := account.ParseEmail(before)
+				if refusal != nil {
+					return fmt.Errorf("--before takes an address of the list: %s", refusal.Message)
+				}
+				last = &email
+			}
+			cfg, err := config.FromEnvironment(config.OpsPaid)
+			if err != nil {
+				return err
+			}
+			all, err := wire.OpsWaitlist(cmd.Context(), cfg, chosen, last, limit)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), all)
+			}
+			return writeWaitlist(cmd.OutOrStdout(), all, limit)
+		},
+	}
+	list.Flags().StringVar(&status, "status", "all", "which: "+names)
+	list.Flags().StringVar(&before, "before", "", "only addresses that joined before this one, to go on after a list")
+	list.Flags().IntVar(&limit, "limit", 100, "how many")
+	list.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
+	return list
+}
+
+func waitlistInviteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "invite ADDRESS…", Short: "Tell confirmed addresses that they may come in, each once", Args: cobra.RangeArgs(1, mostInvited),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			emails := make([]account.Email, len(args))
+			for i, text := range args { // all of them, before anybody is told
+				email, refusal := account.ParseEmail(text)
+				if refusal != nil {
+					return fmt.Errorf("%q: %s", shortened(text), refusal.Message)
+				}
+				emails[i] = email
+			}
+			cfg, err := config.FromEnvironment(config.OpsDesk)
+			if err != nil {
+				return err
+			}
+			return wire.OpsInviteWaiting(cmd.Context(), cfg, emails, store.Author{Actor: operator(), Origin: "ops"}, func(email account.Email, what string) {
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), what)
+			})
+		},
+	}
+}
+
+func waitlistRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove ADDRESS", Short: "Delete an address whose reader asks for it; nobody else puts it back", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			email, refusal := account.ParseEmail(args[0])
+			if refusal != nil {
+				return fmt.Errorf("%q: %s", shortened(args[0]), refusal.Message)
+			}
+			cfg, err := config.FromEnvironment(config.OpsDesk)
+			if err != nil {
+				return err
+			}
+			was, err := wire.OpsLeaveWaitlist(cmd.Context(), cfg, email)
+			if err != nil {
+				return err
+			}
+			said := "is off the waitlist"
+			if !was {
+				said = "was not on the waitlist, and stays off it"
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), said)
+			return err
+		},
+	}
+}
+
+func writeWaitlist(out io.Writer, all []wire.WaitingView, limit int) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line(table, "JOINED", "STATUS", "WHO", "NEWS", "ADDRESS", "SOURCE")
+	for i := range all {
+		w := &all[i]
+		news := "no"
+		switch {
+		case w.ProductUpdates && w.ConfirmedAt.IsZero():
+			news = "asked for, unconfirmed"
+		case w.ProductUpdates:
+			news = "yes"
+		}
+		line(table, moment(w.JoinedAt), w.Status, w.Qualifier, news, notify.Spoken(w.Email), orDash(notify.Spoken(w.Source)))
+	}
+	last := ""
+	if len(all) > 0 {
+		last = notify.Spoken(all[len(all)-1].Email)
+	}
+	return endOfPage(table, len(all), limit, last)
+}
