@@ -41,7 +41,12 @@ func (b *bundle) doorKey(t *testing.T) *holder {
 // owner makes an account of somebody who signs in, on a plan.
 func (b *bundle) owner(t *testing.T, planKey string) account.ID {
 	t.Helper()
-	a, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: planKey})
+	return b.ownerAs(t, account.NewID(), planKey)
+}
+
+func (b *bundle) ownerAs(t *testing.T, id account.ID, planKey string) account.ID {
+	t.Helper()
+	a, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: planKey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +183,44 @@ func TestAWalletsAllowanceFollowsItToItsNextKey(t *testing.T) {
 		if err != nil || lines[0].Action != "bind_key" || lines[0].Key != second.key.ID || !strings.Contains(string(lines[0].After), first.account.ID.String()) {
 			t.Errorf("the audit log of account %s begins with %+v, %v", id, lines, err)
 		}
+	}
+}
+
+// The fences of a key have one name in a shard, whichever of its accounts the key is of.
+func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.doorKey(t)
+	if a := b.admit(t, b.identify(t, h), charge(1)); !a.Admitted {
+		t.Fatalf("%+v", a)
+	}
+	id := account.NewID()
+	for account.Shard(id) != account.Shard(h.account.ID) {
+		id = account.NewID()
+	}
+	owner := b.ownerAs(t, id, plan.Pro)
+	// The process that adopts it dies before it tells the meter; what is due is pushed later, of the account that the key left first.
+	if _, err := b.store.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []account.ID{h.account.ID, owner} {
+		if _, err := b.db.Exec(b.ctx, "UPDATE fence_pushes SET due_at = now() - interval '1 hour' WHERE account_id = $1", of.UUID); err != nil {
+			t.Fatal(err)
+		}
+		if pushed, err := b.fences.PushDue(b.ctx); err != nil || pushed == 0 {
+			t.Fatalf("%d pushed, %v", pushed, err)
+		}
+	}
+	elsewhere := b.another(t) // which has not known the key before
+	if s := elsewhere.identify(t, h); s.Account != owner {
+		t.Errorf("identified as of account %s, want %s", s.Account, owner)
+	}
+	if a := elsewhere.admit(t, elsewhere.identify(t, h), charge(1)); !a.Admitted {
+		t.Errorf("%+v", a)
+	}
+	elsewhere.rdb.FlushAll(b.ctx)
+	if a := elsewhere.admit(t, elsewhere.identify(t, h), charge(1)); !a.Admitted {
+		t.Errorf("once the meter lost everything: %+v", a)
 	}
 }
 
