@@ -134,28 +134,43 @@ func TestWhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
 	}
 }
 
-// However entering and leaving meet, an address whose reader left is not on the list.
+// Whoever enters an address while its reader leaves waits for that, and is refused.
 func TestEnteringDoesNotOvertakeLeaving(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")
-	l.join(t, ann, noon)
-	var all sync.WaitGroup
-	for i := range 24 {
-		all.Go(func() {
-			var err error
-			if i%3 == 0 {
-				_, err = l.LeaveWaitlist(l.ctx, ann, digestOf(ann), noon)
-			} else {
-				_, err = l.JoinWaitlist(l.ctx, store.Waiting{Email: ann, Qualifier: "curious", Channel: "api", At: noon}, digestOf(ann), nil)
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
+	digest := digestOf(ann)
+	leaving := must[pgx.Tx](t)(l.conn.Begin(l.ctx))
+	do := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := leaving.Exec(l.ctx, sql, args...); err != nil {
+			t.Fatal(err)
+		}
 	}
-	all.Wait()
-	if _, err := l.FindWaiting(l.ctx, ann); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("it is on the list: %v", err)
+	do("SELECT pg_advisory_xact_lock(hashtextextended('waitlist/ann@buyer.example', 0))")
+	do("INSERT INTO confirmations (email_digest, about, at, left_at) VALUES ($1, 'waitlist', now(), now())", digest[:])
+	entered := make(chan store.Joining, 1)
+	go func() {
+		became, err := l.JoinWaitlist(l.ctx, store.Waiting{Email: ann, Qualifier: "curious", Channel: "api", At: noon}, digest, nil)
+		if err != nil {
+			t.Error(err)
+		}
+		entered <- became
+	}()
+	for waits := false; !waits; {
+		if len(entered) > 0 {
+			t.Fatalf("it did not wait, and became %d", <-entered)
+		}
+		err := leaving.QueryRow(l.ctx, `SELECT EXISTS (SELECT FROM pg_locks AS k JOIN pg_database AS d ON d.oid = k.database
+			WHERE d.datname = current_database() AND k.locktype = 'advisory' AND NOT k.granted)`).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := leaving.Commit(l.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if became := <-entered; became != store.JoinRefused {
+		t.Errorf("it became %d", became)
 	}
 }
 
