@@ -55,10 +55,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	}
 	messenger := &activities.UsageMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL, Now: time.Now}
 	fence := fences.New(b.store, b.meter, nil, time.Now)
-	doors := &activities.Doors{
-		Fences: fence, Logger: log,
-		Mails: &activities.AdoptionLetters{Owners: b.store, Sealer: mails, URL: cfg.PublicURL, Now: time.Now},
-	}
+	letters := &activities.AdoptionLetters{Owners: b.store, Sealer: mails, URL: cfg.PublicURL, Now: time.Now}
 	terms, err := newTerms(cfg, b.pool)
 	if err != nil {
 		return err
@@ -71,10 +68,9 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
-	statements := &activities.Statements{Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log, Count: b.metrics.Outcomes(
-		"gateway_statement_closings_total", "Closings of statements by what became of them: closed, adjusted, failed.", "result", activities.ClosingResults()...)}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger, Doors: doors, Settlements: settlements, Billing: bought, Statements: statements,
+		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger,
+		Doors: &activities.Doors{Fences: fence, Logger: log, Mails: letters}, Settlements: settlements, Billing: bought, Statements: newStatements(b, log),
 		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
 		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
 		FinalityDelay: cfg.X402FinalityDelay,
@@ -104,6 +100,12 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	stopWatching()
 	background.Wait()
 	return err
+}
+
+// newStatements closes statements, and counts what became of each closing.
+func newStatements(b *base, log *slog.Logger) *activities.Statements {
+	return &activities.Statements{Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log, Count: b.metrics.Outcomes(
+		"gateway_statement_closings_total", "Closings of statements by what became of them: closed, adjusted, failed.", "result", activities.ClosingResults()...)}
 }
 
 // watchWatermark serves the watermark of all usage as a metric, and gives what tells it; no number before it was told once.
