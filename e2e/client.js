@@ -24,7 +24,7 @@ export const evmChains = {
 
 export const artefact = JSON.parse(readFileSync(new URL('./contracts/Sample.json', import.meta.url), 'utf8'));
 
-export { eventually } from './wait.js';
+export { eventually, fetchAsTold } from './wait.js';
 
 // A call as plain HTTP, for what no client shows.
 export async function post(chain, method, params, more = {}) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Contract, JsonRpcProvider, Wallet } from 'ethers';
+import { fetchAsTold } from './wait.js';
 
 const usdc = ['function transfer(address to, uint256 value) returns (bool)'];
 
@@ -31,7 +32,7 @@ export async function stranger(gateway) {
     // Redeems until the payment is deep enough, and gives the answer.
     redeem: async (tx_hash, tier, signature) => {
       for (;;) {
-        const answer = await fetch(menu.redeem, asJSON({ tx_hash, tier, signature }));
+        const answer = await fetchAsTold(menu.redeem, asJSON({ tx_hash, tier, signature }));
         const body = await answer.json();
         if (answer.status !== 202) return { status: answer.status, body };
         await pause(Number(answer.headers.get('Retry-After')) * 1000);
@@ -46,7 +47,7 @@ export async function stranger(gateway) {
       return { status: answer.status, body: await answer.json() };
     },
     receipt: async (hash) => {
-      const answer = await fetch(`${gateway}/x402/receipts/${hash}.json`);
+      const answer = await fetchAsTold(`${gateway}/x402/receipts/${hash}.json`);
       return { status: answer.status, body: await answer.json() };
     },
   };

@@ -10,3 +10,15 @@ export async function eventually(what, attempt, patienceMs = 60_000) {
     await pause(200);
   }
 }
+
+// Fetches as a client does that keeps to what it is told: while too much was asked, or something is away, it comes again when the answer says.
+export async function fetchAsTold(url, options, patienceMs = 150_000) {
+  const deadline = Date.now() + patienceMs;
+  for (;;) {
+    const response = await fetch(url, options);
+    const wait = Number(response.headers.get('Retry-After'));
+    if (![429, 503].includes(response.status) || !wait || Date.now() + wait * 1000 > deadline) return response;
+    await response.body?.cancel();
+    await pause(wait * 1000);
+  }
+}

@@ -11,9 +11,10 @@ import { createPublicClient, erc20Abi, http, isAddressEqual, parseEventLogs } fr
 import { mnemonicToAccount } from 'viem/accounts';
 import { base, mainnet } from 'viem/chains';
 import { decodeXPaymentResponse, wrapFetchWithPayment as wrapFirst } from 'x402-fetch';
+import { eventually, fetchAsTold } from '../wait.js';
 
 const gateway = process.env.GATEWAY_URL;
-const patience = 120_000; // milliseconds: blocks become final, and are looked at half a minute after the payment
+const patience = 300_000; // milliseconds: blocks become final, and are looked at half a minute after the payment
 const key = { Authorization: `Bearer ${process.env.API_KEY}` };
 const mnemonic = 'test test test test test test test test test test test junk'; // of the sandbox's public test accounts
 const payer = (index) => mnemonicToAccount(mnemonic, { addressIndex: index });
@@ -47,17 +48,11 @@ function watched() {
   return seen;
 }
 
-// Asks again until the check passes, or time is up.
-async function eventually(check) {
-  for (const end = Date.now() + patience; ; ) {
-    try {
-      return await check();
-    } catch (e) {
-      if (Date.now() > end) throw e;
-    }
-    await new Promise((resolve) => { setTimeout(resolve, 500); });
-  }
-}
+const receiptOf = async (transaction) => {
+  const response = await fetchAsTold(`${gateway}/x402/receipts/${transaction}.json`);
+  assert.equal(response.status, 200, await response.clone().text());
+  return response.json();
+};
 
 function first(account, through, most) {
   return wrapFirst(through.fetch, account, most);
@@ -82,8 +77,7 @@ async function bought(response, receipt, account, amount) {
   assert.match(credential, /^cagx_/);
   const more = await fetch(`${gateway}/rpc/eth_mainnet`, { ...call('eth_gasPrice'), headers: { 'X-PAYMENT': credential, 'Content-Type': 'application/json' } });
   assert.equal(more.status, 200, await more.clone().text());
-  const told = await fetch(`${gateway}/x402/receipts/${receipt.transaction}.json`);
-  assert.equal(told.status, 200, await told.clone().text());
+  await receiptOf(receipt.transaction);
   return receipt.transaction;
 }
 
@@ -94,13 +88,13 @@ test('x402-fetch pays for a call and gets a bundle', async () => {
   const transaction = await bought(response, decodeXPaymentResponse(response.headers.get('X-PAYMENT-RESPONSE')), account, 54000n);
   assert.equal(through.requests, 2);
   // The chain is read afterwards, and the receipt says where the payment is, for good.
-  await eventually(async () => {
-    const { settlements } = await (await fetch(`${gateway}/x402/receipts/${transaction}.json`)).json();
-    assert.equal(settlements.length, 1);
-    assert.equal(settlements[0].finality, 'final', JSON.stringify(settlements[0]));
-    assert.equal(settlements[0].amount_paid, '54000');
-    assert.ok(settlements[0].block.number > 0);
-  });
+  const final = await eventually('the payment is final', async () => {
+    const { settlements } = await receiptOf(transaction);
+    return settlements[0].finality === 'final' && settlements;
+  }, patience);
+  assert.equal(final.length, 1);
+  assert.equal(final[0].amount_paid, '54000');
+  assert.ok(final[0].block.number > 0);
 });
 
 test('@x402/fetch pays for a call and gets a bundle', async () => {
