@@ -32,6 +32,14 @@ var columns = []column{
 	{"flush, s", flushName, secondsKey},
 	{"utilities/s", utilitiesName, requestsKey},
 	{"toolbox hit, cost", toolboxHitName, costKey},
+	{"MCP reads, CPU to /rpc", mcpMissName, cpuToRelayKey},
+	{"MCP hits, CPU to /rpc", mcpHitName, cpuToRelayKey},
+	{"month closed, s", statementsName, secondsKey},
+	{"cost per account, 10,000 to 1,000", statementsName, growthKey},
+	{"subscriptions: missed", subscriptionsName, missedKey},
+	{"repeated", subscriptionsName, repeatedKey},
+	{"console p95, ms", consoleName, slowestP95Key},
+	{"largest page, KB", consoleName, largestPageKey},
 }
 
 // header is the first line of the table.

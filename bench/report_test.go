@@ -82,6 +82,18 @@ func wholeRun() *report {
 	r.add(result{utilitiesName, requestsKey, 21_000.9, 0, utilitiesBar})
 	r.add(result{toolboxHitName, costKey, 1.191, 2, toolboxHitBar})
 	r.add(result{toolboxHitName, rateKey, 0.93, 2, bar{}})
+	r.add(result{mcpMissName, cpuToRelayKey, 1.291, 2, mcpBar})
+	r.add(result{mcpHitName, cpuToRelayKey, 1.5, 2, mcpBar})
+	r.add(result{mcpClientsName, heapGrowthKey, 0.4, 1, mcpClientsBar})
+	r.add(result{statementsName, heapKey, 18, 1, heapBar})
+	r.add(result{statementsName, secondsKey, 4.46, 1, statementsBar})
+	r.add(result{statementsName, perAccountKey, 446, 0, bar{}})
+	r.add(result{statementsName, growthKey, 0.89, 2, growthBar})
+	r.add(result{subscriptionsName, missedKey, 0, 0, onceBar})
+	r.add(result{subscriptionsName, repeatedKey, 2, 0, onceBar})
+	r.add(result{consoleName, slowestP50Key, 20, 1, consoleBar})
+	r.add(result{consoleName, slowestP95Key, 41.23, 1, consoleBar})
+	r.add(result{consoleName, largestPageKey, 88, 1, consoleSizeBar})
 	r.kill = &timeline{
 		before: []float64{4, 5, 4, 5, 4, 5, 4, 5, 4, 5}, after: []float64{math.NaN(), 80, 40, 5, 4, 5, 4, 5, 4, 5},
 		usual: 5, failed: []time.Duration{30 * time.Millisecond}, reads: 12_345, back: 400 * time.Millisecond,
@@ -150,7 +162,8 @@ func TestRecordAddsALineToTheTableOfTheCheckout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := "| 2026-11-20 | " + machine() + " | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 | 45000 | 17.0 | 1.42 | 249 | 334 | 16.1 | 21000 | 1.20 |\n"
+	line := "| 2026-11-20 | " + machine() + " | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 | 45000 | 17.0 | 1.42 | 249 | 334 | 16.1 | 21000 | 1.20 " +
+		"| 1.30 | 1.50 | 4.5 | 0.89 | 0 | 2 | 41.3 | 88.0 |\n"
 	if want := string(committed) + line + line; string(got) != want {
 		t.Errorf("the table is now\n%s\nwant\n%s", got, want)
 	}

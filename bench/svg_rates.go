@@ -84,10 +84,14 @@ func thousands(value float64) string {
 var words = map[string]string{
 	residentKey: "resident memory grows by, in MB", "failed": "failed reads", "retried": "reads sent to the other upstream",
 	"p99_back_ms": "p99 is back after, in ms", "value": "allocations",
-	perSecondKey: "admissions per second", scriptKey: "µs of Redis for each", openLoopP50Key: "p50 from when due, in ms",
+	perSecondKey: "per second", scriptKey: "µs of Redis for each", openLoopP50Key: "p50 from when due, in ms",
 	openLoopP99Key: "p99 from when due, in ms", bytesKey: "bytes of Redis for a key", withCountersKey: "the same with counters",
-	secondsKey: "seconds for all buckets", bucketsKey: "buckets per second", requestsKey: "requests per second",
+	secondsKey: "seconds for all", bucketsKey: "buckets per second", requestsKey: "requests per second",
 	costKey: "CPU time to a cached answer of the relay", rateKey: "rate to cached answers of the relay",
+	cpuToRelayKey: "CPU time to the same call on /rpc", heapGrowthKey: "heap grows by, in MB", heapKey: "largest heap, in MB",
+	perAccountKey: "µs for each account", growthKey: "cost of one of 10,000 to one of 1,000",
+	missedKey: "periods that were missed", repeatedKey: "periods that were closed twice",
+	slowestP50Key: "slowest page's p50, in ms", slowestP95Key: "slowest page's p95, in ms", largestPageKey: "largest page, in KB",
 }
 
 // table lists the comparisons that no chart shows.
@@ -101,7 +105,7 @@ func (c *canvas) table(results []result) {
 	if len(rest) == 0 {
 		return
 	}
-	c.heading("Admissions, toolbox, memory, failures, allocations", "against the bars of the project")
+	c.heading("Admissions, tools, statements, pages, memory, failures", "against the bars of the project")
 	for _, r := range rest {
 		c.line(margin, c.y, pictureWidth-margin, c.y, "grid")
 		c.text(margin, c.y+18, "strong", "start", r.name)
