@@ -116,8 +116,18 @@ ALTER TABLE usage_flushes ADD COLUMN summed boolean NOT NULL DEFAULT true;
 ALTER TABLE usage_flushes ALTER COLUMN summed DROP DEFAULT;
 COMMENT ON COLUMN usage_flushes.summed IS 'always true: the bucket is in the sums of the hours too';
 
+-- Periods without a statement are looked for every minute by every worker, among all that there ever were: those that have one leave the index.
+UPDATE usage_periods AS p
+SET stated = true
+FROM statements AS s
+WHERE s.account_id = p.account_id AND s.period = p.period;
+CREATE INDEX usage_periods_unstated ON usage_periods (period) WHERE NOT stated;
+CREATE INDEX ended_periods_by_period ON ended_periods (period);
+
 -- +goose Down
 SET LOCAL lock_timeout = '3s';
+DROP INDEX ended_periods_by_period;
+DROP INDEX usage_periods_unstated;
 CREATE INDEX usage_hours_from_packs ON usage_hours (account_id, source) WHERE source LIKE 'pack:%';
 ALTER TABLE usage_flushes DROP COLUMN summed;
 DROP VIEW usage_parts;

@@ -52,7 +52,12 @@ SELECT
     ('00000000-0000-0000-0000-0000000000' || a || k)::uuid,
     (ARRAY['eth_mainnet', 'base_mainnet'])[1 + h % 2], (ARRAY['rpc', 'utils'])[1 + h % 3 / 2], (ARRAY['standard', 'heavy'])[1 + h % 2], o,
     ARRAY[h % 5, 10 + h % 3]::smallint[], ARRAY[1 + h % 7, 2 + k]::bigint[]
-FROM generate_series(1, 2) AS a, generate_series(1, 2) AS k, generate_series(0, 71) AS h, unnest(ARRAY['ok', 'hit']) AS o;`
+FROM generate_series(1, 2) AS a, generate_series(1, 2) AS k, generate_series(0, 71) AS h, unnest(ARRAY['ok', 'hit']) AS o;
+INSERT INTO accounts (id, kind, plan) VALUES ('00000000-0000-0000-0000-000000000001', 'owner', 'pro');
+INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units, pack_units)
+SELECT '00000000-0000-0000-0000-000000000001'::uuid, period, 1, 1, 0, 0, 0, 1, 1, 0 FROM unnest(ARRAY[date '2026-11-01', date '2026-11-05']) AS period;
+INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units, content, content_hash)
+SELECT account_id, period, now() - interval '1 day', now(), 1, 1, 0, 0, 0, 1, 1, 0, 'x', sha256('x') FROM usage_periods WHERE period = '2026-11-01';`
 
 // sumsOfHours are what the sums must hold, each by a query over the hours alone and one over the sum, without an order.
 var sumsOfHours = map[string][2]string{
@@ -112,6 +117,10 @@ func TestSumsAreFilledFromTheHoursThatThereAre(t *testing.T) {
 	var periods int
 	if err := db.QueryRowContext(ctx, "SELECT count(DISTINCT period) FROM account_days WHERE day = '2026-11-05T00:00:00Z'").Scan(&periods); err != nil || periods != 2 {
 		t.Errorf("the day of the change has %d periods, %v", periods, err)
+	}
+	var unstated string
+	if err := db.QueryRowContext(ctx, "SELECT string_agg(period::text, ' ') FROM usage_periods WHERE NOT stated").Scan(&unstated); err != nil || unstated != "2026-11-05" {
+		t.Errorf("periods without a statement are %q, %v", unstated, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,10 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 		t.Errorf("after it: %+v", r)
 	}
 	frozen := wire(t, d.get(a, november))
+	var stated []string
+	if err := d.conn.QueryRow(d.ctx, "SELECT array_agg(period::text) FROM usage_periods WHERE stated").Scan(&stated); err != nil || !slices.Equal(stated, []string{november}) {
+		t.Errorf("periods that are marked as stated: %v, %v", stated, err)
+	}
 	// Late: a call of the first key and a refund of another one of its, in two flushes.
 	d.use(a.ID, "2026-12-01T00:06:00Z", line(november, first, "eth_mainnet", "standard", "ok", "plan", 2, 2_000))
 	d.use(a.ID, "2026-12-01T00:07:00Z", line(november, first, "eth_mainnet", "standard", "refund", "plan", -1, -1_000),

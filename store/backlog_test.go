@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"maps"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -122,6 +124,38 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 
 	if !maps.Equal(b.Incidents, map[chain.ID]bool{chain.BaseMainnet: true}) || b.LateIncidents != 1 || len(b.Chains) != 1 || b.Chains[chain.EthMainnet].State != chain.Degraded {
 		t.Errorf("incidents %v, %d untold; chains %v", b.Incidents, b.LateIncidents, b.Chains)
+	}
+}
+
+// Every worker counts them every minute, among the periods of all accounts since the service began: it may read those alone that have no statement.
+func TestStatementsThatAreLateAreFoundWithoutThoseThatAreNot(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
+	must[pgconn.CommandTag](t)(conn.Exec(ctx, `
+		INSERT INTO accounts (id, kind, plan) SELECT md5(n::text)::uuid, 'owner', 'pro' FROM generate_series(1, 2000) AS n;
+		INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units, pack_units, stated)
+		SELECT md5(n::text)::uuid, (now() AT TIME ZONE 'UTC')::date - 31 * m, 1, 1, 0, 0, 0, 1, 1, 0, m > 1 AND (n > 1 OR m > 2)
+		FROM generate_series(1, 2000) AS n, generate_series(0, 9) AS m;
+		INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at)
+		SELECT md5(n::text)::uuid, (now() AT TIME ZONE 'UTC')::date - 31 * m, now() - interval '400 days', now() - interval '9 days', 'pro', now() - interval '9 days'
+		FROM generate_series(2, 2000) AS n, generate_series(1, 9) AS m WHERE m > 1 OR n = 2;
+		INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units, content, content_hash)
+		SELECT account_id, period, now() - interval '1 day', now(), 1, 1, 0, 0, 0, 1, 1, 0, 'x', sha256('x') FROM usage_periods WHERE stated`))
+	must[pgconn.CommandTag](t)(conn.Exec(ctx, "ANALYZE"))
+	source := must[[]byte](t)(os.ReadFile("queries/backlog.sql"))
+	_, query, _ := strings.Cut(string(source), "-- name: CountLateStatements :one\n")
+	query, _, _ = strings.Cut(query, ";")
+	query = strings.ReplaceAll(query, "sqlc.arg(late_seconds)", "93600")
+	var late int
+	if err := conn.QueryRow(ctx, query).Scan(&late); err != nil || late != 2 {
+		t.Errorf("%d are late, %v: want the old one without a statement, and the one that was cut", late, err)
+	}
+	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query)
+	plan := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
+	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") || !strings.Contains(text, "usage_periods_unstated") {
+		t.Errorf("they are found by\n%s\n%v", text, err)
 	}
 }
 

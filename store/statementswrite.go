@@ -28,7 +28,10 @@ func (b *StatementBook) Freeze(ctx context.Context, statements []Statement) erro
 		p.Units, p.PlanUnits = append(p.Units, int64(s.Totals.Units)), append(p.PlanUnits, int64(s.Totals.PlanUnits))
 		p.PackUnits = append(p.PackUnits, int64(s.Totals.PackUnits))
 	}
-	return b.q.InsertStatements(ctx, p)
+	if err := b.q.InsertStatements(ctx, p); err != nil {
+		return err
+	}
+	return b.q.MarkStated(ctx, db.MarkStatedParams{Accounts: p.Accounts, Periods: p.Periods})
 }
 
 // Adjust keeps adjustments, which the statements that tell of them hold too.

@@ -690,6 +690,32 @@ func (q *Queries) LockStatements(ctx context.Context, accounts []uuid.UUID) erro
 	return err
 }
 
+const markStated = `-- name: MarkStated :exec
+UPDATE usage_periods AS p
+SET stated = true
+FROM (
+    SELECT u.account_id, u.period
+    FROM usage_periods AS u
+    JOIN (
+        SELECT unnest($1::uuid[]) AS account_id, unnest($2::date[]) AS period
+    ) AS frozen ON frozen.account_id = u.account_id AND frozen.period = u.period
+    ORDER BY u.account_id, u.period
+    FOR UPDATE OF u
+) AS held
+WHERE p.account_id = held.account_id AND p.period = held.period
+`
+
+type MarkStatedParams struct {
+	Accounts []uuid.UUID
+	Periods  []time.Time
+}
+
+// Periods that have a statement now. In the order in which flushes take their rows, so that two never deadlock.
+func (q *Queries) MarkStated(ctx context.Context, arg MarkStatedParams) error {
+	_, err := q.db.Exec(ctx, markStated, arg.Accounts, arg.Periods)
+	return err
+}
+
 const sumLiveLines = `-- name: SumLiveLines :many
 SELECT wanted.account_id::uuid AS account_id, wanted.period::date AS period, lines.key_id, lines.agent, lines.chain, lines.class, lines.limited, lines.requests, lines.billable, lines.hits, lines.refused, lines.refunded, lines.units, lines.plan_units, lines.pack_units
 FROM (

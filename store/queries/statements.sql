@@ -164,6 +164,21 @@ SELECT
     unnest(sqlc.arg(units)::bigint[]), unnest(sqlc.arg(plan_units)::bigint[]), unnest(sqlc.arg(pack_units)::bigint[]),
     unnest(sqlc.arg(contents)::bytea[]), unnest(sqlc.arg(hashes)::bytea[]);
 
+-- name: MarkStated :exec
+-- Periods that have a statement now. In the order in which flushes take their rows, so that two never deadlock.
+UPDATE usage_periods AS p
+SET stated = true
+FROM (
+    SELECT u.account_id, u.period
+    FROM usage_periods AS u
+    JOIN (
+        SELECT unnest(sqlc.arg(accounts)::uuid[]) AS account_id, unnest(sqlc.arg(periods)::date[]) AS period
+    ) AS frozen ON frozen.account_id = u.account_id AND frozen.period = u.period
+    ORDER BY u.account_id, u.period
+    FOR UPDATE OF u
+) AS held
+WHERE p.account_id = held.account_id AND p.period = held.period;
+
 -- name: InsertAdjustments :exec
 INSERT INTO statement_adjustments (
     account_id, period, stated_in, requests, billable, hits, refused, refunded, units, plan_units, pack_units, content
