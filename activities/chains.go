@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/upstream"
 )
 
@@ -56,7 +58,11 @@ type Chains struct {
 func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.Logger.Error("probe panicked", "chain", id, "type", fmt.Sprintf("%T", p))
+			cause, stack := p, debug.Stack()
+			if from, ok := p.(*together.Panic); ok {
+				cause, stack = from.Cause, from.Stack
+			}
+			c.Logger.Error("probe panicked", "chain", id, "type", fmt.Sprintf("%T", cause), "stack", string(stack))
 			result, err = ProbeResult{}, temporal.NewApplicationError(probeFailedMessage, ErrProbePanicked)
 		}
 	}()

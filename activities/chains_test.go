@@ -16,6 +16,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/upstream"
 )
 
@@ -102,6 +103,11 @@ func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
 		{"board not readable", measure, &board{unread: secret}, activities.ErrBoardUnreadable},
 		{"not configured", fail(fmt.Errorf("probe: %w", upstream.ErrNotConfigured)), &board{}, activities.ErrNotConfigured},
 		{"panic", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { panic(secret) }), &board{}, activities.ErrProbePanicked},
+		{"panic beside others", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) {
+			var asking together.Group
+			asking.Go(func() error { panic(secret) })
+			return upstream.Snapshot{}, asking.Wait()
+		}), &board{}, activities.ErrProbePanicked},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

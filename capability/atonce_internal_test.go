@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/chainaccess/gateway/internal/together"
 )
 
 // The first failure ends the reads that are under way, and is what the caller is told.
@@ -24,7 +26,7 @@ func TestReadsAtOnceEndWithTheFirstThatFails(t *testing.T) {
 func TestAPanicOfAReadIsWhoseTheReadIs(t *testing.T) {
 	t.Parallel()
 	defer func() {
-		if cause := recover(); cause != "broken" {
+		if cause, ok := recover().(*together.Panic); !ok || cause.Cause != "broken" {
 			t.Errorf("it panics with %v", cause)
 		}
 	}()

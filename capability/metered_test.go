@@ -19,6 +19,7 @@ import (
 	"github.com/chainaccess/gateway/config"
 	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/upstream"
@@ -155,6 +156,12 @@ func TestWhatFailsIsGivenBack(t *testing.T) {
 		}, fault.NoUpstream},
 		"an error": {func(context.Context, *capability.Call, capability.TrialInput) error { return errors.New("inner") }, fault.InternalFault},
 		"a panic":  {func(context.Context, *capability.Call, capability.TrialInput) error { panic("inner") }, fault.InternalFault},
+		"a panic of a part": {func(ctx context.Context, _ *capability.Call, _ capability.TrialInput) error {
+			group, ctx := together.WithContext(ctx)
+			group.Go(func() error { <-ctx.Done(); return ctx.Err() })
+			group.Go(func() error { panic("inner") })
+			return group.Wait()
+		}, fault.InternalFault},
 	}
 	for name, row := range fails {
 		for kept, ttl := range map[string]time.Duration{"kept": time.Minute, "never kept": 0} {

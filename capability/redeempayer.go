@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/wallet"
@@ -83,11 +83,14 @@ func (h *house) whoSigned(ctx context.Context, r *redeeming, payers []x402.Payer
 	defer cancel()
 	payers = payers[:min(len(payers), mostAskedFor)]
 	said := make([]error, len(payers))
-	var asking sync.WaitGroup
+	var asking together.Group
 	for i := range payers {
-		asking.Go(func() { said[i] = h.Payments.Proves(ctx, payers[i], r.message, r.signature) })
+		asking.Go(func() error {
+			said[i] = h.Payments.Proves(ctx, payers[i], r.message, r.signature)
+			return nil
+		})
 	}
-	asking.Wait()
+	_ = asking.Wait() // none fails
 	for i, err := range said {
 		if err == nil {
 			return i, false

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/together"
 )
 
 // Paths that pages lead to from several places.
@@ -70,7 +70,7 @@ func asked[In, Out any](v *visit, run Call[In, Out], in In, answer *Out) func(co
 
 // askAll runs capabilities that do not need each other's answers side by side, and gives the error of the first that fails.
 func (v *visit) askAll(reads ...func(context.Context) error) error {
-	group, ctx := errgroup.WithContext(v.r.Context())
+	group, ctx := together.WithContext(v.r.Context())
 	group.SetLimit(mostAsked)
 	for _, read := range reads {
 		group.Go(func() error { return read(ctx) })

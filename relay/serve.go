@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/jsonrpc"
 	"github.com/chainaccess/gateway/upstream"
 )
@@ -70,24 +70,29 @@ func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply
 	replies := make([]*Reply, len(items))
 	room := &room{shared: r.memory, most: batchAnswerBytes}
 	slots := make(chan struct{}, batchConcurrency)
-	var wg sync.WaitGroup
+	var all together.Group
 	for i, item := range items {
 		slots <- struct{}{}
-		wg.Go(func() {
+		all.Go(func() error {
 			defer func() { <-slots }()
 			replies[i] = r.item(ctx, e, i, item, room)
 			if f := replies[i].Fault; f != nil {
 				replies[i].Fault = f.With("index", i)
 			}
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = all.Wait() // what fails stands in the replies
 	return replies
 }
 
 func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room *room) (reply *Reply) {
 	ctx, span := r.Tracer.Start(ctx, "item")
-	defer func() { reply.call.endSpan = span != nil }() // when it is recorded
+	defer func() {
+		if reply != nil { // else it panics
+			reply.call.endSpan = span != nil // when it is recorded
+		}
+	}()
 	req, err := jsonrpc.SplitItem(item)
 	if err != nil {
 		return r.Refuse(ctx, e, i, req.ID, splitFault(err))
@@ -104,8 +109,8 @@ func (r *Relay) Whole(ctx context.Context, e *Envelope, req jsonrpc.Request, mos
 	return reply
 }
 
-// contain turns a panic into the reply's internal fault and gives the charge back. Items of a batch run in goroutines of their own,
-// where a panic would end the process.
+// contain turns a panic into the reply's internal fault and gives the charge back. An item of a batch that panics leaves the
+// others their answers.
 func (reply *Reply) contain(ctx context.Context) {
 	cause := recover()
 	if cause == nil {

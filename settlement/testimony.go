@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/x402"
 )
@@ -120,7 +120,7 @@ func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *testimony) error 
 		at      *block
 		chainID uint64
 	)
-	asking, ctx := errgroup.WithContext(ctx)
+	asking, ctx := together.WithContext(ctx)
 	asking.Go(func() (err error) { at, err = r.blockAt(ctx, hexutil.Uint64(t.block), t.by); return err })
 	asking.Go(func() (err error) { t.head, err = r.number(ctx, "eth_blockNumber", t.by); return err })
 	asking.Go(func() (err error) { chainID, err = r.number(ctx, "eth_chainId", t.by); return err })

@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -91,7 +90,7 @@ func (b *Book) sweep(ctx context.Context, after account.ID, page, most int, beat
 		swept.Last = accounts[len(accounts)-1].ID
 	}
 	var mu sync.Mutex // guards swept
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := together.WithContext(ctx)
 	group.SetLimit(sweepLanes)
 	for from := 0; from < len(accounts); from += sweepBatch {
 		batch := accounts[from:min(from+sweepBatch, len(accounts))]

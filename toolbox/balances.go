@@ -6,9 +6,8 @@ import (
 	"math/big"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/upstream"
@@ -89,7 +88,7 @@ func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Bal
 	if id == chain.SolanaMainnet {
 		native, tokens = l.lamports, l.spl
 	}
-	group, asking := errgroup.WithContext(ctx)
+	group, asking := together.WithContext(ctx)
 	group.Go(func() error {
 		amount, err := native(asking, id, address)
 		if err == nil {

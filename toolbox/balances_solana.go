@@ -8,9 +8,8 @@ import (
 	"math/big"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
@@ -76,7 +75,7 @@ type holding struct {
 // spl lists the tokens that an address holds, of both programs at once.
 func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenBalance, string, error) {
 	var accounts [len(splPrograms)][]splAccount
-	group, asking := errgroup.WithContext(ctx)
+	group, asking := together.WithContext(ctx)
 	for i, program := range splPrograms {
 		group.Go(func() error {
 			var result struct {

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -91,7 +91,7 @@ func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
 	}
 	var history feeHistory
 	var dataFee *L1DataFee
-	group, asking := errgroup.WithContext(ctx)
+	group, asking := together.WithContext(ctx)
 	group.Go(func() error {
 		return ask(asking, g.chains, id, &history, "eth_feeHistory", hexutil.Uint64(historyBlocks), "latest", historyPercentiles)
 	})

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/upstream"
@@ -112,7 +112,7 @@ func (l *Ledger) indexedHead(ctx context.Context, id chain.ID) (uint64, error) {
 // fill asks for more of the side that holds the merge up, until the page is full or both sides have ended. Both are asked at once at first.
 func (l *Ledger) fill(ctx context.Context, p HistoryPage, m *merge) error {
 	for range mostRounds {
-		group, asking := errgroup.WithContext(ctx)
+		group, asking := together.WithContext(ctx)
 		for _, s := range m.behind() {
 			group.Go(func() error {
 				var page transferPage

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/plan"
 )
 
@@ -115,7 +115,7 @@ func (p *PriceReader) Read(ctx context.Context, symbols string) (Prices, error) 
 		}
 	}
 	found := make([]round, len(wanted))
-	group, asking := errgroup.WithContext(ctx)
+	group, asking := together.WithContext(ctx)
 	for i, f := range wanted {
 		group.Go(func() error { return p.latest(asking, f, &found[i]) })
 		group.Go(func() error { return p.decimals(asking, f, &found[i]) })

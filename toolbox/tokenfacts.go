@@ -16,9 +16,9 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/wallet"
 )
@@ -82,7 +82,7 @@ func (b *tokenBook) of(ctx context.Context, id chain.ID, contracts []wallet.Addr
 	}
 	ctx, cancel := context.WithTimeout(ctx, factsTimeout)
 	defer cancel()
-	var group errgroup.Group
+	var group together.Group
 	var mu sync.Mutex // guards facts
 	for begin := 0; begin < len(missing); begin += factsTogether {
 		some := missing[begin:min(begin+factsTogether, len(missing))]

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
@@ -91,7 +91,7 @@ func (t *TxTracker) evm(ctx context.Context, id chain.ID, hash string) (TxStatus
 	var head hexutil.Uint64
 	byHash := node.Query{Chain: id, Method: "eth_getTransactionByHash", Params: []any{hash}, Empty: isNull}
 	ofReceipt := node.Query{Chain: id, Method: "eth_getTransactionReceipt", Params: []any{hash}}
-	group, asking := errgroup.WithContext(ctx)
+	group, asking := together.WithContext(ctx)
 	group.Go(func() error { return askFor(asking, t.chains, &tx, byHash) })
 	group.Go(func() error { return askFor(asking, t.chains, &receipt, ofReceipt) })
 	group.Go(func() error { return ask(asking, t.chains, id, &head, "eth_blockNumber") })

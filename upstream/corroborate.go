@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/together"
 )
 
 // corroborateFrom is from how many upstreams on the second highest head counts, whatever any single one says.
@@ -265,15 +266,16 @@ func (c *Chain) settle(ctx context.Context, lower, upper claim, limit uint64, no
 func (c *Chain) fresh(ctx context.Context, now time.Time, claims ...claim) []bool {
 	oldest := time.Duration(c.toleratedLag()+1)*c.BlockTime + clockError //nolint:gosec // a few thousand at most
 	fresh := make([]bool, len(claims))
-	var wg sync.WaitGroup
+	var asking together.Group
 	for i, u := range claims {
-		wg.Go(func() {
+		asking.Go(func() error {
 			b, ok := c.blockAt(ctx, u.endpoint, u.Head)
 			age := now.Sub(b.at)
 			fresh[i] = ok && age <= oldest && age >= -clockError
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = asking.Wait() // none fails
 	return fresh
 }
 

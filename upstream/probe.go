@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 )
 
 // Probe figures. Probes spend the operator's quota: a round is one call per upstream and one more per chain, the identity and the
@@ -75,11 +76,14 @@ func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
 	defer c.prober.mu.Unlock()
 	now := c.now()
 	s := Snapshot{Chain: c.ID, ChainID: c.ChainID, MeasuredAt: now.UTC(), Upstreams: make([]UpstreamState, len(c.endpoints))}
-	var wg sync.WaitGroup
+	var asking together.Group
 	for i, e := range c.endpoints {
-		wg.Go(func() { s.Upstreams[i] = c.probeEndpoint(ctx, e, c.prober.last, now) })
+		asking.Go(func() error {
+			s.Upstreams[i] = c.probeEndpoint(ctx, e, c.prober.last, now)
+			return nil
+		})
 	}
-	wg.Wait()
+	_ = asking.Wait() // what fails stands in the snapshot
 	if c.judge(ctx, &s) {
 		c.forgetPast(&s)
 	} else {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 )
 
 // Generation is part of the key under which anything about the chain is stored: take it before asking an upstream, and store and look
@@ -131,15 +131,16 @@ func generationAt(now time.Time) uint64 { return uint64(now.UnixMilli()) } //nol
 // opinions asks for the hash at a checkpoint's height and counts who gives the new one and who the old one.
 func (c *Chain) opinions(ctx context.Context, others []*Endpoint, old Checkpoint, hash string) (forNew, forOld int) {
 	said := make([]string, min(len(others), maxWitnesses))
-	var wg sync.WaitGroup
+	var asking together.Group
 	for i := range said {
-		wg.Go(func() {
+		asking.Go(func() error {
 			if b, ok := c.blockAt(ctx, others[i], old.Height); ok {
 				said[i] = b.hash
 			}
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = asking.Wait() // none fails
 	for _, s := range said {
 		switch s {
 		case hash:

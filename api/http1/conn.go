@@ -54,6 +54,7 @@ func (s *Server) newConn(nc net.Conn) *conn {
 // serve answers plain requests until the connection ends, or sends something else: then net/http has it from there on.
 func (c *conn) serve() {
 	defer c.cancel()
+	defer c.contain()
 	for {
 		h, v := c.readHead()
 		if v == foreign {
@@ -64,6 +65,14 @@ func (c *conn) serve() {
 			c.close()
 			return
 		}
+	}
+}
+
+// contain ends a connection whose reading panicked, as net/http does: in its goroutine that would end the process.
+func (c *conn) contain() {
+	if cause := recover(); cause != nil {
+		c.server.logf("panic serving a connection: %v\n%s", cause, debug.Stack())
+		c.close()
 	}
 }
 

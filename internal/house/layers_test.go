@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the layers into .golangci.yml")
 
 // Groups of packages that rules speak of.
 var (
-	words   = []string{"fault", "chain", "provider", "plan", "account", "wallet", "x402", "subscription", "abi", "ticket", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint"}
+	words   = []string{"fault", "chain", "provider", "plan", "account", "wallet", "x402", "subscription", "abi", "ticket", "jsonrpc", "redisconn", "config", "telemetry", "internal/faultpoint", "internal/together"}
 	outside = []string{"store", "meter", "upstream", "cache", "billing", "notify", "geo", "facilitator"}
 	flows   = []string{"fences", "audit", "flush", "outbox", "people", "admission", "relay", "toolbox", "settlement", "cashier", "statement", "alerts", "support", "activities", "workflows"}
 	doors   = []string{"api", "mcp", "dashboard", "worker"}
@@ -99,6 +99,7 @@ var layers = []rule{
 	{"internal/devstack", []string{"config"}},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
 	{"internal/faultpoint", nil},
+	{"internal/together", nil},
 	{"internal/assets", nil},
 	{"internal/house", nil},
 	{"deploy", nil},
@@ -193,6 +194,11 @@ func ruleOf(name string) (rule, bool) {
 	return best, best.name != ""
 }
 
+// errgroup leaves a panic alone in its goroutine. mayEnd are the packages whose process may end so: they answer nobody, or do so on one machine.
+const errgroup = "golang.org/x/sync/errgroup"
+
+var mayEnd = []string{"internal/together", "flush", "audit", "bench", "sandbox", "internal/devstack"}
+
 // violations says what is wrong with a package's imports.
 func violations(p listed) []string {
 	r, known := ruleOf(p.name)
@@ -211,6 +217,9 @@ func violations(p listed) []string {
 		if within(p.name, u.from) && slices.ContainsFunc(p.deps, func(d string) bool { return within(d, u.to) }) {
 			wrong = append(wrong, fmt.Sprintf("%s reaches %s: %s", p.name, u.to, u.why))
 		}
+	}
+	if slices.Contains(p.imports, errgroup) && !slices.ContainsFunc(mayEnd, func(name string) bool { return within(p.name, name) }) {
+		wrong = append(wrong, p.name+" imports "+errgroup+", in which a panic ends the process: use internal/together")
 	}
 	if slices.Contains(vague, path.Base(p.name)) {
 		wrong = append(wrong, fmt.Sprintf("%s: the name does not say what the package owns", p.name))
@@ -240,6 +249,7 @@ func TestLayerRulesFindViolations(t *testing.T) {
 		{listed{name: "cmd/gateway", deps: []string{"github.com/ethereum/go-ethereum/node"}}, "reaches github.com/ethereum/go-ethereum/node"},
 		{listed{name: "cmd/gateway", imports: []string{module + "/sandbox"}}, "cmd/gateway imports sandbox"},
 		{listed{name: "relay", deps: []string{"go.temporal.io/sdk/client"}}, "reaches go.temporal.io"},
+		{listed{name: "toolbox", imports: []string{"golang.org/x/sync/errgroup"}}, "a panic ends the process"},
 		{listed{name: "store/common"}, "the name does not say"},
 		{listed{name: "novelty"}, "not in the table"},
 	} {

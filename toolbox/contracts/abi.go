@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/chainaccess/gateway/cache"
 	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/wallet"
 )
 
@@ -124,7 +123,7 @@ type look struct {
 // lookAt asks both at once. Slots are read only of the address that was asked for: what a proxy calls runs on the proxy's storage.
 func (s *Service) lookAt(ctx context.Context, r *chainReader, chainID uint64, address wallet.Address, slots bool) (*look, error) {
 	var l look
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := together.WithContext(ctx)
 	g.Go(func() (err error) {
 		l.listing, l.standing, err = s.contractOf(ctx, chainID, address)
 		return err

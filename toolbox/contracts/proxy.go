@@ -10,11 +10,11 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/abi"
 	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/toolbox/node"
 	"github.com/chainaccess/gateway/wallet"
 )
@@ -126,7 +126,7 @@ type chainReader struct {
 // state reads code and slots of an address at once, all or nothing: a proxy whose slot could not be read would be told with the wrong ABI.
 func (r *chainReader) state(ctx context.Context, address wallet.Address) (*state, error) {
 	var s state
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := together.WithContext(ctx)
 	g.Go(func() (err error) {
 		s.code, err = r.code(ctx, address)
 		return err

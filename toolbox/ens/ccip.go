@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/together"
 	"github.com/chainaccess/gateway/wallet"
 )
 
@@ -171,17 +172,18 @@ func (s *session) batch(ctx context.Context, data encoded) ([]byte, error) {
 		}
 	}
 	failures, responses := make([]value, n), make([]value, n)
-	var all sync.WaitGroup
+	var all together.Group
 	for i := range requests {
-		all.Go(func() {
+		all.Go(func() error {
 			answer, err := s.ask(ctx, &requests[i])
 			failures[i], responses[i] = number(0), blob(answer)
 			if err != nil {
 				failures[i], responses[i] = number(1), blob(encodeFailure(err))
 			}
+			return nil
 		})
 	}
-	all.Wait()
+	_ = all.Wait() // what fails stands in the answer
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ask gateways: %w", err)
 	}

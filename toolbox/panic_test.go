@@ -1,0 +1,66 @@
+package toolbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/together"
+	"github.com/chainaccess/gateway/toolbox/node"
+	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/wallet"
+)
+
+// breaking is a chain whose answers nobody can read without a panic.
+type breaking struct{}
+
+func (breaking) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
+	if q.Method == "eth_blockNumber" { // which histories ask alone
+		return json.RawMessage(`"0x10"`), nil
+	}
+	panic("of the test")
+}
+
+func (breaking) Standing(chain.ID, chain.Capability) upstream.Standing { return upstream.Live }
+
+// What asks a chain for several things at a time does so in goroutines, where a panic that nobody hands on would end the process of this test.
+func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, now := t.Context(), time.Now
+	const somebody = "0x00000000000000000000000000000000c0ffee01"
+	for name, run := range map[string]func() error{
+		"gas":    func() error { _, err := NewGasOracle(breaking{}, now).Recommend(ctx, chain.BaseMainnet); return err },
+		"prices": func() error { _, err := NewPriceReader(breaking{}, time.Hour, now).Read(ctx, "eth,btc"); return err },
+		"status": func() error { _, err := NewTxTracker(breaking{}, now).Status(ctx, chain.EthMainnet, "0x1"); return err },
+		"balances": func() error {
+			_, err := NewLedger(breaking{}, now).Balances(ctx, chain.EthMainnet, somebody)
+			return err
+		},
+		"balances of Solana": func() error {
+			_, err := NewLedger(breaking{}, now).Balances(ctx, chain.SolanaMainnet, "11111111111111111111111111111111")
+			return err
+		},
+		"history": func() error {
+			_, err := NewLedger(breaking{}, now).History(ctx, HistoryPage{Chain: chain.EthMainnet, Address: somebody, Limit: 1})
+			return err
+		},
+		"facts of tokens": func() error {
+			_, all := newTokenBook(breaking{}, now).of(ctx, chain.EthMainnet, []wallet.Address{{1}})
+			return fmt.Errorf("all: %t", all)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if p, ok := recover().(*together.Panic); !ok || p.Cause != "of the test" || !strings.Contains(string(p.Stack), "breaking.Call") {
+					t.Errorf("it panics with %v", p)
+				}
+			}()
+			t.Errorf("it gives %v", run())
+		})
+	}
+}
