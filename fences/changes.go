@@ -295,8 +295,8 @@ func (f *Fences) pushOne(ctx context.Context, d store.Push) error {
 	return f.push(ctx, &owner, key)
 }
 
-// pushMoved tells the account that a key left. Accounts of one shard have one name for the key's fences, under which the new account's are:
-// whoever still takes the key for the one that it left is told once its identity is read again.
+// pushMoved tells the account that a key left. Accounts of one shard have one name for the key's fences, under which the new account's are: those tell
+// whoever still takes the key for the one that it left.
 func (f *Fences) pushMoved(ctx context.Context, from account.ID, key *store.Key) error {
 	if account.Shard(from) == account.Shard(key.Account) {
 		_ = f.store.DonePush(ctx, from, key.ID, key.Version)

@@ -226,12 +226,18 @@ func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 
 func TestTheNextCallOfAnAdoptedKeyCountsForItsOwnerInEveryProcess(t *testing.T) {
 	t.Parallel()
-	for name, bindFirst := range map[string]bool{"a public key": false, "a key of a wallet": true} {
+	for name, of := range map[string]struct{ bindFirst, sameShard bool }{
+		"a public key": {}, "a key of a wallet": {bindFirst: true}, "a key that moves within a shard": {sameShard: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
-			h, owner := b.doorKey(t), b.owner(t, plan.Pro)
-			if bindFirst {
+			h, id := b.doorKey(t), account.NewID()
+			for (account.Shard(id) == account.Shard(h.account.ID)) != of.sameShard {
+				id = account.NewID()
+			}
+			owner := b.ownerAs(t, id, plan.Pro)
+			if of.bindFirst {
 				if _, err := b.fences.BindKey(b.ctx, binding(h, 1), author); err != nil {
 					t.Fatal(err)
 				}

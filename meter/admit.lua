@@ -67,7 +67,8 @@ if now_ms >= period_end then
 end
 
 -- Most projections have none of the fences below and say so, by being plain: to look for each that is not there takes a sixth of its time.
--- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service, ms from when on a pay-per-call credential is refused
+-- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service, ms from when on a pay-per-call
+-- credential is refused, account of an adopted key
 local cfg_more, key_more = nil, nil
 if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
   if turned then
@@ -77,7 +78,10 @@ if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
   end
   ceiling = tonumber(cfg_more[1])
 end
-if key[3] == '3' then key_more = call('HMGET', KEYS[2], 'cap', 'off', service, 'xp') end
+if key[3] == '3' then
+  key_more = call('HMGET', KEYS[2], 'cap', 'off', service, 'xp', 'ac')
+  if key_more[5] and key_more[5] ~= account then return '3' end -- of one shard, the account that it left finds its fences of now under this name
+end
 
 -- refused is the verdict: reason, limit, remaining, ms until it opens again, scope; also are the other fences that would refuse.
 local refused, missing, fences = nil, '', nil

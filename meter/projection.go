@@ -89,6 +89,9 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 	if !f.Expires.IsZero() {
 		p.further("xp", f.Expires.UnixMilli())
 	}
+	if f.Door == account.DoorAdopted {
+		p.further("ac", f.Account.String())
+	}
 	p.services(f.Services)
 	counters := []string{dayName(f.Account, f.Key, now)}
 	for _, period := range periods {
@@ -97,7 +100,8 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 	return m.put(ctx, accountTag(f.Account), "key:"+f.Key.String(), f.Key.String(), &p, f.Version, 0, token, counters...)
 }
 
-// PushMoved lets every process that admits a key for the account that it left learn that it did: the call is then admitted where the key is.
+// PushMoved lets every process that admits a key for the account that it left learn that it did: the call is then admitted where the key is. Within a
+// shard it is not for: there the key's fences have one name, and say themselves whose they are.
 // The counters that it leaves behind stay, for refunds of calls under way.
 func (m *Meter) PushMoved(ctx context.Context, from account.ID, key account.KeyID, version int64) error {
 	var p projection

@@ -61,7 +61,7 @@ CREATE TABLE chain_days (
 
 CREATE INDEX incidents_told_of ON incidents (began_at DESC) WHERE confirmed_at IS NOT NULL;
 
--- 0029 fills it, where nothing is flushed: whoever loads an account reads this table, and waits while it is changed.
+-- 0029 fills it, where nothing is flushed: whoever seeds a lost counter reads this table, and waits while it is changed.
 ALTER TABLE usage_periods ADD COLUMN stated boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN usage_periods.stated IS 'a statement was frozen while this row was there; one without may have one all the same';
 
