@@ -59,7 +59,7 @@ func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, er
 	defer func() {
 		if p := recover(); p != nil {
 			cause, stack := p, debug.Stack()
-			if from, ok := p.(*together.Panic); ok {
+			if from, ok := p.(*together.PanicError); ok {
 				cause, stack = from.Cause, from.Stack
 			}
 			c.Logger.Error("probe panicked", "chain", id, "type", fmt.Sprintf("%T", cause), "stack", string(stack))

@@ -25,6 +25,7 @@ func measurements() []measurement {
 	return append(all,
 		measurement{utilitiesName, "requests per second of tools that need no chain, admitted and counted against a quota", measureUtilities},
 		measurement{toolboxHitName, "what a cached answer of the toolbox costs, to a cached answer of the relay", measureToolboxHit},
+		measurement{balancesName, "what the balances of owners of 100 tokens ask of upstreams, and their time to one eth_getBalance's", measureBalances},
 		measurement{mcpMissName, "CPU that the gateway takes for rpc_call through /mcp, to the same read on /rpc", measureMCP(mcpMiss)},
 		measurement{mcpHitName, "the same of answers from the cache", measureMCP(mcpHit)},
 		measurement{toolsListName, "requests per second of tools/list", measureToolsList},

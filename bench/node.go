@@ -28,8 +28,11 @@ func serveNode(ctx context.Context, address string) error {
 	return nil
 }
 
-// node answers JSON-RPC by POST, and by GET how many calls it has had.
-type node struct{ calls atomic.Int64 }
+// node answers JSON-RPC by POST, and by GET how many calls it has had; at sourcesTarget, how many of them about owners of tokens.
+type node struct {
+	calls   atomic.Int64
+	sources sources
+}
 
 // rpcRequest and rpcResponse are decoded and encoded as nodes do it.
 type rpcRequest struct {
@@ -48,6 +51,10 @@ var jsonType = []string{"application/json"}
 
 // ServeHTTP answers a call. Answers differ as their requests do.
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.URL.Path == sourcesTarget {
+		n.sources.write(w)
+		return
+	}
 	if r.Method == http.MethodGet {
 		_, _ = fmt.Fprintln(w, n.calls.Load()) // the bench asks again
 		return
@@ -63,5 +70,9 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeTrace(w, req.ID, traceBytes)
 		return
 	}
-	_ = json.NewEncoder(w).Encode(rpcResponse{Version: "2.0", ID: req.ID, Result: resultOf(req, time.Now())}) // the client may be gone
+	result := n.sources.answer(r.Context(), req)
+	if result == nil {
+		result = resultOf(req, time.Now())
+	}
+	_ = json.NewEncoder(w).Encode(rpcResponse{Version: "2.0", ID: req.ID, Result: result}) // the client may be gone
 }

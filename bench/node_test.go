@@ -143,3 +143,26 @@ Requests/sec:   8987.12
 		t.Error("nonsense was understood")
 	}
 }
+
+// The names of tokens are asked for by code that ends with their list, which runs nowhere: with an address it is somebody else's call.
+func TestNodeCountsWhatIsAskedOfOwnersOfTokens(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	server := httptest.NewServer(n)
+	defer server.Close()
+	owner := sameTokens + strings.Repeat("0", 38)
+	var list tokenList
+	if err := json.Unmarshal(askNode(t, server.URL, tokensMethod, fmt.Sprintf(`[%q,"erc20"]`, owner)), &list); err != nil || len(list.Tokens) != holdingsTokens {
+		t.Errorf("it lists %d tokens: %v", len(list.Tokens), err)
+	}
+	askNode(t, server.URL, "eth_getBalance", fmt.Sprintf(`[%q,"latest"]`, owner))
+	askNode(t, server.URL, "eth_getBalance", `["0x00000000000000000000000000000000000000aa","latest"]`)
+	code := "0x6001" + fmt.Sprintf("%064x%064x", abiWord, 2) + strings.Repeat("0", 128)
+	if got := askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q},"latest"]`, code)); string(got) != `"`+namesOf(2)+`"` {
+		t.Errorf("of two tokens it says %s", got)
+	}
+	askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q,"to":%q},"latest"]`, code, owner))
+	if got, err := readTrips(t.Context(), strings.TrimPrefix(server.URL, "http://")); err != nil || got != (trips{1, 1, 1}) || n.calls.Load() != 5 {
+		t.Errorf("it counts %+v of %d calls: %v", got, n.calls.Load(), err)
+	}
+}

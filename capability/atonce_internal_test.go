@@ -26,7 +26,7 @@ func TestReadsAtOnceEndWithTheFirstThatFails(t *testing.T) {
 func TestAPanicOfAReadIsWhoseTheReadIs(t *testing.T) {
 	t.Parallel()
 	defer func() {
-		if cause, ok := recover().(*together.Panic); !ok || cause.Cause != "broken" {
+		if cause, ok := recover().(*together.PanicError); !ok || cause.Cause != "broken" {
 			t.Errorf("it panics with %v", cause)
 		}
 	}()

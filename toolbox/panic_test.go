@@ -56,7 +56,7 @@ func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {
-				if p, ok := recover().(*together.Panic); !ok || p.Cause != "of the test" || !strings.Contains(string(p.Stack), "breaking.Call") {
+				if p, ok := recover().(*together.PanicError); !ok || p.Cause != "of the test" || !strings.Contains(string(p.Stack), "breaking.Call") {
 					t.Errorf("it panics with %v", p)
 				}
 			}()

@@ -17,7 +17,7 @@ import (
 type Group struct {
 	group    errgroup.Group
 	within   *errgroup.Group // of WithContext; nil means group
-	panicked atomic.Pointer[Panic]
+	panicked atomic.Pointer[PanicError]
 }
 
 // WithContext gives a Group, and a context that ends with the first function that fails or panics, or when Wait returns.
@@ -50,7 +50,7 @@ func (g *Group) Go(f func() error) {
 	})
 }
 
-// Wait waits for all functions and gives the error of the first that failed. If one panicked, it panics with the first *Panic.
+// Wait waits for all functions and gives the error of the first that failed. If one panicked, it panics with the first *PanicError.
 func (g *Group) Wait() error {
 	err := g.errgroup().Wait()
 	if p := g.panicked.Load(); p != nil {
@@ -59,28 +59,28 @@ func (g *Group) Wait() error {
 	return err
 }
 
-// Panic is what a function panicked with, and where. In a log it is both; its text is only what it panicked with.
-type Panic struct {
+// PanicError is what a function panicked with, and where. In a log it is both; its text is only what it panicked with.
+type PanicError struct {
 	Cause any
 	Stack []byte // of the function's goroutine
 }
 
 var (
-	_ error          = (*Panic)(nil)
-	_ slog.LogValuer = (*Panic)(nil)
+	_ error          = (*PanicError)(nil)
+	_ slog.LogValuer = (*PanicError)(nil)
 )
 
 // caught is called in the deferred function that recovered. What was handed on before keeps the place that it came from.
-func caught(cause any) *Panic {
-	if p, ok := cause.(*Panic); ok {
+func caught(cause any) *PanicError {
+	if p, ok := cause.(*PanicError); ok {
 		return p
 	}
-	return &Panic{cause, debug.Stack()}
+	return &PanicError{cause, debug.Stack()}
 }
 
-func (p *Panic) Error() string { return fmt.Sprint(p.Cause) }
+func (p *PanicError) Error() string { return fmt.Sprint(p.Cause) }
 
 // LogValue has the stack in the log, which whoever recovers at last does not see.
-func (p *Panic) LogValue() slog.Value {
+func (p *PanicError) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("panic", p.Error()), slog.String("stack", string(p.Stack)))
 }

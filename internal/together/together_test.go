@@ -12,12 +12,12 @@ import (
 )
 
 // panicOf gives what f panics with.
-func panicOf(t *testing.T, f func() error) (p *together.Panic) {
+func panicOf(t *testing.T, f func() error) (p *together.PanicError) {
 	t.Helper()
 	defer func() {
 		cause := recover()
 		var ok bool
-		if p, ok = cause.(*together.Panic); !ok {
+		if p, ok = cause.(*together.PanicError); !ok {
 			t.Errorf("it panics with %v", cause)
 		}
 	}()
