@@ -26,6 +26,7 @@ const (
 	mediaHTML     = "text/html"
 	mediaMarkdown = "text/markdown"
 	mediaText     = "text/plain"
+	mediaXML      = "application/xml"
 	inUTF8        = "; charset=utf-8"
 )
 
@@ -85,6 +86,8 @@ func (d *documents) routes(missing gin.HandlerFunc) []plainRoute {
 		read("/skill.md", "skill", "How an agent uses the service",
 			"Tells a program, step by step: keys, headers, chains, units, limits, errors and what to do next.", mediaMarkdown),
 		read("/llms.txt", "llms", "What there is to read, for language models", "Lists the documents in the form of llmstxt.org.", mediaText),
+		read(sitemapPath, "sitemap", "The pages that are for everybody", "Lists the public pages by their addresses, in the form of sitemaps.org.", mediaXML),
+		read(robotsPath, "robots", "What crawlers may read", "Lets crawlers read the public pages and the documents, and nothing else (RFC 9309).", mediaText),
 		{openapi.Plain{
 			Method: http.MethodGet, Path: serverPath, Name: "server_json", Title: "The entry for registries of MCP servers",
 			Description: "Says where the MCP server is and which version its tools have, in the form of the MCP registry's server.json.",
@@ -222,7 +225,11 @@ func (d *documents) write(o Options, routes []plainRoute) {
 			all, err := interfaces()
 			return all.text, err
 		}),
-		serverPath: open(serverPath, mediaJSON, func() ([]byte, error) { return serverJSON(o.PublicURL) }),
+		serverPath:  open(serverPath, mediaJSON, func() ([]byte, error) { return serverJSON(o.PublicURL) }),
+		sitemapPath: open(sitemapPath, mediaXML, func() ([]byte, error) { return sitemapOf(o.PublicURL, publicPages(o)) }),
+		robotsPath: open(robotsPath, mediaText, func() ([]byte, error) {
+			return robotsOf(o.PublicURL, publicPages(o), pages.AssetsPath, consoleAssets, "/llms.txt", "/skill.md", "/openapi.json", serverPath, sitemapPath), nil
+		}),
 	}
 	d.render(o.PublicURL, sync.OnceValues(func() (pages.Facts, error) {
 		all, err := interfaces()

@@ -35,7 +35,7 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 	for path, media := range map[string]string{
 		"/openapi.json": "application/json", "/docs": "text/html", "/docs/agents": "text/html", "/docs/quickstart": "text/html", "/docs/errors": "text/html",
 		"/docs/errors/-32017": "text/html", "/docs/pay-per-call": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
-		"/server.json": "application/json",
+		"/server.json": "application/json", "/sitemap.xml": "application/xml", "/robots.txt": "text/plain",
 	} {
 		a := g.read(path)
 		tag := a.header.Get("ETag")

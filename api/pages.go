@@ -13,6 +13,8 @@ type Pages interface {
 	http.Handler
 	// Serves says whether a page answers the request.
 	Serves(r *http.Request) bool
+	// Public lists the paths of the pages that say the same to everybody.
+	Public() []string
 	// Navigates says whether a browser asks for a page to show, so that a person reads the answer.
 	Navigates(r *http.Request) bool
 }

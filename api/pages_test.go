@@ -18,6 +18,8 @@ func (somePages) Serves(r *http.Request) bool {
 	return false
 }
 
+func (somePages) Public() []string { return []string{"/", "/status"} }
+
 func (somePages) Navigates(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
 }

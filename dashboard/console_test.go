@@ -531,3 +531,18 @@ func TestTheOverviewShowsHowChainsStand(t *testing.T) {
 		t.Errorf("while nobody says how chains stand it answers %d", got.status)
 	}
 }
+
+// What crawlers are led to is read by everybody alike, without a session.
+func TestPublicPagesAreOpenToEverybody(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	b := visitorOf(t, h)
+	if got, want := b.pages.Public(), []string{"/", pathPricing, pathToolbox, pathStatus}; !slices.Equal(got, want) {
+		t.Fatalf("the public pages are %q", got)
+	}
+	for _, path := range b.pages.Public() {
+		if got := visitorOf(t, h).get(path); got.status != http.StatusOK || got.header.Get("X-Robots-Tag") != "" {
+			t.Errorf("%s answers %d, robots %q", path, got.status, got.header.Get("X-Robots-Tag"))
+		}
+	}
+}

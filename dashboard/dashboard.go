@@ -42,6 +42,7 @@ type Pages struct {
 	Options
 
 	mux       *http.ServeMux
+	shown     []string // paths of the pages that say the same to everybody
 	patterns  []string // of all routes but the assets and what needs no form's token
 	assets    *assets.Set
 	templates *templates
@@ -98,15 +99,15 @@ func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 
 func (p *Pages) routes() {
 	p.mux.HandleFunc("GET "+assetsPath+"{name}", p.asset)
-	p.handle("GET /{$}", (*visit).home)
+	p.public("/", (*visit).home)
 	p.handle("GET "+pathFirstKey, func(v *visit) error { return v.moveOn("/") })
 	p.handle("POST "+pathFirstKey, (*visit).makeKey)
-	p.handle("GET "+pathPricing, (*visit).pricing)
+	p.public(pathPricing, (*visit).pricing)
 	p.handle("POST /theme", (*visit).setTheme)
 	p.mux.HandleFunc("POST "+pathDocumentTheme, p.setThemeOfDocuments)
-	p.handle("GET "+pathToolbox, (*visit).toolbox)
+	p.public(pathToolbox, (*visit).toolbox)
 	p.handle("POST "+pathToolbox, (*visit).toolbox)
-	p.handle("GET "+pathStatus, (*visit).status)
+	p.public(pathStatus, (*visit).status)
 	p.handle("GET "+pathReceipts+"{tx}", (*visit).receipt)
 
 	p.handle("GET /sign-in", (*visit).signIn)

@@ -48,6 +48,19 @@ func (p *Pages) handle(pattern string, f func(*visit) error) {
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, f) })
 }
 
+// public serves a page that says the same to everybody.
+func (p *Pages) public(path string, f func(*visit) error) {
+	p.shown = append(p.shown, path)
+	pattern := path
+	if path == "/" {
+		pattern = "/{$}"
+	}
+	p.handle("GET "+pattern, f)
+}
+
+// Public lists the paths of the pages that say the same to everybody.
+func (p *Pages) Public() []string { return slices.Clone(p.shown) }
+
 // serve checks where a change comes from, runs f, and shows its error.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*visit) error) {
 	w.Header().Set("Cache-Control", pageCaching)
