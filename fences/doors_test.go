@@ -38,6 +38,26 @@ func (b *bundle) doorKey(t *testing.T) *holder {
 	return h
 }
 
+// doorKeyIn is a doorKey in a shard of the meter: of two that are made anyhow one pair of a thousand has the same.
+func (b *bundle) doorKeyIn(t *testing.T, shard int) *holder {
+	t.Helper()
+	key, err := account.MintKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, id := key.Digest(b.hasher), account.NewID()
+	for account.Shard(id) != shard {
+		id = account.NewID()
+	}
+	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: id, Kind: store.KindDoor, Plan: plan.Door1}, store.NewKey{
+		ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic, Daily: plan.Must(plan.Door1).DailyQuota(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &holder{key.Reveal(), a, k}
+}
+
 // owner makes an account of somebody who signs in, on a plan.
 func (b *bundle) owner(t *testing.T, planKey string) account.ID {
 	t.Helper()
@@ -142,8 +162,18 @@ func (b *bundle) redisWindow(t *testing.T, id account.ID) {
 
 func TestAWalletsAllowanceFollowsItToItsNextKey(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	first, second := b.doorKey(t), b.doorKey(t)
+	for name, apart := range map[string]int{"in another shard of the meter": 1, "within its shard": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			first := b.doorKey(t)
+			followsTheWallet(t, b, first, b.doorKeyIn(t, (account.Shard(first.account.ID)+apart)%account.Shards))
+		})
+	}
+}
+
+func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
+	t.Helper()
 	both := b.two(t, second)
 	if _, err := b.fences.BindKey(b.ctx, binding(first, 1), author); err != nil {
 		t.Fatal(err)

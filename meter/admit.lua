@@ -68,7 +68,7 @@ end
 
 -- Most projections have none of the fences below and say so, by being plain: to look for each that is not there takes a sixth of its time.
 -- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service, ms from when on a pay-per-call
--- credential is refused, account of an adopted key
+-- credential is refused, account of a key that may have moved
 local cfg_more, key_more = nil, nil
 if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
   if turned then

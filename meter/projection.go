@@ -89,7 +89,7 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 	if !f.Expires.IsZero() {
 		p.further("xp", f.Expires.UnixMilli())
 	}
-	if f.Door == account.DoorAdopted {
+	if f.Door == account.DoorAdopted || f.Door == account.DoorWallet { // which may have moved
 		p.further("ac", f.Account.String())
 	}
 	p.services(f.Services)
