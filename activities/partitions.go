@@ -14,6 +14,7 @@ type PartitionStore interface {
 	DeleteChainSlotsBefore(ctx context.Context, before time.Time) (int64, error)
 	SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error)
 	DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error)
+	DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error)
 }
 
 // Partitions keeps the tables that grow by the day.
@@ -35,6 +36,8 @@ type PartitionUpkeep struct {
 	KeepEventDays int `json:"keep_event_days"`
 	// KeepStatusDays is of how chains stood in five minutes; 0 keeps all. Their days stay.
 	KeepStatusDays int `json:"keep_status_days"`
+	// KeepEntryDays is of addresses of the waitlist that nobody confirmed and of wishes that nobody took up; 0 keeps all.
+	KeepEntryDays int `json:"keep_entry_days"`
 }
 
 // PartitionReport is what an upkeep did.
@@ -46,6 +49,7 @@ type PartitionReport struct {
 	PeopleDeleted   int64 `json:"people_rows_deleted"` // sessions, sign-ins and invitations
 	EventsDeleted   int64 `json:"event_rows_deleted"`  // webhooks of Stripe
 	StatusDeleted   int64 `json:"status_rows_deleted"` // how chains stood
+	EntriesDeleted  int64 `json:"entry_rows_deleted"`  // of the waitlist and the wishlist
 }
 
 // KeepPartitions makes the partitions of the coming days and drops those past their keeping. Repeating it does no harm.
@@ -80,7 +84,12 @@ func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (Pa
 		}
 	}
 	if in.KeepEventDays > 0 {
-		report.EventsDeleted, err = inBatches(ctx, p.Store.DeleteStripeEvents, today.AddDate(0, 0, -in.KeepEventDays))
+		if report.EventsDeleted, err = inBatches(ctx, p.Store.DeleteStripeEvents, today.AddDate(0, 0, -in.KeepEventDays)); err != nil {
+			return report, err
+		}
+	}
+	if in.KeepEntryDays > 0 {
+		report.EntriesDeleted, err = inBatches(ctx, p.Store.DeleteIdleEntries, today.AddDate(0, 0, -in.KeepEntryDays))
 	}
 	return report, err
 }

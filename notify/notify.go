@@ -156,7 +156,7 @@ type IncidentOver struct {
 // EnterpriseWish tells the operator of the service that somebody, who is not known, asks for an enterprise agreement.
 type EnterpriseWish struct {
 	Wanted Passage // what they ask for, in their words
-	Email  string  // where they want to be answered; nobody proved that it is theirs
+	ID     string  // by which gateway ops shows and answers it. The address is there alone, so that withdrawing the wish takes it away everywhere
 	At     time.Time
 	Link   string // to the service
 }

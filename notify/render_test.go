@@ -60,7 +60,7 @@ var samples = func() map[string]notify.Mail {
 		},
 		"incident_began": notify.IncidentBegan{Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/status"},
 		"enterprise_wish": notify.EnterpriseWish{
-			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.", Email: "ann@buyer.example", At: at, Link: house.URL + "/",
+			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.", ID: "019aa1c4-5b3e-7d10-8f21-4c0d9e7b6a55", At: at, Link: house.URL + "/",
 		},
 		"ticket_received": notify.TicketReceived{
 			Reference: "CAG-1001", Subject: "eth_getLogs times out", Paths: "Rate limit\nWait for the seconds that Retry-After names.", Link: house.URL + "/tickets/CAG-1001",
@@ -91,7 +91,7 @@ var samples = func() map[string]notify.Mail {
 		"feedback_news_bare": notify.FeedbackNews{Kinds: "praise", Title: "Fast", Account: "Buyer", Link: house.URL + "/staff/feedback"},
 		"feedback_answered":  notify.FeedbackAnswered{Title: "WebSocket subscriptions", Status: "planned", Reply: "In spring.", Link: house.URL + "/feedback"},
 		"wish_received":      notify.WishReceived{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
-		"wish_answered":      notify.WishAnswered{At: at, Status: "talking", Reply: "When may we call you?", Link: house.URL + "/"},
+		"wish_answered":      notify.WishAnswered{At: at, Status: "talking", Reply: "When may we call you?", Days: 90, Link: house.URL + "/entries?token=0123456789"},
 		"waitlist_joined":    notify.WaitlistJoined{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
 		"waitlist_invited":   notify.WaitlistInvited{Link: house.URL + "/sign-in"},
 		"incident_over": notify.IncidentOver{

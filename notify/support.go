@@ -99,7 +99,8 @@ type WishAnswered struct {
 	At     time.Time // of the request
 	Status string    // what became of it
 	Reply  Prose
-	Link   string // to the service
+	Link   string // to withdraw it
+	Days   int    // that the link works
 }
 
 // WaitlistJoined confirms that an address is on the waitlist. Nobody proved that it is theirs.

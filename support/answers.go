@@ -40,9 +40,16 @@ func (d *Desk) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) 
 		if w.Reply == "" {
 			return nil, nil
 		}
+		if d.Mails == nil { // nor is there anything to seal a link with
+			return nil, nil
+		}
+		link, err := d.entryLink(entry{About: Wishlist, Email: w.Email.Address()}, a.At)
+		if err != nil {
+			return nil, err
+		}
 		return d.prepared([]outbox.Letter{{
 			Reason: fmt.Sprintf("wish/%s/%d", w.ID, w.Answers), To: w.Email.Address(),
-			Mail: notify.WishAnswered{At: w.At, Status: w.Status, Reply: notify.Prose(w.Reply), Link: d.PublicURL + "/"},
+			Mail: notify.WishAnswered{At: w.At, Status: w.Status, Reply: notify.Prose(w.Reply), Days: LinkDays, Link: link},
 		}})
 	})
 }
@@ -51,7 +58,7 @@ func (d *Desk) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) 
 func (d *Desk) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) { //nolint:gocritic // a copy does no harm
 	mails, err := d.prepared([]outbox.Letter{{
 		Reason: "wish/" + w.ID.String(), To: d.Contact,
-		Mail: notify.EnterpriseWish{Wanted: notify.Passage(w.Items), Email: w.Email.Address(), At: w.At, Link: d.PublicURL + "/"},
+		Mail: notify.EnterpriseWish{Wanted: notify.Passage(w.Items), ID: w.ID.String(), At: w.At, Link: d.PublicURL + "/"},
 	}})
 	if err != nil {
 		return false, err

@@ -2,6 +2,8 @@ package support_test
 
 import (
 	"context"
+	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -201,5 +203,62 @@ func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 	}
 	if wishes, err := b.Store.ListWishes(b.ctx, store.WishStatuses(), store.WishID{}, 2); err != nil || len(wishes) != 1 || len(b.waiting(t)) != 0 {
 		t.Errorf("there are %v, %v", wishes, err)
+	}
+}
+
+// letters keeps what a desk mails before it is sealed.
+type letters struct {
+	support.Mailer
+
+	all []outbox.Letter
+}
+
+func (l *letters) Prepare(letter outbox.Letter) (store.NewMail, error) {
+	l.all = append(l.all, letter)
+	return l.Mailer.Prepare(letter)
+}
+
+// Whoever withdraws takes their address back from everywhere, so the operator's mail has none, and every mail to the address leads to withdrawing.
+func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	kept := &letters{Mailer: b.Mails}
+	b.Mails = kept
+	email, refusal := account.ParseEmail("ann@buyer.example")
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	w := store.Wish{ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: time.Now()}
+	if _, err := b.JoinWishlist(b.ctx, w); err != nil {
+		t.Fatal(err)
+	}
+	a := store.Answer{Status: "talking", Reply: "When?", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now()}
+	if _, err := b.AnswerWish(b.ctx, w.ID, a); err != nil {
+		t.Fatal(err)
+	}
+	link := ""
+	for _, l := range kept.all {
+		switch m := l.Mail.(type) {
+		case notify.EnterpriseWish:
+			if text, err := json.Marshal(m); err != nil || strings.Contains(string(text), "buyer.example") || m.ID != w.ID.String() {
+				t.Errorf("the operator's mail is %s, %v", text, err)
+			}
+		case notify.WishAnswered:
+			link = m.Link
+		}
+	}
+	_, token, found := strings.Cut(link, house.URL+support.EntryPath+"?token=")
+	if !found || len(kept.all) != 3 {
+		t.Fatalf("%d mails; the answer leads to %q", len(kept.all), link)
+	}
+	token, err := url.QueryUnescape(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.LeaveEntry(b.ctx, token, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Store.CountWishes(b.ctx, email); err != nil || n != 0 {
+		t.Errorf("%d wishes are left, %v", n, err)
 	}
 }

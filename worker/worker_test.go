@@ -85,6 +85,8 @@ func (o *outside) DropPartitionsBefore(context.Context, time.Time) (int, error) 
 
 func (o *outside) SweepPeople(context.Context, time.Time, int) (int64, error) { return 0, nil }
 
+func (o *outside) DeleteIdleEntries(context.Context, time.Time, int) (int64, error) { return 0, nil }
+
 func (o *outside) DeleteFlushesBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
 // No notices: those are tested over a real record.

@@ -29,9 +29,12 @@ const (
 // PartitionInput is what the schedule hands to each run: call records are kept for 30 days (decisions, section 11), the ledger of flushed
 // usage five days longer than any meter could be out of reach and come back, latencies five days longer than the longest window asked for, sessions, sign-ins and
 // invitations a day after they expired, webhooks of Stripe long after it would send them again,
-// and how chains stood as long as the page of status shows it.
+// how chains stood as long as the page of status shows it, and addresses that nobody confirmed or took up for a month.
 func PartitionInput() activities.PartitionUpkeep {
-	return activities.PartitionUpkeep{DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35, KeepPeopleDays: 1, KeepEventDays: 90, KeepStatusDays: 90}
+	return activities.PartitionUpkeep{
+		DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35, KeepPeopleDays: 1, KeepEventDays: 90, KeepStatusDays: 90,
+		KeepEntryDays: 30,
+	}
 }
 
 // KeepPartitions is the workflow.

@@ -58,6 +58,58 @@ func (q *Queries) ConfirmWaiting(ctx context.Context, arg ConfirmWaitingParams) 
 	return i, err
 }
 
+const deleteIdleWishes = `-- name: DeleteIdleWishes :execrows
+DELETE FROM wishlist
+WHERE id IN (
+    SELECT id
+    FROM wishlist
+    WHERE created_at < $1::timestamptz AND status IN ('new', 'declined')
+    ORDER BY created_at
+    LIMIT $2::integer
+    FOR UPDATE SKIP LOCKED
+)
+`
+
+type DeleteIdleWishesParams struct {
+	Before time.Time
+	Most   int32
+}
+
+// Deletes wishes from before an instant that nobody took up, the oldest first.
+func (q *Queries) DeleteIdleWishes(ctx context.Context, arg DeleteIdleWishesParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteIdleWishes, arg.Before, arg.Most)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const deleteUnconfirmed = `-- name: DeleteUnconfirmed :execrows
+DELETE FROM waitlist
+WHERE email_key IN (
+    SELECT email_key
+    FROM waitlist
+    WHERE status = 'waiting' AND joined_at < $1::timestamptz
+    ORDER BY joined_at
+    LIMIT $2::integer
+    FOR UPDATE SKIP LOCKED
+)
+`
+
+type DeleteUnconfirmedParams struct {
+	Before time.Time
+	Most   int32
+}
+
+// Takes addresses off the list that nobody confirmed since an instant, the oldest first. One that is confirmed meanwhile stays.
+func (q *Queries) DeleteUnconfirmed(ctx context.Context, arg DeleteUnconfirmedParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteUnconfirmed, arg.Before, arg.Most)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const dropWaiting = `-- name: DropWaiting :execrows
 DELETE FROM waitlist
 WHERE email_key = $1

@@ -61,3 +61,27 @@ LIMIT sqlc.arg(most)::integer;
 SELECT *
 FROM waitlist
 WHERE email_key = sqlc.arg(email_key);
+
+-- name: DeleteUnconfirmed :execrows
+-- Takes addresses off the list that nobody confirmed since an instant, the oldest first. One that is confirmed meanwhile stays.
+DELETE FROM waitlist
+WHERE email_key IN (
+    SELECT email_key
+    FROM waitlist
+    WHERE status = 'waiting' AND joined_at < sqlc.arg(before)::timestamptz
+    ORDER BY joined_at
+    LIMIT sqlc.arg(most)::integer
+    FOR UPDATE SKIP LOCKED
+);
+
+-- name: DeleteIdleWishes :execrows
+-- Deletes wishes from before an instant that nobody took up, the oldest first.
+DELETE FROM wishlist
+WHERE id IN (
+    SELECT id
+    FROM wishlist
+    WHERE created_at < sqlc.arg(before)::timestamptz AND status IN ('new', 'declined')
+    ORDER BY created_at
+    LIMIT sqlc.arg(most)::integer
+    FOR UPDATE SKIP LOCKED
+);
