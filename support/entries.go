@@ -169,7 +169,9 @@ func (d *Desk) InviteWaiting(ctx context.Context, email account.Email, by store.
 	digest := email.Digest(d.Hasher)
 	return d.Store.InviteWaiting(ctx, email, digest, by, at, func() ([]store.NewMail, error) {
 		return d.prepared([]outbox.Letter{{
-			Reason: "waitlist/invited/" + digest.String(), To: email.Address(), Mail: notify.WaitlistInvited{Link: d.PublicURL + "/sign-in"},
+			// Of one place on the list the record tells once; whoever left and came back is told of the new one.
+			Reason: "waitlist/invited/" + digest.String() + "/" + store.NewMailID().String(), To: email.Address(),
+			Mail: notify.WaitlistInvited{Link: d.PublicURL + "/sign-in"},
 		}})
 	})
 }

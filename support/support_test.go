@@ -262,3 +262,31 @@ func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
 		t.Errorf("%d wishes are left, %v", n, err)
 	}
 }
+
+// An operator is told that who left and came back is invited, so a mail goes there.
+func TestWhoCameBackToTheWaitlistIsInvitedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	email, refusal := account.ParseEmail("ann@buyer.example")
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	by := store.Author{Actor: "op@host", Origin: "ops"}
+	for times := 1; times <= 2; times++ {
+		w := store.Waiting{Email: email, Qualifier: "curious", Channel: "web", At: noon}
+		if _, err := b.Store.ConfirmWaiting(b.ctx, w, email.Digest(b.Hasher)); err != nil {
+			t.Fatal(err)
+		}
+		for _, before := range []bool{false, true} {
+			if already, err := b.InviteWaiting(b.ctx, email, by, noon); err != nil || already != before {
+				t.Errorf("invited before: %t, %v; want %t", already, err, before)
+			}
+		}
+		if n := b.waiting(t)["waitlist_invited"]; n != times {
+			t.Errorf("%d mails invite, want %d", n, times)
+		}
+		if was, err := b.LeaveWaitlist(b.ctx, email, noon); err != nil || !was {
+			t.Fatal(was, err)
+		}
+	}
+}
