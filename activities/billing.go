@@ -281,6 +281,7 @@ func (r *reconciling) conclude(ctx context.Context) error {
 		}
 	}
 	r.customer.Country, r.customer.Card, r.customer.ReadAt = r.snapshot.Country, r.snapshot.Card, r.snapshot.ReadAt
+	r.customer.Beside = len(r.beside)
 	if err := r.Record.UpdateCustomer(ctx, r.customer); err != nil {
 		return r.failed(err, ErrBillingFailed, "record the customer", r.id)
 	}

@@ -237,12 +237,18 @@ func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
 			if err != nil || known.Plan != plan.Growth || known.Subscription != beside.ID || told.undone > 0 || !slices.Equal(known.Beside, []string{first.ID}) {
 				t.Errorf("%s: %+v, %v; undone were %d things", name, known, err, told.undone)
 			}
+			if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Beside != 1 {
+				t.Errorf("%s: operators see %d beside it, %v", name, c.Beside, err)
+			}
 		}
 	}
 	b.reconciles(func(all *subscription.Snapshot) {
 		all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled, all.ReadAt.Truncate(time.Second)
 		all.Subscriptions = append(all.Subscriptions, beside)
 	}, plan.Growth, "")
+	if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Beside != 0 {
+		t.Errorf("once it is over operators see %d beside it, %v", c.Beside, err)
+	}
 }
 
 // reconciles wants a plan in force, and undoes nothing at Stripe.

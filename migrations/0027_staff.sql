@@ -97,9 +97,15 @@ CREATE INDEX confirmations_by_age ON confirmations (at);
 
 ALTER TABLE subscriptions ADD COLUMN odd_price text NOT NULL DEFAULT '';
 COMMENT ON COLUMN subscriptions.odd_price IS 'id of what Stripe charges instead of price when that is of no plan of ours, for operators to see; empty otherwise';
+ALTER TABLE billing_customers
+    ADD COLUMN beside smallint NOT NULL DEFAULT 0,
+    ADD CONSTRAINT billing_customers_beside_counted CHECK (beside >= 0);
+COMMENT ON COLUMN billing_customers.beside IS 'subscriptions that counted once and last at Stripe beside the one that counts, for operators to see';
+CREATE INDEX billing_customers_with_beside ON billing_customers (account_id) WHERE beside > 0;
 
 -- +goose Down
 SET LOCAL lock_timeout = '3s';
+ALTER TABLE billing_customers DROP COLUMN beside;
 ALTER TABLE subscriptions DROP COLUMN odd_price;
 DROP TABLE confirmations;
 DROP INDEX waitlist_by_status;

@@ -28,7 +28,7 @@ type Backlog struct {
 	OpenPayments      map[AuthorizationState]Wait
 
 	Subscriptions      map[subscription.Status]int64 // that last
-	StuckSubscriptions int64                         // of those, not brought to what Stripe says of them, or charged by a price of no plan
+	StuckSubscriptions int64                         // of those, not brought to what Stripe says of them, or charged by a price of no plan; and what lasts beside them
 	StripeEvents       Wait                          // stored and not handed on
 	LateCheckouts      int64                         // open for long after their end
 
@@ -115,6 +115,7 @@ func (b *Backlog) loadBilling(ctx context.Context, q *db.Queries) error {
 	if err != nil {
 		return err
 	}
+	b.StuckSubscriptions += late.Beside
 	b.StripeEvents, b.LateCheckouts = waits(late.Events, late.EventSeconds), late.Checkouts
 	b.LateStatements, err = q.CountLateStatements(ctx, lateStatement.Seconds())
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,6 +26,8 @@ type Customer struct {
 	Country string // ISO 3166-1 code; empty when none is known
 	Card    *subscription.Card
 	ReadAt  time.Time // zero for never
+	// Beside is how many subscriptions counted once and last at Stripe beside the one that counts.
+	Beside int
 	// CreatedAt is when it was recorded.
 	CreatedAt time.Time
 }
@@ -57,7 +60,7 @@ func (s *Store) SetCustomerCountry(ctx context.Context, id account.ID, customer,
 
 // UpdateCustomer records what Stripe said of an account's customer at c.ReadAt. What it said later stays.
 func (s *Store) UpdateCustomer(ctx context.Context, c Customer) error {
-	p := db.UpdateCustomerParams{Account: c.Account.UUID, Customer: c.ID, Country: c.Country, ReadAt: nullable(c.ReadAt)}
+	p := db.UpdateCustomerParams{Account: c.Account.UUID, Customer: c.ID, Country: c.Country, ReadAt: nullable(c.ReadAt), Beside: int16(min(c.Beside, math.MaxInt16))} //nolint:gosec // bounded
 	if c.Card != nil {
 		p.CardBrand, p.CardLast4 = c.Card.Brand, c.Card.Last4
 		p.CardExpMonth, p.CardExpYear = int16(c.Card.ExpMonth), int16(c.Card.ExpYear) //nolint:gosec // months and years
@@ -126,7 +129,7 @@ func (c *Customer) known() time.Time {
 }
 
 func customerOf(row db.BillingCustomer) Customer {
-	c := Customer{Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt), CreatedAt: row.CreatedAt.UTC()}
+	c := Customer{Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt), Beside: int(row.Beside), CreatedAt: row.CreatedAt.UTC()}
 	if row.CardLast4 != "" {
 		c.Card = &subscription.Card{Brand: row.CardBrand, Last4: row.CardLast4, ExpMonth: int(row.CardExpMonth), ExpYear: int(row.CardExpYear)}
 	}

@@ -24,7 +24,7 @@ var (
 	PaymentsOpenOldest     = family("gateway_payments_open_oldest_seconds", "How long that has been open for the oldest of them; 0 when there is none.", "state")
 
 	SubscriptionsLasting = family("gateway_subscriptions", "Subscriptions that last, by what Stripe says of them.", "status")
-	SubscriptionsStuck   = family("gateway_subscriptions_stuck", "Subscriptions whose account was not brought to what Stripe says in time, or that Stripe charges by a price of no plan of ours.")
+	SubscriptionsStuck   = family("gateway_subscriptions_stuck", "Subscriptions whose account was not brought to what Stripe says in time, or that Stripe charges by a price of no plan of ours, and those that last beside the one that counts.")
 	StripeEventsWaiting  = family("gateway_stripe_events_waiting", "Webhooks of Stripe that are stored and not handed on.")
 	StripeEventsOldest   = family("gateway_stripe_events_oldest_wait_seconds", "How long the oldest of them has waited; 0 when none does.")
 	CheckoutsLate        = family("gateway_checkouts_late", "Checkouts of which nobody knows long after their end what became of them.")

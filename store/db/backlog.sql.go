@@ -13,6 +13,7 @@ const countBillingBacklog = `-- name: CountBillingBacklog :one
 SELECT
     (SELECT count(*) FROM stripe_events AS e WHERE e.processed_at IS NULL) AS events,
     (SELECT coalesce(extract(EPOCH FROM now() - min(e.received_at)), 0)::double precision FROM stripe_events AS e WHERE e.processed_at IS NULL) AS event_seconds,
+    (SELECT coalesce(sum(b.beside), 0)::bigint FROM billing_customers AS b WHERE b.beside > 0) AS beside,
     (
         SELECT count(*)
         FROM checkouts AS k
@@ -23,13 +24,19 @@ SELECT
 type CountBillingBacklogRow struct {
 	Events       int64
 	EventSeconds float64
+	Beside       int64
 	Checkouts    int64
 }
 
 func (q *Queries) CountBillingBacklog(ctx context.Context, lateSeconds float64) (CountBillingBacklogRow, error) {
 	row := q.db.QueryRow(ctx, countBillingBacklog, lateSeconds)
 	var i CountBillingBacklogRow
-	err := row.Scan(&i.Events, &i.EventSeconds, &i.Checkouts)
+	err := row.Scan(
+		&i.Events,
+		&i.EventSeconds,
+		&i.Beside,
+		&i.Checkouts,
+	)
 	return i, err
 }
 

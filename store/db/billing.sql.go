@@ -13,7 +13,7 @@ import (
 )
 
 const getCustomer = `-- name: GetCustomer :one
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
 FROM billing_customers
 WHERE account_id = $1
 `
@@ -31,12 +31,13 @@ func (q *Queries) GetCustomer(ctx context.Context, accountID uuid.UUID) (Billing
 		&i.CardExpYear,
 		&i.CreatedAt,
 		&i.ReadAt,
+		&i.Beside,
 	)
 	return i, err
 }
 
 const getCustomerByID = `-- name: GetCustomerByID :one
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
 FROM billing_customers
 WHERE customer = $1
 `
@@ -54,6 +55,7 @@ func (q *Queries) GetCustomerByID(ctx context.Context, customer string) (Billing
 		&i.CardExpYear,
 		&i.CreatedAt,
 		&i.ReadAt,
+		&i.Beside,
 	)
 	return i, err
 }
@@ -178,7 +180,7 @@ func (q *Queries) InsertEndedPeriod(ctx context.Context, arg InsertEndedPeriodPa
 }
 
 const listCustomersAfter = `-- name: ListCustomersAfter :many
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
 FROM billing_customers
 WHERE account_id > $1
 ORDER BY account_id
@@ -209,6 +211,7 @@ func (q *Queries) ListCustomersAfter(ctx context.Context, arg ListCustomersAfter
 			&i.CardExpYear,
 			&i.CreatedAt,
 			&i.ReadAt,
+			&i.Beside,
 		); err != nil {
 			return nil, err
 		}
@@ -348,7 +351,7 @@ func (q *Queries) ListRecordedSubscriptions(ctx context.Context, arg ListRecorde
 }
 
 const listUnreadCustomers = `-- name: ListUnreadCustomers :many
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
 FROM billing_customers
 WHERE (coalesce(read_at, created_at) < $1::timestamptz
     OR (coalesce(read_at, created_at) < $2::timestamptz
@@ -393,6 +396,7 @@ func (q *Queries) ListUnreadCustomers(ctx context.Context, arg ListUnreadCustome
 			&i.CardExpYear,
 			&i.CreatedAt,
 			&i.ReadAt,
+			&i.Beside,
 		); err != nil {
 			return nil, err
 		}
@@ -408,7 +412,7 @@ const putCustomer = `-- name: PutCustomer :one
 INSERT INTO billing_customers (account_id, customer, country)
 VALUES ($1, $2, $3)
 ON CONFLICT (account_id) DO UPDATE SET account_id = excluded.account_id
-RETURNING account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at
+RETURNING account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
 `
 
 type PutCustomerParams struct {
@@ -431,6 +435,7 @@ func (q *Queries) PutCustomer(ctx context.Context, arg PutCustomerParams) (Billi
 		&i.CardExpYear,
 		&i.CreatedAt,
 		&i.ReadAt,
+		&i.Beside,
 	)
 	return i, err
 }
@@ -553,7 +558,7 @@ func (q *Queries) PutSubscription(ctx context.Context, arg PutSubscriptionParams
 const replaceCustomer = `-- name: ReplaceCustomer :execrows
 UPDATE billing_customers
 SET customer = $1, country = $2, card_brand = '', card_last4 = '', card_exp_month = 0, card_exp_year = 0,
-    created_at = now(), read_at = NULL
+    created_at = now(), read_at = NULL, beside = 0
 WHERE account_id = $3 AND customer = $4
 `
 
@@ -598,8 +603,9 @@ func (q *Queries) SetCustomerCountry(ctx context.Context, arg SetCustomerCountry
 const updateCustomer = `-- name: UpdateCustomer :exec
 UPDATE billing_customers
 SET country = $1, card_brand = $2, card_last4 = $3,
-    card_exp_month = $4, card_exp_year = $5, read_at = $6
-WHERE account_id = $7 AND customer = $8 AND (read_at IS NULL OR read_at <= $6)
+    card_exp_month = $4, card_exp_year = $5, read_at = $6,
+    beside = $7
+WHERE account_id = $8 AND customer = $9 AND (read_at IS NULL OR read_at <= $6)
 `
 
 type UpdateCustomerParams struct {
@@ -609,6 +615,7 @@ type UpdateCustomerParams struct {
 	CardExpMonth int16
 	CardExpYear  int16
 	ReadAt       *time.Time
+	Beside       int16
 	Account      uuid.UUID
 	Customer     string
 }
@@ -622,6 +629,7 @@ func (q *Queries) UpdateCustomer(ctx context.Context, arg UpdateCustomerParams) 
 		arg.CardExpMonth,
 		arg.CardExpYear,
 		arg.ReadAt,
+		arg.Beside,
 		arg.Account,
 		arg.Customer,
 	)

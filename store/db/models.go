@@ -95,6 +95,8 @@ type BillingCustomer struct {
 	CreatedAt    time.Time
 	// when Stripe was last read for the account; null for never
 	ReadAt *time.Time
+	// subscriptions that counted once and last at Stripe beside the one that counts, for operators to see
+	Beside int16
 }
 
 type Call struct {

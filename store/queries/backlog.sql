@@ -52,6 +52,7 @@ GROUP BY s.status;
 SELECT
     (SELECT count(*) FROM stripe_events AS e WHERE e.processed_at IS NULL) AS events,
     (SELECT coalesce(extract(EPOCH FROM now() - min(e.received_at)), 0)::double precision FROM stripe_events AS e WHERE e.processed_at IS NULL) AS event_seconds,
+    (SELECT coalesce(sum(b.beside), 0)::bigint FROM billing_customers AS b WHERE b.beside > 0) AS beside,
     (
         SELECT count(*)
         FROM checkouts AS k

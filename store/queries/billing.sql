@@ -9,7 +9,7 @@ RETURNING *;
 -- Nothing that Stripe said of the old one is true of the new one, save the country, which is set anew.
 UPDATE billing_customers
 SET customer = sqlc.arg(customer), country = sqlc.arg(country), card_brand = '', card_last4 = '', card_exp_month = 0, card_exp_year = 0,
-    created_at = now(), read_at = NULL
+    created_at = now(), read_at = NULL, beside = 0
 WHERE account_id = sqlc.arg(account) AND customer = sqlc.arg(old);
 
 -- name: SetCustomerCountry :exec
@@ -21,7 +21,8 @@ WHERE account_id = sqlc.arg(account) AND customer = sqlc.arg(customer);
 -- What was read later stays, and what was read of a customer that was replaced is nobody's.
 UPDATE billing_customers
 SET country = sqlc.arg(country), card_brand = sqlc.arg(card_brand), card_last4 = sqlc.arg(card_last4),
-    card_exp_month = sqlc.arg(card_exp_month), card_exp_year = sqlc.arg(card_exp_year), read_at = sqlc.arg(read_at)
+    card_exp_month = sqlc.arg(card_exp_month), card_exp_year = sqlc.arg(card_exp_year), read_at = sqlc.arg(read_at),
+    beside = sqlc.arg(beside)
 WHERE account_id = sqlc.arg(account) AND customer = sqlc.arg(customer) AND (read_at IS NULL OR read_at <= sqlc.arg(read_at));
 
 -- name: GetCustomer :one
