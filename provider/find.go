@@ -108,6 +108,9 @@ func withoutScheme(text string, taken []span) []span {
 		if to < len(text) && strings.IndexByte("/?:", text[to]) >= 0 {
 			end = endOf(text, to)
 		}
+		if next < len(taken) { // an address that another one begins in ends there: no byte is of two
+			end = min(end, taken[next].from)
+		}
 		spans = append(spans, span{from, trimEnd(text, from, end)})
 		at = max(at, end)
 	}

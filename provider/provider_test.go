@@ -178,6 +178,14 @@ func TestARepeatedAddressIsListedOnceWithItsLines(t *testing.T) {
 	}
 }
 
+func TestAddressesThatNothingPartsAreTwo(t *testing.T) {
+	t.Parallel()
+	r := Read("rpc: eth-mainnet.infura.io/v3/0SECRETwss://eth-mainnet.g.alchemy.com/v2/0SECRET")
+	if len(r.Endpoints) != 2 || strings.Contains(fmt.Sprintf("%+v", r), "0SECRET") {
+		t.Errorf("read as %+v", r)
+	}
+}
+
 func TestNamesThatAreNoMethodsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	r := Read("from eth_account import Account\nchain = \"eth_mainnet\"\nENV eth_rpc_url net_version \"eth_accounts\" eth_" + secret + " 'eth_madeUp' \"eth_simulateV1\" eth_call, eth_call")
@@ -203,6 +211,7 @@ func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		"\"eth_\"", "https://.g.alchemy.com", "https://x.quiknode.pro/?network=eth-", "https://[::1]:8545", "\xff\xfe", "PRIVATE_KEY=", "${", "https://{", "'getAccountInfo' solana", "new AlchemyProvider('mainnet', '')", "getDefaultProvider('')",
 		"new Alchemy({apiKey:'', network: Network.ETH_MAINNET})", "'eth_'", "method: ''", "http://:8545", `https:\/\/eth-mainnet.g.alchemy.com\/v2\/`, "rpc: eth.host.example/",
+		"mainnet.infura.io/v3/wss://host.example",
 	} {
 		f.Add(text, uint16(len(text)))
 		f.Add(text, uint16(8))
