@@ -586,3 +586,48 @@ func TestAnAgentsCapIsNeverWiderThanItsAccount(t *testing.T) {
 		t.Errorf("refused claims left %+v, %v", agents, err)
 	}
 }
+
+// An account has 1,000 active keys at most, however it comes by them; a claim that replaces an agent's key needs no room.
+func TestAnAccountThatIsFullTakesNoKeyOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h, owner := b.doorKey(t), b.owner(t, plan.Free)
+	known, _ := b.claim(t, owner)
+	if _, err := b.fences.ClaimAgent(b.ctx, known, account.Settings{}, author); err != nil {
+		t.Fatal(err)
+	}
+	fill := func(n int) {
+		t.Helper()
+		_, err := b.db.Exec(b.ctx, `INSERT INTO keys (id, account_id, digest, prefix, door)
+			SELECT gen_random_uuid(), $1, sha256(gen_random_uuid()::text::bytea), 'cag_filler', 'account' FROM generate_series(1, $2)`, owner.UUID, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(store.MaxKeys - 1) // with the agent's
+	adopt := func() error {
+		_, err := b.fences.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author)
+		return err
+	}
+	refusedWith(t, "adopted", adopt(), fault.FieldRefused)
+	if key, err := b.store.LoadKey(b.ctx, h.key.ID); err != nil || key.Account != h.account.ID || key.Version != 1 {
+		t.Errorf("the key is %+v, %v", key, err)
+	}
+	again, _ := b.claim(t, owner)
+	if claimed, err := b.fences.ClaimAgent(b.ctx, again, account.Settings{}, author); err != nil || claimed.Before != known.Key {
+		t.Errorf("a fresh key of an agent that is there: %+v, %v", claimed, err)
+	}
+	other, _ := b.claim(t, owner)
+	other.Address = someWallet(2)
+	_, err := b.fences.ClaimAgent(b.ctx, other, account.Settings{}, author)
+	refusedWith(t, "claimed", err, fault.FieldRefused)
+	if agents, err := b.store.ListAgents(b.ctx, owner); err != nil || len(agents) != 1 {
+		t.Errorf("there are %d agents, %v", len(agents), err)
+	}
+	if _, err := b.db.Exec(b.ctx, `UPDATE keys SET status = 'revoked', revoked_at = now() WHERE id = (SELECT id FROM keys WHERE account_id = $1 AND prefix = 'cag_filler' LIMIT 1)`, owner.UUID); err != nil {
+		t.Fatal(err)
+	}
+	if err := adopt(); err != nil {
+		t.Errorf("with room for one: %v", err)
+	}
+}

@@ -31,9 +31,6 @@ func (f *Fences) NewDoorKey(ctx context.Context, random io.Reader) (account.Key,
 	return key, nil
 }
 
-// MaxKeys is how many active keys an account may have.
-const MaxKeys = 1_000
-
 // NewKey makes a further key of an account, with a monthly cap or none (0). The cap is never wider than what the account has. The plaintext
 // exists in the answer only.
 func (f *Fences) NewKey(ctx context.Context, random io.Reader, owner account.ID, name string, s account.Settings, by store.Author) (account.Key, store.Key, error) {
@@ -50,7 +47,7 @@ func (f *Fences) NewKey(ctx context.Context, random io.Reader, owner account.ID,
 		ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Name: name, Door: account.DoorAccount, Daily: account.Unlimited,
 	}
 	made, err := f.store.AddKey(ctx, &wanted, by, func(a store.Account, active int64) error {
-		if active >= MaxKeys {
+		if active >= store.MaxKeys {
 			return fault.New(fault.FieldRefused, "The account has %d active keys, and no account has more. Revoke one that is no longer used.", active)
 		}
 		most, err := around(&a, at)

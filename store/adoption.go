@@ -68,7 +68,7 @@ func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, u
 	return adopted, nil
 }
 
-// adoptKey locks the key, then the account that it leaves, then the one that it goes to.
+// adoptKey locks the key, then the account that it leaves, then the one that it goes to, whose keys nobody else adds to meanwhile.
 func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.ID, user account.UserID, by Author) (Adopted, error) {
 	row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID})
 	if err != nil {
@@ -92,12 +92,15 @@ func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.I
 	if err != nil {
 		return Adopted{}, err
 	}
-	target, err := q.ShareAccount(ctx, to.UUID)
+	target, err := q.LockAccount(ctx, to.UUID)
 	if err != nil {
 		return Adopted{}, found(err)
 	}
 	if refusal := mayAdopt(&key, source, target); refusal != nil {
 		return Adopted{}, refusal
+	}
+	if err := roomForKey(ctx, q, to, "adopt this one with the same code: it stays as it is until then"); err != nil {
+		return Adopted{}, err
 	}
 	return adopt(ctx, q, &key, row.ClaimDigest, target, user, by)
 }

@@ -99,6 +99,9 @@ func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by 
 	if claimed.Before, err = endKeyOf(ctx, q, agent, by); err != nil {
 		return Claimed{}, err
 	}
+	if err := roomForKey(ctx, q, owner.ID, "claim the agent again: nothing changed"); err != nil { // the agent's key before is revoked already
+		return Claimed{}, err
+	}
 	row, err := q.InsertKey(ctx, insertKey(NewKey{
 		ID: c.Key, Account: owner.ID, Digest: c.Digest, Prefix: c.Prefix, Name: c.Name, Door: account.DoorAccount, Daily: account.Unlimited,
 		MonthlyCap: limit, Agent: account.AgentID{UUID: agent.ID},

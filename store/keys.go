@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
@@ -97,6 +98,22 @@ func (s *Store) LoadKeyOf(ctx context.Context, owner account.ID, id account.KeyI
 		return Key{}, fmt.Errorf("load key %s: %w", id, found(err))
 	}
 	return keyOf(row)
+}
+
+// MaxKeys is how many active keys an account may have, however it comes by them.
+const MaxKeys = 1_000
+
+// roomForKey refuses one key more than an account may have; then says what to do once there is room. The account is locked, so that no two are counted at
+// once.
+func roomForKey(ctx context.Context, q *db.Queries, id account.ID, then string) error {
+	active, err := q.CountActiveKeys(ctx, id.UUID)
+	if err != nil {
+		return err
+	}
+	if active >= MaxKeys {
+		return fault.New(fault.FieldRefused, "The account has %d active keys, and no account has more. Revoke one that is no longer used, and %s.", active, then)
+	}
+	return nil
 }
 
 // AddKey records a further key of an account, as CreateKey does, with a line in the audit log. check sees the account with its packs and how
