@@ -156,6 +156,20 @@ func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.
 	o.refuses(t, o.DeskListTickets, dee, map[string]any{"status": "lost"}, fault.FieldRefused)
 }
 
+// Whoever of an account acted is told by what people know: an address, or how a key begins.
+func TestTheDeskIsToldWhichKeyActed(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
+	key := must[capability.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, capability.CreateKeyInput{Name: "bot"})).PlaintextToken
+	filed := must[capability.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, capability.CreateTicketInput{Subject: "s", Message: "m"})).Reference
+	must[capability.TicketView](t)(o.ReplyTicket.Invoke(o.ctx, holder(key), capability.ReplyTicketInput{Reference: filed, Message: "And here."}))
+	shown := must[capability.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.ctx, dee, capability.DeskTicketInput{Reference: filed}))
+	if len(shown.History) != 2 || shown.History[0].Actor != "ann@buyer.example" || shown.History[1].Actor != "key "+key[:len("cag_")+8] {
+		t.Errorf("the desk reads %+v", shown.History)
+	}
+}
+
 func TestMailsOfAKeysTicketGoToTheOwnersAndToNobodyWhereThereIsNone(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -182,7 +183,7 @@ func (h *house) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketInpu
 	return d, h.nameActors(ctx, &d, &t, lines)
 }
 
-// nameActors fills in who filed a ticket, and who did what about it: addresses are looked up when they are read, and stand nowhere.
+// nameActors fills in who filed a ticket, and who did what about it: addresses, and how keys begin, are looked up when they are read, and stand nowhere.
 func (h *house) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ticket, lines []store.DeskLine) error {
 	filer := "key " + t.Key.String()
 	if !t.User.IsZero() {
@@ -192,24 +193,11 @@ func (h *house) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ti
 	for i := range lines {
 		actors = append(actors, lines[i].Actor)
 	}
-	emails, err := h.Store.EmailsOf(ctx, actors)
+	names, err := h.Store.NamesOf(ctx, actors)
 	if err != nil {
 		return told(err, "ticket")
 	}
-	if t.User.IsZero() {
-		switch key, err := h.Store.LoadKey(ctx, t.Key); {
-		case err == nil:
-			emails[filer] = "key " + key.Prefix
-		case !errors.Is(err, store.ErrNotFound):
-			return told(err, "ticket")
-		}
-	}
-	named := func(actor string) string {
-		if email := emails[actor]; email != "" {
-			return email
-		}
-		return actor
-	}
+	named := func(actor string) string { return cmp.Or(names[actor], actor) }
 	d.FiledBy, d.History = named(filer), make([]DeskLine, len(lines))
 	for i := range lines {
 		status, _ := lines[i].After["status"].(string)

@@ -22,18 +22,42 @@ type TicketWriter struct {
 
 // WritersOf looks up who wrote messages, by what Writer.Actor gives. What is no user and no key is left out.
 func (s *Store) WritersOf(ctx context.Context, messages []TicketMessage) (map[string]TicketWriter, error) {
+	actors := make([]string, len(messages))
+	for i := range messages {
+		actors[i] = messages[i].Writer
+	}
+	return s.writersOf(ctx, actors)
+}
+
+// NamesOf looks up what users and keys are called, by what Writer.Actor gives: the address of a user, the first characters of a key. Others, and those that
+// are not there any more, are left out.
+func (s *Store) NamesOf(ctx context.Context, actors []string) (map[string]string, error) {
+	writers, err := s.writersOf(ctx, actors)
+	names := make(map[string]string, len(writers))
+	for actor, w := range writers {
+		switch {
+		case w.Email != "":
+			names[actor] = w.Email
+		case w.Prefix != "":
+			names[actor] = actorKey + w.Prefix
+		}
+	}
+	return names, err
+}
+
+func (s *Store) writersOf(ctx context.Context, actors []string) (map[string]TicketWriter, error) {
 	writers := map[string]TicketWriter{}
 	var keys []uuid.UUID
 	var users []string
-	for _, m := range messages {
-		if _, known := writers[m.Writer]; known {
+	for _, actor := range actors {
+		if _, known := writers[actor]; known {
 			continue
 		}
-		if id, ok := account.ParseActor(m.Writer); ok {
-			writers[m.Writer], users = TicketWriter{User: id}, append(users, m.Writer)
-		} else if text, ok := strings.CutPrefix(m.Writer, actorKey); ok {
+		if id, ok := account.ParseActor(actor); ok {
+			writers[actor], users = TicketWriter{User: id}, append(users, actor)
+		} else if text, ok := strings.CutPrefix(actor, actorKey); ok {
 			if id, err := account.ParseKeyID(text); err == nil {
-				writers[m.Writer], keys = TicketWriter{Key: id}, append(keys, id.UUID)
+				writers[actor], keys = TicketWriter{Key: id}, append(keys, id.UUID)
 			}
 		}
 	}

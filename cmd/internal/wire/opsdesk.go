@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,16 +131,11 @@ func history(ctx context.Context, s *store.Store, subject, who string) (lines []
 	for i := range all {
 		actors = append(actors, all[i].Actor)
 	}
-	emails, err := s.EmailsOf(ctx, actors)
+	names, err := s.NamesOf(ctx, actors)
 	if err != nil {
 		return nil, "", err
 	}
-	name := func(actor string) string {
-		if email := emails[actor]; email != "" {
-			return email
-		}
-		return actor
-	}
+	name := func(actor string) string { return cmp.Or(names[actor], actor) }
 	for i := range all {
 		l := &all[i]
 		before, _ := l.Before["status"].(string)
