@@ -193,7 +193,7 @@ func TestTheViewerIsLoadedWhenSomebodyAsksForIt(t *testing.T) {
 func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	page := g.read("/docs").body
+	page := strings.ReplaceAll(g.read("/docs").body, "<wbr>", "") // where a line may break
 	for path, methods := range g.served().Paths {
 		for method := range methods {
 			if row := "<code>" + strings.ToUpper(method) + " " + path + "</code>"; !strings.Contains(page, row) {

@@ -142,6 +142,7 @@ func words(f Facts) template.FuncMap {
 			return slices.ContainsFunc(f.Operations, func(o openapi.Operation) bool { return o.Path == path })
 		},
 		"sections": openapi.Sections,
+		"parts":    func(path string) []string { return strings.SplitAfter(path, "/") }, // a long path goes on in the next line after one of them
 		"tools":    func() []tool { return toolsOf(f.Tools) },
 		"heavy":    heavy,
 		"short":    func() []cached { return byRule(chain.Short) },
