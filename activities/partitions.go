@@ -36,7 +36,7 @@ type PartitionUpkeep struct {
 	KeepEventDays int `json:"keep_event_days"`
 	// KeepStatusDays is of how chains stood in five minutes; 0 keeps all. Their days stay.
 	KeepStatusDays int `json:"keep_status_days"`
-	// KeepEntryDays is of addresses of the waitlist that nobody confirmed and of wishes that nobody took up; 0 keeps all.
+	// KeepEntryDays is of addresses of the waitlist that nobody confirmed and of wishes that were declined; 0 keeps all.
 	KeepEntryDays int `json:"keep_entry_days"`
 }
 

@@ -112,15 +112,15 @@ func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Auth
 	return withdrawn, nil
 }
 
-// DeleteIdleEntries deletes up to limit each of the addresses on the waitlist that nobody confirmed and of the wishes that nobody took up (new or declined),
-// from before a time, and says how many rows went. Nobody proved that these addresses are theirs.
+// DeleteIdleEntries deletes up to limit each of the addresses on the waitlist that nobody confirmed since a time and of the wishes that were declined before
+// it, and says how many rows went. Nobody proved that these addresses are theirs. A wish that nobody answered stays: an operator owes it an answer.
 func (s *Store) DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error) {
 	most := int32(min(limit, maxPage)) //nolint:gosec // bounded
 	addresses, err := s.queries().DeleteUnconfirmed(ctx, db.DeleteUnconfirmedParams{Before: before, Most: most})
 	if err != nil {
 		return addresses, fmt.Errorf("sweep the waitlist: %w", err)
 	}
-	wishes, err := s.queries().DeleteIdleWishes(ctx, db.DeleteIdleWishesParams{Before: before, Most: most})
+	wishes, err := s.queries().DeleteDeclinedWishes(ctx, db.DeleteDeclinedWishesParams{Before: before, Most: most})
 	if err != nil {
 		return addresses + wishes, fmt.Errorf("sweep the wishlist: %w", err)
 	}

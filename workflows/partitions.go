@@ -29,7 +29,7 @@ const (
 // PartitionInput is what the schedule hands to each run: call records are kept for 30 days (decisions, section 11), the ledger of flushed
 // usage five days longer than any meter could be out of reach and come back, latencies five days longer than the longest window asked for, sessions, sign-ins and
 // invitations a day after they expired, webhooks of Stripe long after it would send them again,
-// how chains stood as long as the page of status shows it, and addresses that nobody confirmed or took up for a month.
+// how chains stood as long as the page of status shows it, and addresses that nobody confirmed and wishes that were declined for a month.
 func PartitionInput() activities.PartitionUpkeep {
 	return activities.PartitionUpkeep{
 		DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35, KeepPeopleDays: 1, KeepEventDays: 90, KeepStatusDays: 90,

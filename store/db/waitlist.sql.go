@@ -58,26 +58,26 @@ func (q *Queries) ConfirmWaiting(ctx context.Context, arg ConfirmWaitingParams) 
 	return i, err
 }
 
-const deleteIdleWishes = `-- name: DeleteIdleWishes :execrows
+const deleteDeclinedWishes = `-- name: DeleteDeclinedWishes :execrows
 DELETE FROM wishlist
 WHERE id IN (
     SELECT id
     FROM wishlist
-    WHERE created_at < $1::timestamptz AND status IN ('new', 'declined')
-    ORDER BY created_at
+    WHERE status = 'declined' AND answered_at < $1::timestamptz
+    ORDER BY id
     LIMIT $2::integer
     FOR UPDATE SKIP LOCKED
 )
 `
 
-type DeleteIdleWishesParams struct {
+type DeleteDeclinedWishesParams struct {
 	Before time.Time
 	Most   int32
 }
 
-// Deletes wishes from before an instant that nobody took up, the oldest first.
-func (q *Queries) DeleteIdleWishes(ctx context.Context, arg DeleteIdleWishesParams) (int64, error) {
-	result, err := q.db.Exec(ctx, deleteIdleWishes, arg.Before, arg.Most)
+// Deletes wishes that were declined before an instant, the oldest first.
+func (q *Queries) DeleteDeclinedWishes(ctx context.Context, arg DeleteDeclinedWishesParams) (int64, error) {
+	result, err := q.db.Exec(ctx, deleteDeclinedWishes, arg.Before, arg.Most)
 	if err != nil {
 		return 0, err
 	}

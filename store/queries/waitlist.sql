@@ -74,14 +74,14 @@ WHERE email_key IN (
     FOR UPDATE SKIP LOCKED
 );
 
--- name: DeleteIdleWishes :execrows
--- Deletes wishes from before an instant that nobody took up, the oldest first.
+-- name: DeleteDeclinedWishes :execrows
+-- Deletes wishes that were declined before an instant, the oldest first.
 DELETE FROM wishlist
 WHERE id IN (
     SELECT id
     FROM wishlist
-    WHERE created_at < sqlc.arg(before)::timestamptz AND status IN ('new', 'declined')
-    ORDER BY created_at
+    WHERE status = 'declined' AND answered_at < sqlc.arg(before)::timestamptz
+    ORDER BY id
     LIMIT sqlc.arg(most)::integer
     FOR UPDATE SKIP LOCKED
 );
