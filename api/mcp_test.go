@@ -265,7 +265,7 @@ func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
 	g := setup(t, func(o *options) { o.now, o.timeout = func() time.Time { return now }, standing })
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"none"}}` // a short answer
 	refused := answer{}
-	for range 201 {
+	for range 2_001 {
 		if refused = g.tell("", list); refused.status != http.StatusOK {
 			break
 		}

@@ -91,7 +91,7 @@ func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway
 	g.url, g.pprof = "http://"+addresses[0], "http://"+addresses[1]+"/debug/pprof"
 	env := append(os.Environ(), "DATABASE_URL="+r.stack.DatabaseURL, "REDIS_URL="+r.stack.RedisURL, "KEY_PEPPER="+benchPepper,
 		"UPSTREAMS_FILE="+file, "LISTEN_ADDRESS="+addresses[0], "METRICS_ADDRESS="+addresses[1], "TEMPORAL_ADDRESS="+addresses[2],
-		"DRAIN_DELAY=0s", "DRAIN_TIMEOUT=5s")
+		"TRUSTED_PROXIES=1", "DRAIN_DELAY=0s", "DRAIN_TIMEOUT=5s")
 	if g.Process, err = r.start("gateway", r.program, env, "serve"); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type load struct {
 	path  string // the same, of a GET's target; without one it is a POST
 	to    string // where a POST goes; without one to the relay
 	wrong string // what no answer may hold, where a status does not tell a refusal
+	many  bool   // requests come from many networks, of which each is bounded
 	plan  string // of the accounts whose keys send it
 	ratio bar    // of the gateway's rate to nginx's
 	p99   bar    // of the gateway's p99 to nginx's

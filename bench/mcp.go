@@ -54,7 +54,7 @@ var (
 		load{name: mcpHitName + "_rpc", plan: plan.Enterprise, body: getReceipt, kept: true},
 	}
 	toolsList = load{
-		name: toolsListName, plan: plan.Enterprise, to: mcpPath, body: `string.format('{"jsonrpc":"2.0","id":%d,"method":"tools/list"}', n)`, wrong: `,"error":{"code":-`,
+		name: toolsListName, plan: plan.Enterprise, to: mcpPath, many: true, body: `string.format('{"jsonrpc":"2.0","id":%d,"method":"tools/list"}', n)`, wrong: `,"error":{"code":-`,
 	}
 )
 
@@ -159,6 +159,7 @@ func (i *idle) agent(ctx context.Context, c *client, n int) error {
 			return err
 		}
 		req.Header.Set("Accept", "application/json, text/event-stream")
+		req.Header.Set("X-Forwarded-For", fmt.Sprintf("10.0.%d.%d", n/256, n%256)) // each is of another network
 		status, body, err := i.send(req)
 		if err != nil {
 			return err

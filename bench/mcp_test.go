@@ -27,6 +27,9 @@ func TestLoadsGoWhereTheyAreSaidTo(t *testing.T) {
 	if got := mcpMiss.relay.request(); !strings.HasPrefix(got, `wrk.format("POST", nil, headers, `) {
 		t.Errorf("the relay is called by %s", got)
 	}
+	if !toolsList.many || networks == "" {
+		t.Error("lists of tools come from one network, which is bounded")
+	}
 	if mcpMiss.tool.wrong == "" || mcpHit.tool.wrong == "" {
 		t.Error("refusals of tools are HTTP 200, and nobody looks for them")
 	}

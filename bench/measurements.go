@@ -14,7 +14,7 @@ type measurement struct {
 	run   func(context.Context, *rig, options, *report) error
 }
 
-// measurements lists all that there is, in the order in which it is taken.
+// measurements lists all that there is, in the order in which it is taken: loads, which share a gateway, before what starts one of its own in its place.
 func measurements() []measurement {
 	var all []measurement
 	for _, l := range loads {
@@ -25,10 +25,10 @@ func measurements() []measurement {
 	return append(all,
 		measurement{utilitiesName, "requests per second of tools that need no chain, admitted and counted against a quota", measureUtilities},
 		measurement{toolboxHitName, "what a cached answer of the toolbox costs, to a cached answer of the relay", measureToolboxHit},
-		measurement{balancesName, "what the balances of owners of 100 tokens ask of upstreams, and their time to one eth_getBalance's", measureBalances},
 		measurement{mcpMissName, "CPU that the gateway takes for rpc_call through /mcp, to the same read on /rpc", measureMCP(mcpMiss)},
 		measurement{mcpHitName, "the same of answers from the cache", measureMCP(mcpHit)},
 		measurement{toolsListName, "requests per second of tools/list", measureToolsList},
+		measurement{balancesName, "what the balances of owners of 100 tokens ask of upstreams, and their time to one eth_getBalance's", measureBalances},
 		measurement{mcpClientsName, "heap that 1,000 MCP clients leave behind, each with a handshake, a list and a call", measureMCPClients},
 		measurement{admissionsName, "admissions per second through one Redis by kind of account, their script's time, p99 at 10,000 a second", measureAdmissions},
 		measurement{idleKeysName, "memory that Redis takes for a key in a million, without and with counters", measureIdleKeys},

@@ -22,8 +22,12 @@ local headers = { ["Content-Type"] = "application/json" }
 function request()
   n = n + 1
   if #keys > 0 then headers["Authorization"] = keys[n %% #keys + 1] end
-  return %s
+%s  return %s
 end
+`
+
+// networks has the proxy in front of the gateway, which wrk is to it, name another network for each request.
+const networks = `  headers["X-Forwarded-For"] = string.format("10.%d.%d.%d", math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
 `
 
 // watch ends wrk at the first answer that holds what none may.
@@ -43,7 +47,11 @@ func (r *rig) wrk(ctx context.Context, o options, l load, url string) (figures, 
 		quoted[i] = strconv.Quote("Bearer " + k)
 	}
 	file := filepath.Join(r.dir, "load.lua")
-	text := fmt.Appendf(nil, script, strings.Join(quoted, ","), l.request())
+	from := ""
+	if l.many {
+		from = networks
+	}
+	text := fmt.Appendf(nil, script, strings.Join(quoted, ","), from, l.request())
 	if l.wrong != "" {
 		text = fmt.Appendf(text, watch, l.wrong)
 	}

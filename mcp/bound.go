@@ -14,10 +14,11 @@ import (
 )
 
 // What needs no key and is counted by nothing else, the handshake and the list of tools, is bounded for each network by each process. Whole companies of
-// agents stand behind one address, and clients without a session begin anew for every task, so the bound is wide: it is there against floods.
+// agents stand behind one address, and clients without a session begin anew for every task, so the bound is wide: it is there against floods. A thousand
+// clients of one network may begin at once, with a handshake and a list each.
 const (
 	greetingsPerSecond = 20
-	greetingBurst      = 200
+	greetingBurst      = 2_000
 	greetingNetworks   = 65_536 // remembered at once; the one that asked longest ago is forgotten first
 )
 
