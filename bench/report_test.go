@@ -82,6 +82,11 @@ func wholeRun() *report {
 	r.add(result{utilitiesName, requestsKey, 21_000.9, 0, utilitiesBar})
 	r.add(result{toolboxHitName, costKey, 1.191, 2, toolboxHitBar})
 	r.add(result{toolboxHitName, rateKey, 0.93, 2, bar{}})
+	for _, key := range []string{coinTripsKey, indexTripsKey, nameTripsKey} {
+		r.add(result{balancesName, key, 1, 2, oneTrip})
+	}
+	r.add(result{balancesName, toReadKey, 1.07, 2, sideBySide})
+	r.add(result{balancesName, newToReadKey, 2.06, 2, bar{}})
 	r.add(result{mcpMissName, cpuToRelayKey, 1.291, 2, mcpBar})
 	r.add(result{mcpHitName, cpuToRelayKey, 1.5, 2, mcpBar})
 	r.add(result{mcpClientsName, heapGrowthKey, 0.4, 1, mcpClientsBar})

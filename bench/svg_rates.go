@@ -87,10 +87,12 @@ var words = map[string]string{
 	perSecondKey: "per second", scriptKey: "µs of Redis for each", openLoopP50Key: "p50 from when due, in ms",
 	openLoopP99Key: "p99 from when due, in ms", bytesKey: "bytes of Redis for a key", withCountersKey: "the same with counters",
 	secondsKey: "seconds for all", bucketsKey: "buckets per second", requestsKey: "requests per second",
-	costKey: "CPU time to a cached answer of the relay", rateKey: "rate to cached answers of the relay",
+	costKey: "CPU time to a cache hit of the relay", rateKey: "rate to cache hits of the relay",
 	cpuToRelayKey: "CPU time to the same call on /rpc", heapGrowthKey: "heap grows by, in MB", heapKey: "largest heap, in MB",
 	perAccountKey: "µs for each account", growthKey: "cost of one of 10,000 to one of 1,000",
 	missedKey: "periods that were missed", repeatedKey: "periods that were closed twice",
+	coinTripsKey: "calls for the coin, each answer", indexTripsKey: "calls to the index, each answer",
+	nameTripsKey: "calls for names of new tokens", toReadKey: "time to one eth_getBalance", newToReadKey: "the same with new tokens",
 	slowestP50Key: "slowest page's p50, in ms", slowestP95Key: "slowest page's p95, in ms", largestPageKey: "largest page, in KB",
 }
 
@@ -109,8 +111,8 @@ func (c *canvas) table(results []result) {
 	for _, r := range rest {
 		c.line(margin, c.y, pictureWidth-margin, c.y, "grid")
 		c.text(margin, c.y+18, "strong", "start", r.name)
-		c.text(ratesLeft-54, c.y+18, "soft", "start", words[r.key])
-		c.text(ratesRight-50, c.y+18, "strong "+r.verdict(), "end", r.text())
+		c.text(ratesLeft, c.y+18, "soft", "start", words[r.key])
+		c.text(ratesRight-34, c.y+18, "strong "+r.verdict(), "end", r.text())
 		if r.bar.rule != noBar {
 			side := map[rule]string{atLeast: "at least", atMost: "at most", below: "less than"}[r.bar.rule]
 			met := "met"
