@@ -34,3 +34,21 @@ func TestLoadsGoWhereTheyAreSaidTo(t *testing.T) {
 		t.Error("refusals of tools are HTTP 200, and nobody looks for them")
 	}
 }
+
+func TestLoadsAreTakenBeforeWhatTakesTheirGatewayAway(t *testing.T) {
+	t.Parallel()
+	own := map[string]bool{balancesName: true, mcpClientsName: true, consoleName: true, traceName: true, idleName: true, killedName: true}
+	shared := map[string]bool{utilitiesName: true, toolboxHitName: true, mcpMissName: true, mcpHitName: true, toolsListName: true}
+	for _, l := range loads {
+		shared[l.name] = true
+	}
+	taken := ""
+	for _, m := range measurements() {
+		if own[m.name] {
+			taken = m.name
+		}
+		if shared[m.name] && taken != "" {
+			t.Errorf("%s is measured after %s, which has ended its gateway", m.name, taken)
+		}
+	}
+}
