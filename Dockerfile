@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 
 # One image for every production role; the command chooses it: serve, worker, migrate up.
-FROM golang:1.26.8-bookworm AS build
+FROM golang:1.26.8-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d AS build
 WORKDIR /src
 ENV CGO_ENABLED=0 GOFLAGS=-trimpath
 COPY go.mod go.sum ./
@@ -11,7 +11,7 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     go build -ldflags="-s -w" -o /out/ ./cmd/gateway ./deploy/healthcheck
 
 # No shell, no package manager, not root; certificates and time zones are there.
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM gcr.io/distroless/static-debian12:nonroot@sha256:afa5c872c891853ca7fcf1f12c3edb23f7eeef36189728842dd51042ff57f7ab
 COPY --from=build /out/gateway /out/healthcheck /
 USER nonroot
 EXPOSE 8080 9464

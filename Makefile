@@ -6,7 +6,7 @@ SHELL := /bin/bash
 BIN := $(CURDIR)/.cache/bin
 # Arguments for the program that a target runs, for instance `make dev ARGS="--listen 127.0.0.1:9000"`.
 ARGS ?=
-# What test, fuzz and lint look at, for instance `make test PKG=./meter/...`.
+# What test, fuzz and lint look at, for instance `make test PKG=./metering/meter/...`.
 PKG ?= ./...
 FUZZTIME ?= 30s
 # The random moments of test-faults; a run prints its own, 0 takes a new one.
@@ -28,7 +28,7 @@ dev: ## Run everything on this machine: servers, sandbox chains, API, worker (AR
 test: lint test-only ## Lint, then run every test with the race detector
 
 .PHONY: test-only
-test-only: ## Run every test with the race detector (PKG=./meter/... for some)
+test-only: ## Run every test with the race detector (PKG=./metering/meter/... for some)
 	@scripts/bootstrap test
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
@@ -39,20 +39,29 @@ test-faults: ## Kill processes and servers under load, some minutes; the books m
 	@scripts/bootstrap test
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
-	@$(BIN)/with-servers -- go test -race -count=1 -timeout 20m $(ARGS) ./faults -long -seed $(SEED)
+	@$(BIN)/with-servers -- go test -race -count=1 -timeout 20m $(ARGS) ./test/chaos -long -seed $(SEED)
+
+.PHONY: test-rolling
+test-rolling: ## Restart servers behind nginx under load, five runs of 100,000 calls: none may be lost
+	@scripts/bootstrap test
+	@go test -count=1 -timeout 40m -run '^TestRollingRestarts' -v $(ARGS) ./api/http1 -rolling-calls 20000 -rolling-runs 5
+
+.PHONY: test-strays
+test-strays: ## Attack with answers too many, a million calls, some minutes: none may reach another call
+	@go test -count=1 -timeout 60m -run '^TestStrayAnswers_NeverReachAnotherCall' -v $(ARGS) ./relay/upstream -stray-calls 1000000 2>&1 | grep -v Unsolicited
 
 .PHONY: e2e
 e2e: ## Run stock clients from npm and a browser against gateway-dev (needs Node.js 20)
 	@scripts/bootstrap e2e
-	@go test -count=1 -timeout 25m -tags e2e ./e2e
+	@go test -count=1 -timeout 25m -tags e2e ./test/e2e
 
 .PHONY: contracts
-contracts: ## Compile the contracts of wallet/, of the sandbox and of the e2e tests (needs Node.js 20)
-	@cd e2e && npm ci --silent && node contracts/compile.js
+contracts: ## Compile the contracts of identity/wallet/, of the sandbox and of the e2e tests (needs Node.js 20)
+	@cd test/e2e && npm ci --silent && node contracts/compile.js
 
 .PHONY: viewer
 viewer: ## Take the viewer of /docs from its npm package into the API (needs Node.js 20)
-	@cd e2e && npm ci --silent && node viewer.js
+	@cd test/e2e && npm ci --silent && node viewer.js
 
 .PHONY: lint
 lint: ## Run the linters, and check that generated code is up to date
@@ -61,21 +70,25 @@ lint: ## Run the linters, and check that generated code is up to date
 	@if [ -d workflows ]; then $(BIN)/workflowcheck ./workflows/...; fi
 	@if [ -f sqlc.yaml ]; then $(BIN)/sqlc diff; fi
 
+.PHONY: audit-deps
+audit-deps: ## Look for known holes in Go modules and npm packages; says when their databases cannot be reached
+	@scripts/bootstrap audit
+	@scripts/audit-deps
+
 .PHONY: format
 format: ## Format the code
 	@scripts/bootstrap lint
 	@$(BIN)/golangci-lint fmt $(PKG)
 
 .PHONY: generate
-generate: ## Generate code: Go from store/queries/*.sql, the linter's layers from their table
+generate: ## Generate code: Go from store/queries/*.sql
 	@scripts/bootstrap lint
 	@$(BIN)/sqlc generate
-	@go test ./internal/house -run TestLinterHoldsTheSameTable -update
 
 .PHONY: bench
 bench: ## Measure the gateway: beside nginx, the meter, memory, a killed upstream (ARGS="--list")
 	@scripts/bootstrap bench
-	@exec go run ./bench $(ARGS)
+	@exec go run ./internal/bench $(ARGS)
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (30s)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/notify"
-	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
 )
 

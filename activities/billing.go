@@ -9,15 +9,16 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/faultpoint"
+	"github.com/chainaccess/gateway/metering/fences"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 )
 
-// Stripe is asked what was bought, and told what must not have been. What it is told it does once, however often it is told.
+// Stripe is asked what was bought, and told what must not have been. What it is told it does once,
+// however often it is told.
 type Stripe interface {
 	Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error)
 	ReadSession(ctx context.Context, session string) (subscription.Session, error)
@@ -53,14 +54,16 @@ var (
 	_ BillingFences = (*fences.Fences)(nil)
 )
 
-// Billing brings record and meter to what Stripe says. Everything that it does may be done again, after a crash, by another worker or for an event
-// that came twice, and is done once. Causes of failures stay out of histories.
+// Billing brings record and meter to what Stripe says. Everything that it does may be done again,
+// after a crash, by another worker or for an event that came twice, and is done once. Causes of
+// failures stay out of histories.
 type Billing struct {
 	Stripe Stripe // nil while payments are off
 	Record BillingRecord
 	Fences BillingFences
 	Mails  ChargeMessenger
-	// Look has the flow of an account's subscription look at Stripe: the one flow that reconciles it.
+	// Look has the flow of an account's subscription look at Stripe: the one flow that reconciles
+	// it.
 	Look func(ctx context.Context, id account.ID) error
 	// Close begins the closing of the statement of a period that ended, once.
 	Close  func(ctx context.Context, c Closing) error
@@ -68,7 +71,8 @@ type Billing struct {
 	Logger *slog.Logger
 }
 
-// The types of the application errors of Billing. Those that are tried again by the flow, with longer and longer pauses, are why it is stuck.
+// The types of the application errors of Billing. Those that are tried again by the flow, with
+// longer and longer pauses, are why it is stuck.
 const (
 	ErrBillingFailed = "billing_failed"      // the record or the meter does not answer
 	ErrStripeAway    = "stripe_away"         // Stripe does not answer, or refuses
@@ -99,21 +103,25 @@ type Reconciled struct {
 	Period       BillingPeriod       `json:"period"` // that runs
 	// Cut lists the periods of the last days that a change of the cycle cut short.
 	Cut []BillingPeriod `json:"cut,omitempty"`
-	// Next is when something is due to change by itself: a period's end, a plan's, the next attempt at a charge. Zero for nothing.
+	// Next is when something is due to change by itself: a period's end, a plan's, the next attempt
+	// at a charge. Zero for nothing.
 	Next time.Time `json:"next"`
-	// Odd lists payments that contradict the pack that they say to be for, of which nothing is granted: support looks at them.
+	// Odd lists payments that contradict the pack that they say to be for, of which nothing is
+	// granted: support looks at them.
 	Odd []string `json:"odd,omitempty"`
-	// OddPrice is Stripe's id of what a subscription that lasts is charged when that is of no plan of ours: the plan goes on, and support looks at it.
+	// OddPrice is Stripe's id of what a subscription that lasts is charged when that is of no plan
+	// of ours: the plan goes on, and support looks at it.
 	OddPrice string `json:"odd_price,omitempty"`
-	// Beside lists subscriptions that counted once and last at Stripe beside the one that counts: nobody but support ends them, and the customer may be
-	// charged for both.
+	// Beside lists subscriptions that counted once and last at Stripe beside the one that counts:
+	// nobody but support ends them, and the customer may be charged for both.
 	Beside []string `json:"beside,omitempty"`
 	// Late says that the paid period is over and Stripe has not said yet what comes after it.
 	Late bool `json:"late,omitempty"`
 }
 
-// Reconcile reads Stripe's objects of an account and brings the account there: subscriptions one too many are refunded and cancelled, the mirror is
-// written, the plan is put in force, packs are granted and voided, failed charges are told. One at a time for an account: its flow sees to that.
+// Reconcile reads Stripe's objects of an account and brings the account there: subscriptions one
+// too many are refunded and cancelled, the mirror is written, the plan is put in force, packs are
+// granted and voided, failed charges are told. One at a time for an account: its flow sees to that.
 func (b *Billing) Reconcile(ctx context.Context, id account.ID) (Reconciled, error) {
 	customer, err := b.Record.FindCustomer(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -191,8 +199,8 @@ func (r *reconciling) read(ctx context.Context) error {
 	}
 }
 
-// sendBack refunds a subscription that is one too many, and then cancels it: while it lasts it is found again, so that whoever dies in between leaves
-// nothing undone.
+// sendBack refunds a subscription that is one too many, and then cancels it: while it lasts it is
+// found again, so that whoever dies in between leaves nothing undone.
 func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscription) error {
 	r.Logger.Warn("a second subscription is refunded and cancelled", "account_id", r.id, "subscription", sub.ID)
 	for i := range r.snapshot.Invoices {
@@ -213,7 +221,8 @@ func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscripti
 	return nil
 }
 
-// wentBack says whether a payment went back already: its owner's bank took it, or somebody refunded it.
+// wentBack reports whether a payment went back already: its owner's bank took it, or somebody
+// refunded it.
 func (r *reconciling) wentBack(payment string) bool {
 	for i := range r.snapshot.Payments {
 		if p := &r.snapshot.Payments[i]; p.ID == payment {
@@ -250,7 +259,8 @@ func (r *reconciling) mirror(ctx context.Context) error {
 	return nil
 }
 
-// entitle puts in force what the subscription gives. An account that never had one keeps what it has.
+// entitle puts in force what the subscription gives. An account that never had one keeps what it
+// has.
 func (r *reconciling) entitle(ctx context.Context) error {
 	e, ok := subscription.Entitle(r.current, r.Now())
 	if !ok {
@@ -269,7 +279,8 @@ func (r *reconciling) entitle(ctx context.Context) error {
 	return nil
 }
 
-// conclude ends the checkouts of subscriptions that are in force, and records the customer last: its time says that everything before is done.
+// conclude ends the checkouts of subscriptions that are in force, and records the customer last:
+// its time says that everything before is done.
 func (r *reconciling) conclude(ctx context.Context) error {
 	for i := range r.snapshot.Subscriptions {
 		sub := &r.snapshot.Subscriptions[i]
@@ -288,7 +299,8 @@ func (r *reconciling) conclude(ctx context.Context) error {
 	return nil
 }
 
-// failed logs why something failed, and gives the error for the history: a refusal as it is, anything else as to be tried again.
+// failed logs why something failed, and gives the error for the history: a refusal as it is,
+// anything else as to be tried again.
 func (b *Billing) failed(err error, kind, step string, id account.ID) error {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault && refusal.Reason != fault.NotYetInForce {
 		b.Logger.Error("billing is refused a change", "step", step, "account_id", id, "error", err)

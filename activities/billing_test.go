@@ -13,19 +13,20 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 )
 
-// shop is the sandbox's Stripe with what reconciles accounts to it, over a real record and a real meter.
+// shop is the sandbox's Stripe with what reconciles accounts to it, over a real record and a real
+// meter.
 type shop struct {
 	t      *testing.T
 	ctx    context.Context //nolint:containedctx // a test's own
@@ -227,8 +228,9 @@ func (f dyingFences) VoidPack(ctx context.Context, origin, reason string, by sto
 	return void, fresh, err
 }
 
-// Two plans are paid in two checkouts, and two packs; one pack's money goes back. Whoever reconciles dies before or after every step of it, and another
-// one goes on: each time one subscription, one refund of the other, each pack once.
+// Two plans are paid in two checkouts, and two packs; one pack's money goes back. Whoever
+// reconciles dies before or after every step of it, and another one goes on: each time one
+// subscription, one refund of the other, each pack once.
 func TestWhoeverDiesReconcilingLeavesNothingUndoneAndNothingDoneTwice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

@@ -1,5 +1,6 @@
-// Package activities owns the side effects of durable work: one struct per domain with what it depends on. Their inputs, results and errors
-// enter workflow histories, so none of them holds a secret or an upstream's URL. When and how often they run is the workflows' matter.
+// Package activities owns the side effects of durable work: one struct per domain with what it
+// depends on. Their inputs, results and errors enter workflow histories, so none of them holds a
+// secret or an upstream's URL. When and how often they run is the workflows' matter.
 package activities
 
 import (
@@ -13,13 +14,13 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// Prober measures the upstreams of a chain once, within its own time-outs. Recall tells it before what other rounds, also of other
-// workers, found.
+// Prober measures the upstreams of a chain once, within its own time-outs. Recall tells it before
+// what other rounds, also of other workers, found.
 type Prober interface {
 	Recall(id chain.ID, posted upstream.Posted)
 	Probe(ctx context.Context, id chain.ID) (upstream.Snapshot, error)
@@ -31,7 +32,8 @@ type Board interface {
 	Publish(ctx context.Context, s upstream.Snapshot) error
 }
 
-// ProbeResult is what one round measured, without what only the next round needs: histories keep it.
+// ProbeResult is what one round measured, without what only the next round needs: histories keep
+// it.
 type ProbeResult = upstream.Snapshot
 
 // Types of the application errors of Chains.
@@ -53,13 +55,13 @@ type Chains struct {
 	Logger *slog.Logger
 }
 
-// Probe measures a chain once and publishes what it found. The causes of failures stay out of the history, because they may name an
-// upstream's address: the error says only of what type it was.
+// Probe measures a chain once and publishes what it found. The causes of failures stay out of the
+// history, because they may name an upstream's address: the error says only of what type it was.
 func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			cause, stack := p, debug.Stack()
-			if from, ok := p.(*together.PanicError); ok {
+			if from, ok := p.(*parallel.PanicError); ok {
 				cause, stack = from.Cause, from.Stack
 			}
 			c.Logger.Error("probe panicked", "chain", id, "type", fmt.Sprintf("%T", cause), "stack", string(stack))
@@ -81,7 +83,8 @@ func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, er
 	return forHistory(snapshot), nil
 }
 
-// forHistory keeps a workflow's history small, and out of it the fingerprints: a hash of an address lets weak credentials in it be guessed.
+// forHistory keeps a workflow's history small, and out of it the fingerprints: a hash of an address
+// lets weak credentials in it be guessed.
 func forHistory(s upstream.Snapshot) ProbeResult {
 	s.Checkpoints = nil
 	s.Upstreams = slices.Clone(s.Upstreams)
@@ -103,7 +106,8 @@ func failureOf(ctx context.Context, err error) string {
 	return ErrProbeFailed
 }
 
-// refuse logs the kind of failure; upstreams' own errors are logged by the package that knows what to hide in them.
+// refuse logs the kind of failure; upstreams' own errors are logged by the package that knows what
+// to hide in them.
 func (c *Chains) refuse(ctx context.Context, id chain.ID, kind string, cause error) error {
 	c.Logger.Warn("chain not measured", "chain", id, "kind", kind, "type", fmt.Sprintf("%T", innermost(cause)),
 		"attempt", activity.GetInfo(ctx).Attempt)

@@ -15,9 +15,9 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 // canary stands for the credential that an upstream's address holds.
@@ -104,7 +104,7 @@ func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
 		{"not configured", fail(fmt.Errorf("probe: %w", upstream.ErrNotConfigured)), &board{}, activities.ErrNotConfigured},
 		{"panic", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { panic(secret) }), &board{}, activities.ErrProbePanicked},
 		{"panic beside others", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) {
-			var asking together.Group
+			var asking parallel.Group
 			asking.Go(func() error { panic(secret) })
 			return upstream.Snapshot{}, asking.Wait()
 		}), &board{}, activities.ErrProbePanicked},

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 )
 
 // CheckoutRef names a checkout in histories. The address of its page is not in it.
@@ -21,14 +21,16 @@ func RefOfCheckout(c *store.Checkout) CheckoutRef {
 	return CheckoutRef{Session: c.Session, Checkout: c.ID.String(), Account: c.Account}
 }
 
-// States of a checkout in which something is to be expected of it; CheckoutPaying: it is paid, and the account has nothing yet.
+// States of a checkout in which something is to be expected of it; CheckoutPaying: it is paid, and
+// the account has nothing yet.
 const (
 	CheckoutOpen   = string(store.CheckoutOpen)
 	CheckoutPaying = "paying"
 )
 
-// FollowCheckout asks Stripe how a checkout is, and gives its state. One that is over there is recorded so, which frees its seat; of one that is paid the
-// flow of the account's subscription is told, which gives what was bought and records that.
+// FollowCheckout asks Stripe how a checkout is, and gives its state. One that is over there is
+// recorded so, which frees its seat; of one that is paid the flow of the account's subscription is
+// told, which gives what was bought and records that.
 func (b *Billing) FollowCheckout(ctx context.Context, ref CheckoutRef) (string, error) {
 	id, err := store.ParseCheckoutID(ref.Checkout)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // DoorFences change keys at doors and put them in force.
@@ -27,24 +27,26 @@ type DoorFences interface {
 
 var _ DoorFences = (*fences.Fences)(nil)
 
-// AdoptionMails makes the mails that tell the owners of an account of a key that it adopts, one for each owner and adoption however often
-// they are made.
+// AdoptionMails makes the mails that tell the owners of an account of a key that it adopts, one for
+// each owner and adoption however often they are made.
 type AdoptionMails interface {
 	KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error)
 }
 
-// Doors carries keys through doors. What it does may be done again, after a crash or by another worker, and is done once. Causes of failures
-// stay out of histories.
+// Doors carries keys through doors. What it does may be done again, after a crash or by another
+// worker, and is done once. Causes of failures stay out of histories.
 type Doors struct {
 	Fences DoorFences
 	Mails  AdoptionMails
 	Logger *slog.Logger
 }
 
-// ErrDoorFailed is the type of the application errors of Doors that are tried again. Refusals are not: their type is the name of their fault.
+// ErrDoorFailed is the type of the application errors of Doors that are tried again. Refusals are
+// not: their type is the name of their fault.
 const ErrDoorFailed = "door_failed"
 
-// DoorAuthor says who goes through a door: a key by its prefix or a user by their id, never an address, because it stands in histories.
+// DoorAuthor says who goes through a door: a key by its prefix or a user by their id, never an
+// address, because it stands in histories.
 type DoorAuthor struct {
 	Actor  string `json:"actor"`
 	Origin string `json:"origin"`
@@ -115,7 +117,8 @@ func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error)
 	}, nil
 }
 
-// AgentClaim is a wallet that proved itself as an agent of an account, and the key that was made for it.
+// AgentClaim is a wallet that proved itself as an agent of an account, and the key that was made
+// for it.
 type AgentClaim struct {
 	Account account.ID     `json:"account"`
 	Address wallet.Address `json:"address"`
@@ -158,7 +161,8 @@ func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, err
 	}, nil
 }
 
-// PutInForce puts keys in force that are recorded and that the meter may not have; an error is tried again.
+// PutInForce puts keys in force that are recorded and that the meter may not have; an error is
+// tried again.
 func (d *Doors) PutInForce(ctx context.Context, keys []account.KeyID) error {
 	for _, key := range keys {
 		inForce, err := d.told(d.Fences.Enforce(ctx, key), "put in force", key)
@@ -179,7 +183,8 @@ type RefusalDetails struct {
 	StartAgain bool `json:"start_again,omitempty"`
 }
 
-// told logs why something failed, and gives the error for the history; of a change that is saved it says whether it is in force.
+// told logs why something failed, and gives the error for the history; of a change that is saved it
+// says whether it is in force.
 func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _ error) {
 	if err == nil {
 		return true, nil
@@ -198,7 +203,8 @@ func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _
 	return false, temporal.NewApplicationError("it failed; the worker's log names the cause", ErrDoorFailed)
 }
 
-// refused is a refusal for the history: its message is public, its cause is not. It is no fault of the service, so no log calls it an error.
+// refused is a refusal for the history: its message is public, its cause is not. It is no fault of
+// the service, so no log calls it an error.
 func refused(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, f.Reason.String(), temporal.ApplicationErrorOptions{
 		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{RefusalDetails{RetryAfterMillis: f.RetryAfter.Milliseconds()}},

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 )
 
-// Nobody proved that these addresses are theirs, so they are not kept for long. What somebody confirmed, talks about, or waits for is.
+// Nobody proved that these addresses are theirs, so they are not kept for long. What somebody
+// confirmed, talks about, or waits for is.
 func TestUpkeepDeletesEntriesThatNobodyConfirmedAndDeclinedWishes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

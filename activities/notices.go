@@ -8,8 +8,8 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -34,8 +34,9 @@ type UsageMessage struct {
 	Allowance plan.Units // of the account's terms as they are now; Unlimited when they have none any more
 }
 
-// Messenger tells the owner of an account. It may be asked again with the same notice, after a crash, and must let it arrive once.
-// ErrNoRecipient, ErrDeclined and ErrOutdated end it; any other error is tried again.
+// Messenger tells the owner of an account. It may be asked again with the same notice, after a
+// crash, and must let it arrive once. ErrNoRecipient, ErrDeclined and ErrOutdated end it; any other
+// error is tried again.
 type Messenger interface {
 	UsageReached(ctx context.Context, m UsageMessage) error
 }
@@ -58,7 +59,8 @@ const (
 	NoticeCancelled   = "cancelled"  // by an operator
 )
 
-// ErrNoticeUndelivered and ErrNoticeMissing are the types of the application errors of Notices; the second one is not retried.
+// ErrNoticeUndelivered and ErrNoticeMissing are the types of the application errors of Notices; the
+// second one is not retried.
 const (
 	ErrNoticeUndelivered = "notice_undelivered"
 	ErrNoticeMissing     = "notice_missing"
@@ -96,8 +98,8 @@ type Notices struct {
 	Logger    *slog.Logger
 }
 
-// DeliverNotice tells the owner of the account and records how that ended, which it returns. A notice that has a result is left alone. Causes
-// of failures stay out of the history.
+// DeliverNotice tells the owner of the account and records how that ended, which it returns. A
+// notice that has a result is left alone. Causes of failures stay out of the history.
 func (n *Notices) DeliverNotice(ctx context.Context, ref NoticeRef) (string, error) {
 	result, err := n.deliver(ctx, ref.id())
 	if err == nil {
@@ -106,13 +108,14 @@ func (n *Notices) DeliverNotice(ctx context.Context, ref NoticeRef) (string, err
 	return result, n.told(ref, err)
 }
 
-// EndNotice records the end of a notice whose delivery was given up, and returns the result that stands.
+// EndNotice records the end of a notice whose delivery was given up, and returns the result that
+// stands.
 func (n *Notices) EndNotice(ctx context.Context, end NoticeEnd) (string, error) {
 	result, err := n.Store.EndNotice(ctx, end.id(), end.Result, false)
 	return result, n.told(end.NoticeRef, err)
 }
 
-// deliver gives the result of a delivery, which is not recorded yet.
+// deliver returns the result of a delivery, which is not recorded yet.
 func (n *Notices) deliver(ctx context.Context, id store.NoticeID) (string, error) {
 	notice, err := n.Store.FindNotice(ctx, id)
 	if err != nil || notice.Result != "" {

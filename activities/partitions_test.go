@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
@@ -57,7 +57,8 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 		t.Errorf("repeated upkeep did %+v, want nothing", got)
 	}
 	clock.Advance(32 * 24 * time.Hour)
-	// The ledger and the latencies of the earlier day are past their keeping, too; a schedule of before latencies deletes none.
+	// The ledger and the latencies of the earlier day are past their keeping, too; a schedule of
+	// before latencies deletes none.
 	if got := keepFor(0); got != (activities.PartitionReport{Made: 16, Dropped: 2, LedgerForgotten: 1}) {
 		t.Errorf("upkeep a month later did %+v, want sixteen made and the days past their keeping dropped", got)
 	}

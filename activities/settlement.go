@@ -8,19 +8,19 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/settlement"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // SettlementFences grant settlements and put them in force.
 type SettlementFences interface {
 	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
-	RotateCredential(ctx context.Context, id x402.ID, c store.Credential, by store.Author) (store.Settlement, error)
+	RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error)
 	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error)
 }
 
@@ -33,7 +33,7 @@ type SettlementRecord interface {
 
 // SettlementChain reads what was paid.
 type SettlementChain interface {
-	Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (settlement.Reading, error)
+	Read(ctx context.Context, tx x402.TxHash, expected ...x402.PayerSum) (settlement.Reading, error)
 	Terms() x402.Terms
 }
 
@@ -43,8 +43,9 @@ var (
 	_ SettlementChain  = (*settlement.Reader)(nil)
 )
 
-// Settlements reads, grants and concludes what was paid by the call. What it does may be done again, after a crash or by another worker, and
-// is done once. Causes of failures stay out of histories: they name upstreams.
+// Settlements reads, grants and concludes what was paid by the call. What it does may be done
+// again, after a crash or by another worker, and is done once. Causes of failures stay out of
+// histories: they name upstreams.
 type Settlements struct {
 	Fences SettlementFences
 	Record SettlementRecord
@@ -63,7 +64,8 @@ type SettlementQuestion struct {
 	Country string    `json:"country,omitempty"`
 }
 
-// SettlementFacts is what the chain says, and what comes of it. When Stuck is set the chain could not be read, and nothing else is.
+// SettlementFacts is what the chain says, and what comes of it. When Stuck is set the chain could
+// not be read, and nothing else is.
 type SettlementFacts struct {
 	Stuck     string       `json:"stuck,omitempty"` // why, one of settlement's words
 	Sight     x402.Sight   `json:"sight,omitempty"`
@@ -79,7 +81,8 @@ type SettlementFacts struct {
 	Deal  BoughtDeal `json:"deal"`
 }
 
-// BoughtDeal is an x402.Deal as histories hold it: plan.Units are whole units in JSON, which nothing reads back.
+// BoughtDeal is an x402.Deal as histories hold it: plan.Units are whole units in JSON, which
+// nothing reads back.
 type BoughtDeal struct {
 	Tier       plan.Tier   `json:"tier,omitempty"`
 	Country    string      `json:"country,omitempty"`
@@ -99,8 +102,8 @@ func (b *BoughtDeal) Deal() x402.Deal {
 	return x402.Deal{Tier: b.Tier, Country: b.Country, Paid: b.Paid, Net: b.Net, VAT: b.VAT, Units: plan.Units(b.UnitsMilli), Capped: b.Capped}
 }
 
-// ReadSettlement reads the chain and judges, by when the payment was first seen and with what was known of it. That the chain cannot be read is
-// an answer.
+// ReadSettlement reads the chain and judges, by when the payment was first seen and with what was
+// known of it. That the chain cannot be read is an answer.
 func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) (SettlementFacts, error) { //nolint:gocritic // a copy does no harm
 	expected, at := x402.PayerSum{Payer: q.ID.Payer}, s.Now()
 	if sold, ok := plan.FindPerCallTier(q.Tier); ok {
@@ -150,7 +153,8 @@ func (s *Settlements) NoteSettlement(ctx context.Context, n SettlementNote) (Rec
 	return recorded(&noted), nil
 }
 
-// RecordedSettlement is what the record has of a settlement. What stands below Stage is set once it is redeemed.
+// RecordedSettlement is what the record has of a settlement. What stands below Stage is set once it
+// is redeemed.
 type RecordedSettlement struct {
 	Stage      x402.Stage    `json:"stage,omitempty"`
 	Finality   x402.Finality `json:"finality,omitempty"`
@@ -162,7 +166,7 @@ type RecordedSettlement struct {
 	WindowEnds time.Time     `json:"window_ends"`
 }
 
-// Redeemed says whether its units were granted.
+// Redeemed reports whether its units were granted.
 func (r *RecordedSettlement) Redeemed() bool { return !r.RedeemedAt.IsZero() }
 
 func recorded(s *store.Settlement) RecordedSettlement {
@@ -191,23 +195,56 @@ type NewCredential struct {
 	Prefix string         `json:"prefix"`
 }
 
+// RedeemRequest is the request that a redeem belongs to. The zero value is one that waits for ever,
+// as those had none that began before there were.
+type RedeemRequest struct {
+	ID string `json:"id,omitempty"` // the request id that its client was told
+	// Asked is when it came in: a credential that was given since then answers it as well. Zero:
+	// none does.
+	Asked time.Time `json:"asked,omitzero"`
+	// Deadline is until when somebody waits for the answer. Zero: always.
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// Late reports whether nobody waits for the answer any more.
+func (r *RedeemRequest) Late(now time.Time) bool {
+	return !r.Deadline.IsZero() && !now.Before(r.Deadline)
+}
+
+// rotation is another credential for it.
+func (r *RedeemRequest) rotation(id x402.ID, minted store.Credential) store.Rotation {
+	reason := "redeemed again"
+	if r.ID != "" {
+		reason += " by request " + r.ID
+	}
+	return store.Rotation{
+		ID: id, Credential: minted, Since: r.Asked, By: store.Author{Actor: "payer " + id.Payer.String(), Origin: originAPI, Reason: reason},
+	}
+}
+
 // SettlementGrant gives a payer what was paid for.
 type SettlementGrant struct {
 	ID         x402.ID       `json:"id"`
 	Deal       BoughtDeal    `json:"deal"`
 	Found      x402.Finding  `json:"found"`
 	Credential NewCredential `json:"credential"`
+	Request    RedeemRequest `json:"request,omitzero"`
 }
 
 // originAPI is who redeems.
 const originAPI = "api"
 
-// GrantSettlement grants it, once. Granted before, it gives the payer this credential in place of the last.
+// GrantSettlement grants it, once. Granted before, it gives the payer this credential in place of
+// the last, unless that one was given since the request came in. For a request that nobody waits
+// for any more it does nothing, and gives what is recorded.
 func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (RecordedSettlement, error) { //nolint:gocritic // a copy does no harm
+	if g.Request.Late(s.Now()) {
+		return s.FindSettlement(ctx, g.ID)
+	}
 	minted := store.Credential(g.Credential)
 	granted, err := s.Fences.GrantSettlement(ctx, store.Grant{ID: g.ID, Deal: g.Deal.Deal(), Found: g.Found, Credential: minted, Origin: originAPI})
 	if err == nil && granted.Key != minted.Key {
-		granted, err = s.Fences.RotateCredential(ctx, g.ID, minted, payer(g.ID, "redeemed again"))
+		granted, err = s.Fences.RotateCredential(ctx, g.Request.rotation(g.ID, minted))
 	}
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "grant", g.ID)
@@ -219,19 +256,21 @@ func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (R
 type SettlementRotation struct {
 	ID         x402.ID       `json:"id"`
 	Credential NewCredential `json:"credential"`
+	Request    RedeemRequest `json:"request,omitzero"`
 }
 
-// RotateSettlement ends the credential that works, and has this one work for what is left.
-func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation) (RecordedSettlement, error) {
-	rotated, err := s.Fences.RotateCredential(ctx, r.ID, store.Credential(r.Credential), payer(r.ID, "redeemed again"))
+// RotateSettlement ends the credential that works, and has this one work for what is left, unless
+// the other was given since the request came in. For a request that nobody waits for any more it
+// does nothing, and gives what is recorded.
+func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation) (RecordedSettlement, error) { //nolint:gocritic // a copy does no harm
+	if r.Request.Late(s.Now()) {
+		return s.FindSettlement(ctx, r.ID)
+	}
+	rotated, err := s.Fences.RotateCredential(ctx, r.Request.rotation(r.ID, store.Credential(r.Credential)))
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "rotate", r.ID)
 	}
 	return recorded(&rotated), nil
-}
-
-func payer(id x402.ID, reason string) store.Author {
-	return store.Author{Actor: "payer " + id.Payer.String(), Origin: originAPI, Reason: reason}
 }
 
 // SettlementEnd says whether a redeemed settlement's transaction is part of the chain for good.
@@ -265,7 +304,8 @@ func (s *Settlements) TellSettlement(ctx context.Context, w SettlementWord) erro
 	return nil
 }
 
-// failed logs why something failed, and gives the error for the history: a refusal as it is, what may go well the next time as to be tried again.
+// failed logs why something failed, and gives the error for the history: a refusal as it is, what
+// may go well the next time as to be tried again.
 func (s *Settlements) failed(err error, step string, id x402.ID) error {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault && refusal.Reason != fault.NotYetInForce {
 		return refused(refusal)

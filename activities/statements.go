@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -22,7 +22,8 @@ type StatementBook interface {
 
 var _ StatementBook = (*statement.Book)(nil)
 
-// Statements closes statements. What it does may be done again and is done once. Causes of failures stay out of histories.
+// Statements closes statements. What it does may be done again and is done once. Causes of failures
+// stay out of histories.
 type Statements struct {
 	Book   StatementBook
 	Logger *slog.Logger
@@ -37,7 +38,8 @@ const (
 	failedResult   = "failed"
 )
 
-// ClosingResults lists what becomes of closings: closed, adjusted on a later statement, or failed and tried again.
+// ClosingResults lists what becomes of closings: closed, adjusted on a later statement, or failed
+// and tried again.
 func ClosingResults() []string { return []string{closedResult, adjustedResult, failedResult} }
 
 func (s *Statements) count(result string, n int) {
@@ -88,11 +90,13 @@ type SweptPage struct {
 	Failed   int        `json:"failed"`
 }
 
-// pageTries is how often a page is tried on which many accounts cannot be closed, before they are left to the next round and the next day.
+// pageTries is how often a page is tried on which many accounts cannot be closed, before they are
+// left to the next round and the next day.
 const pageTries = 5
 
-// SweepStatements closes what is over and recorded of a page of accounts. A page that was begun before goes on where it stopped, for what is closed is
-// not closed again. In its fifth attempt it counts the accounts that cannot be closed, which the log names, and is done all the same.
+// SweepStatements closes what is over and recorded of a page of accounts. A page that was begun
+// before goes on where it stopped, for what is closed is not closed again. In its fifth attempt it
+// counts the accounts that cannot be closed, which the log names, and is done all the same.
 func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (SweptPage, error) {
 	beat := func() { activity.RecordHeartbeat(ctx) }
 	sweep := s.Book.Sweep

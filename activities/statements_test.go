@@ -9,9 +9,9 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store"
 )
 

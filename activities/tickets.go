@@ -8,9 +8,9 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 )
 
 // TicketRecord is where tickets are.
@@ -34,7 +34,8 @@ type TicketState struct {
 	Closes time.Time `json:"closes,omitzero"`
 }
 
-// Tickets closes what nobody answers. What it does may be done again and is done once. Causes of failures stay out of histories.
+// Tickets closes what nobody answers. What it does may be done again and is done once. Causes of
+// failures stay out of histories.
 type Tickets struct {
 	Record TicketRecord
 	Now    func() time.Time

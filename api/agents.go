@@ -6,17 +6,19 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
 )
 
-// Agents is the agents' door behind this one: the endpoint of the Model Context Protocol, and the closed paths of the one before it.
+// Agents is the agents' door behind this one: the endpoint of the Model Context Protocol, and the
+// closed paths of the one before it.
 type Agents interface {
 	// note is told of refusals that no call tells of.
-	Serve(w http.ResponseWriter, r *http.Request, caller *capability.Caller, note func(*fault.Error))
+	Serve(w http.ResponseWriter, r *http.Request, caller *service.Caller, note func(*fault.Error))
 }
 
-// unhurried writes long answers piece by piece, as the relay's are written: a client may take long, as long as each piece is taken in time.
+// unhurried writes long answers piece by piece, as the relay's are written: a client may take long,
+// as long as each piece is taken in time.
 type unhurried struct {
 	gin.ResponseWriter
 
@@ -33,14 +35,15 @@ func (u unhurried) Write(p []byte) (int, error) {
 // agentsPrefix is where everything of the agents' door is.
 const agentsPrefix = "/mcp"
 
-// routeAgents hands over every method but OPTIONS: whatever is asked there is answered in the protocol's own form.
+// routeAgents hands over every method but OPTIONS: whatever is asked there is answered in the
+// protocol's own form.
 func (s *server) routeAgents(engine *gin.Engine) {
 	if s.Agents == nil {
 		return
 	}
 	handle := func(c *gin.Context) {
 		caller := s.caller(c)
-		caller.Door = capability.DoorMCP
+		caller.Door = service.DoorMCP
 		s.Agents.Serve(unhurried{c.Writer, s.client(c)}, c.Request, caller, func(f *fault.Error) { s.noteFault(c, f) })
 	}
 	for _, path := range []string{agentsPrefix, agentsPrefix + "/sse", agentsPrefix + "/messages"} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/service"
 )
 
 // The tools on the page and in the guide are those that the server has.
@@ -40,7 +40,7 @@ func TestTheToolsThatDocumentsListAreTheServers(t *testing.T) {
 	if want := "Without a key: " + named(true) + ". With one: " + named(false) + "."; !strings.Contains(guide, want) {
 		t.Errorf("the guide lacks %q", want)
 	}
-	for _, text := range []string{"https://gateway.example/mcp", "version " + capability.InterfaceVersion, "60 requests a minute"} {
+	for _, text := range []string{"https://gateway.example/mcp", "version " + service.InterfaceVersion, "60 requests a minute"} {
 		if !strings.Contains(page, text) || !strings.Contains(guide, text) {
 			t.Errorf("page or guide lacks %q", text)
 		}

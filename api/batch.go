@@ -5,14 +5,16 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/relay"
 )
 
-// wholeBatch is how large a batch may be in bytes, about, to be put together before it is sent. A larger one is sent as it is put
-// together, so that it is not held twice.
+// wholeBatch is how large a batch may be in bytes, about, to be put together before it is sent. A
+// larger one is sent as it is put together, so that it is not held twice.
 const wholeBatch = 256 << 10
 
-// outbox is the replies of a batch on their way out. Each is closed once, also when something panics: they hold memory.
+// outbox is the replies of a batch on their way out. Each is closed once, also when something
+// panics: they hold memory.
 type outbox struct {
 	replies []*relay.Reply
 	closed  int
@@ -35,13 +37,18 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 	out := &outbox{replies: replies}
 	defer out.closeRest()
 	h, allHit, size := c.Writer.Header(), true, 0
+	var window fault.Window
 	for _, reply := range replies {
+		if w := reply.Window(); w.Limit > 0 && (window.Limit == 0 || w.Remaining < window.Remaining || w.Remaining == window.Remaining && w.Reset > window.Reset) {
+			window = w // the items ran beside each other: the one that was counted last has the fewest left
+		}
 		allHit = allHit && reply.Hit
 		size += len(reply.Result) + len(reply.Error)
 	}
 	if allHit {
 		h["X-Service-Cache"] = hitValue
 	}
+	tellWindow(h, &window, make([]string, windowHeaders))
 	h.Set("Server-Timing", serverTiming(slowest(replies), allHit))
 	h["Content-Type"] = jsonTypeValue
 	if size <= wholeBatch {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // batch checks that the answer is a batch of n and gives its items.
@@ -24,7 +24,7 @@ func (a answer) batch(n int) []envelope {
 	return items
 }
 
-// batchOf gives a batch of n calls with the ids 0 to n-1.
+// batchOf returns a batch of n calls with the ids 0 to n-1.
 func batchOf(n int, method string) string {
 	items := make([]string, n)
 	for i := range items {
@@ -65,7 +65,8 @@ func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
 		under += n
 		most = max(most, under)
 	}
-	// Everything that arrives waits for what arrives with it, for as long as a batch without a bound would take to arrive after its first item.
+	// Everything that arrives waits for what arrives with it, for as long as a batch without a
+	// bound would take to arrive after its first item.
 	gathered := make(chan struct{})
 	gather := sync.OnceFunc(func() { time.AfterFunc(500*time.Millisecond, func() { close(gathered) }) })
 	g.all(func(x *testkit.Exchange) {
@@ -254,7 +255,7 @@ func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	g.all(testkit.Result("0x1"))
-	broken := `{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("0", 300_000) + `",,, not json}}`
+	broken := `{"jsonrpc":"2.0","id":$id,"result":{"a":"` + strings.Repeat("0", 300_000) + `",,, not json}}`
 	for _, u := range g.ups {
 		u.On("eth_getCode", testkit.Raw(http.StatusOK, "application/json", broken))
 	}

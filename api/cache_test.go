@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestLocalAnswersAreHitsThatCostNothing(t *testing.T) {

@@ -5,10 +5,11 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// bearer gives the key of the Authorization header, empty when there is none. The scheme's case does not matter.
+// bearer returns the key of the Authorization header, empty when there is none. The scheme's case
+// does not matter.
 func bearer(r *http.Request) string {
 	const scheme = "bearer "
 	var value string
@@ -26,14 +27,14 @@ func ClientNetwork(trustedProxies int) func(*http.Request) netip.Prefix {
 	return func(r *http.Request) netip.Prefix { return clientNetwork(r, trustedProxies) }
 }
 
-// clientNetwork is the network that limits go by: of the peer, or of the entry that the configured number of trusted proxies leaves
-// in X-Forwarded-For.
+// clientNetwork is the network that limits go by: of the peer, or of the entry that the configured
+// number of trusted proxies leaves in X-Forwarded-For.
 func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {
 	if trustedProxies > 0 {
 		entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 		if i := len(entries) - trustedProxies; i >= 0 {
 			if a, ok := parseClient(strings.TrimSpace(entries[i])); ok {
-				return fences.Network(a)
+				return netlimit.NetworkOf(a)
 			}
 		}
 	}
@@ -41,7 +42,7 @@ func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {
 	if err != nil {
 		return netip.Prefix{} // a unix socket has no address: all its clients share one limit
 	}
-	return fences.Network(peer.Addr())
+	return netlimit.NetworkOf(peer.Addr())
 }
 
 // parseClient reads an entry of X-Forwarded-For; some proxies add the port.

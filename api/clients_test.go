@@ -58,7 +58,7 @@ func TestClientsThatSendSlowlyAreNotWaitedForLong(t *testing.T) {
 	}
 }
 
-// overHTTP2 gives a client that speaks HTTP/2 without TLS, as proxies do.
+// overHTTP2 returns a client that speaks HTTP/2 without TLS, as proxies do.
 func (g *gateway) overHTTP2() *http.Client {
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
@@ -157,7 +157,8 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// pipes is a listener in memory: ten thousand connections with both their ends would need more files than a process may open.
+// pipes is a listener in memory: ten thousand connections with both their ends would need more
+// files than a process may open.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

@@ -13,8 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // What the sandbox's node, which is go-ethereum, does not have.
@@ -44,7 +44,7 @@ type contract struct {
 
 func (c *conformance) contract() contract {
 	c.t.Helper()
-	text, err := os.ReadFile("../e2e/contracts/Sample.json")
+	text, err := os.ReadFile("../test/e2e/contracts/Sample.json")
 	c.must(err)
 	var artefact struct {
 		ABI      json.RawMessage
@@ -77,7 +77,8 @@ type evmFacts struct {
 	rawBlock, refused hexutil.Bytes // the block in RLP; a transaction whose nonce is used up
 }
 
-// send signs a transaction, submits it through the gateway, and compares what gateway and node say of sending it again.
+// send signs a transaction, submits it through the gateway, and compares what gateway and node say
+// of sending it again.
 func (c *conformance) send(nonce uint64, to *common.Address, data []byte) *types.Transaction {
 	c.t.Helper()
 	from, id := c.box.Accounts()[4], new(big.Int).SetUint64(c.on.ChainID)
@@ -200,7 +201,8 @@ func (f *evmFacts) blocks(add adder) {
 	add("web3_sha3", `["0x68656c6c6f"]`)
 }
 
-// state are the reads of state at a block that is named by its number, its hash, and as EIP-1898 does.
+// state are the reads of state at a block that is named by its number, its hash, and as EIP-1898
+// does.
 func (f *evmFacts) state(c *conformance, add adder) {
 	read := map[string]any{"to": f.contract, "data": c.pack(f.abi, "value")}
 	write := map[string]any{"from": f.sender, "to": f.contract, "data": c.pack(f.abi, "store", big.NewInt(1), strings.Repeat("n", 100))}

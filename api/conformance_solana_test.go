@@ -21,7 +21,8 @@ type solanaFacts struct {
 	skipped           uint64 // a slot without a block
 }
 
-// transferWire is a signed transfer of the system program in a legacy message, or in one of version 0.
+// transferWire is a signed transfer of the system program in a legacy message, or in one of version
+// 0.
 func transferWire(from ed25519.PrivateKey, to, blockhash []byte, lamports uint64, versioned bool) (wire, message []byte) {
 	if versioned {
 		message = append(message, 0x80)
@@ -165,7 +166,8 @@ func (f *solanaFacts) accounts(moving adder) {
 	moving("getSupply", "[]", list(map[string]bool{"excludeNonCirculatingAccountsList": true}))
 }
 
-// solanaSubmissions sends a transfer of each version in each encoding, and gives samples of what follows from it.
+// solanaSubmissions sends a transfer of each version in each encoding, and gives samples of what
+// follows from it.
 func (c *conformance) solanaSubmissions() []sample {
 	c.t.Helper()
 	payer, to := c.box.SolanaAccounts()[4], c.box.SolanaAccounts()[5]
@@ -211,7 +213,8 @@ func (c *conformance) solanaSubmissions() []sample {
 		sample{method: "simulateTransaction", params: list(base64.StdEncoding.EncodeToString(rich), in64), moving: true})
 }
 
-// failures are errors with their native codes and data. For some of them another node is asked first, which says the same.
+// failures are errors with their native codes and data. For some of them another node is asked
+// first, which says the same.
 func (f *solanaFacts) failures() []sample {
 	var all []sample
 	add := func(method string, lists ...string) {

@@ -9,24 +9,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// The conformance run sends every method of the catalog through the gateway and to the node behind it, and compares the answers byte
-// for byte. A method of the catalog that it does not know fails it.
+// The conformance run sends every method of the catalog through the gateway and to the node behind
+// it, and compares the answers byte for byte. A method of the catalog that it does not know fails
+// it.
 
 // sample is a call whose answer is compared.
 type sample struct {
 	method, params string
-	// moving is whether the answer changes all the time, and may come from the cache: it is asked for until all agree.
+	// moving is whether the answer changes all the time, and may come from the cache: it is asked
+	// for until all agree.
 	moving bool
 	// fails is whether the node answers with an error, data whether that carries data.
 	fails, data bool
 }
 
-// catalogSamples are the samples of one chain, and the methods of the catalog that its node does not have.
+// catalogSamples are the samples of one chain, and the methods of the catalog that its node does
+// not have.
 type catalogSamples struct {
 	samples []sample
 	absent  string
@@ -144,7 +147,7 @@ func list(params ...any) string {
 	return string(b)
 }
 
-// id gives ids of every kind, one after another: they come back byte for byte.
+// id returns ids of every kind, one after another: they come back byte for byte.
 func (c *conformance) id() string {
 	kinds := [...]string{`1`, `"a\u0041 b"`, `123456789012345678901234567890`, `null`, `-1.50e2`, `""`}
 	c.ids++
@@ -255,7 +258,8 @@ func (c *conformance) compareBatch(samples []sample) {
 	}
 }
 
-// refusedAndRefunded holds that a method which the node lacks is refused in our own words, and costs nothing.
+// refusedAndRefunded holds that a method which the node lacks is refused in our own words, and
+// costs nothing.
 func (c *conformance) refusedAndRefunded(method string) {
 	c.t.Helper()
 	if o := c.askNode(method, "[]"); o.member != "error" || !strings.Contains(o.bytes, "-32601") {

@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// described are the documents of the interface, without and with sales to stock x402 clients. Each is the same for every gateway of these tests
-// of its kind, so its schemas are compiled once.
+// described are the documents of the interface, without and with sales to stock x402 clients. Each
+// is the same for every gateway of these tests of its kind, so its schemas are compiled once.
 var described [2]struct {
 	sync.Once
 	document *oascheck.Document
@@ -32,7 +32,8 @@ func (g *gateway) interfaceDocument() *oascheck.Document {
 	return kind.document
 }
 
-// judged is a transport whose answers must be those that /openapi.json declares. Every client of these tests sends through one.
+// judged is a transport whose answers must be those that /openapi.json declares. Every client of
+// these tests sends through one.
 func (g *gateway) judged(next http.RoundTripper) http.RoundTripper {
 	g.t.Helper()
 	return g.interfaceDocument().Transport(next, func(err error) {

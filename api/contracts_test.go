@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/abi"
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/toolbox/abi"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 )
 
@@ -99,7 +99,7 @@ func withContracts(t *testing.T) (*gateway, *library) {
 	t.Helper()
 	l := newLibrary(t)
 	g := setup(t, func(o *options) {
-		o.toolbox = func(made *capability.Toolbox) {
+		o.toolbox = func(made *service.Toolbox) {
 			made.Contracts = contracts.New(contracts.Options{Node: made.Node, SourcifyURL: l.URL, SignaturesURL: l.URL, Now: time.Now})
 		}
 	})

@@ -10,9 +10,10 @@ import (
 	"github.com/chainaccess/gateway/api/internal/openapi"
 )
 
-// What pages of other origins may do on /rpc/{chain}, /x402/rpc/{chain} and /mcp, and on the menu and its manifest, which they may read. A key is in the request's own header and no cookie means anything there, so
-// every origin may (Fetch standard, section 3.3). Stock clients add headers of their own (solana-client), which the asterisk lets pass;
-// Authorization it does not cover.
+// What pages of other origins may do on /rpc/{chain}, /x402/rpc/{chain} and /mcp, and on the menu
+// and its manifest, which they may read. A key is in the request's own header and no cookie means
+// anything there, so every origin may (Fetch standard, section 3.3). Stock clients add headers of
+// their own (solana-client), which the asterisk lets pass; Authorization it does not cover.
 var (
 	anyOrigin      = []string{"*"}
 	allowedMethods = []string{http.MethodPost}
@@ -27,7 +28,8 @@ var (
 
 const rpcPrefix = "/rpc/"
 
-// menuPaths tell what calls cost and how to pay, which is no secret of anybody's: a wallet in a page reads it before it pays.
+// menuPaths tell what calls cost and how to pay, which is no secret of anybody's: a wallet in a
+// page reads it before it pays.
 var menuPaths = []string{"/x402", "/.well-known/x402"}
 
 // menuPreflights are what browsers ask before they let a page read those with headers of its own.
@@ -43,7 +45,8 @@ func (s *server) menuPreflights() []plainRoute {
 	return routes
 }
 
-// shareRPC lets pages of other origins read every answer of the relay's routes, of the agents' door and of the menu, refusals too.
+// shareRPC lets pages of other origins read every answer of the relay's routes, of the agents' door
+// and of the menu, refusals too.
 func (s *server) shareRPC(c *gin.Context) {
 	path := c.Request.URL.Path
 	menu := slices.Contains(menuPaths, path)
@@ -60,13 +63,14 @@ func (s *server) shareRPC(c *gin.Context) {
 	}
 }
 
-// ofAgents is whether a path is the agents' door's.
+// ofAgents reports whether a path is the agents' door's.
 func ofAgents(path string) bool {
 	rest, ok := strings.CutPrefix(path, agentsPrefix)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// preflight is OPTIONS of those routes. It is not metered and asks for no key: browsers send none with it.
+// preflight is OPTIONS of those routes. It is not metered and asks for no key: browsers send none
+// with it.
 func (s *server) preflight(c *gin.Context) {
 	h := c.Writer.Header()
 	h["Access-Control-Allow-Methods"] = allowedMethods

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestPreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {

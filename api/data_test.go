@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 const (
@@ -88,7 +88,8 @@ func dataGateway(t *testing.T, change ...func(*options)) *gateway {
 	return g
 }
 
-// indexed lets the gateway believe that probes found every upstream of Ethereum to have an index or not, and to be usable or not.
+// indexed lets the gateway believe that probes found every upstream of Ethereum to have an index or
+// not, and to be usable or not.
 func (g *gateway) indexed(able, usable bool) {
 	g.t.Helper()
 	on, _ := g.pool.Chain(chain.EthMainnet)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // codes are those of the table of refusals, each once.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,8 +17,8 @@ import (
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
 	"github.com/chainaccess/gateway/api/internal/pages"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
 )
 
 // Media types of what there is to read.
@@ -30,8 +31,9 @@ const (
 	inUTF8        = "; charset=utf-8"
 )
 
-// Policies of the pages. None lets anything in from another host, no inline script or style, no eval. The viewer shows its icons from
-// data: addresses, and sends what its reader tries out to the gateway, whatever name that was opened under. The one form of theirs is the switch of themes.
+// Policies of the pages. None lets anything in from another host, no inline script or style, no
+// eval. The viewer shows its icons from data: addresses, and sends what its reader tries out to the
+// gateway, whatever name that was opened under. The one form of theirs is the switch of themes.
 const (
 	textPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	// copyPolicy has the buttons that copy.
@@ -40,8 +42,9 @@ const (
 		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
-// documents are what there is to read about the service. Nothing in them changes while the process runs, so each is made once: when it is
-// first read, because a start that makes every page of every code in every theme takes longer than all else of it.
+// documents are what there is to read about the service. Nothing in them changes while the process
+// runs, so each is made once: when it is first read, because a start that makes every page of every
+// code in every theme takes longer than all else of it.
 type documents struct {
 	pages map[string]func() *page // by path
 	// themed are the pages in the colours that a reader chose, by theme and path.
@@ -51,7 +54,8 @@ type documents struct {
 // loadAssets reads what is embedded, once for all handlers of the process.
 var loadAssets = sync.OnceValues(pages.Assets)
 
-// routes are those of the documents. What they serve is made later, from all routes; missing answers for codes that there are not.
+// routes are those of the documents. What they serve is made later, from all routes; missing
+// answers for codes that there are not.
 func (d *documents) routes(missing gin.HandlerFunc) []plainRoute {
 	read := func(path, name, title, description, media string) plainRoute {
 		return plainRoute{openapi.Plain{
@@ -115,7 +119,7 @@ func (d *documents) serveCode(missing gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// in gives a page in a theme; nil when there is none.
+// in returns a page in a theme; nil when there is none.
 func (d *documents) in(theme, path string) *page {
 	if made := d.themed[theme][path]; made != nil {
 		return made()
@@ -126,8 +130,8 @@ func (d *documents) in(theme, path string) *page {
 	return nil
 }
 
-// once makes a page when it is first read. What pages are made of is embedded, so a failure is a mistake of the program: it is what every
-// reader of the page meets.
+// once makes a page when it is first read. What pages are made of is embedded, so a failure is a
+// mistake of the program: it is what every reader of the page meets.
 func once(path string, render func() (*page, error)) func() *page {
 	return sync.OnceValue(func() *page {
 		p, err := render()
@@ -138,7 +142,8 @@ func once(path string, render func() (*page, error)) func() *page {
 	})
 }
 
-// chosenTheme is the one that a reader chose, here or in the console: its cookie, whose name has a prefix over https. Empty for the system's.
+// chosenTheme is the one that a reader chose, here or in the console: its cookie, whose name has a
+// prefix over https. Empty for the system's.
 func chosenTheme(r *http.Request) string {
 	for _, name := range []string{"__Host-theme", "theme"} {
 		if c, err := r.Cookie(name); err == nil {
@@ -156,7 +161,8 @@ func (s *server) asset(c *gin.Context) {
 	s.refuse(c, fault.New(fault.UnknownRoute, ""))
 }
 
-// writeDocuments has the documents made of the routes. What they are made of is embedded, so a failure is a mistake of the program.
+// writeDocuments has the documents made of the routes. What they are made of is embedded, so a
+// failure is a mistake of the program.
 func (s *server) writeDocuments(routes []plainRoute) {
 	if _, err := loadAssets(); err != nil {
 		panic(fmt.Sprintf("documents: %v", err))
@@ -181,7 +187,8 @@ func describe(o Options, routes []plainRoute) *huma.OpenAPI {
 	})
 }
 
-// consoleRoutes are the console's paths that the interface names (interface document 2, section 4), where there is a console.
+// consoleRoutes are the console's paths that the interface names (docs/interface.md, 2.4),
+// where there is a console.
 func consoleRoutes(o Options) []openapi.Console {
 	const adopt = "/agents/adopt"
 	asked := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: adopt}}
@@ -240,7 +247,7 @@ func (d *documents) write(o Options, routes []plainRoute) {
 // factsOf is what differs between gateways.
 func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:gocritic // once
 	facts := pages.Facts{
-		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, Operations: operations,
+		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, KeepCallDays: cmp.Or(o.KeepCallDays, pages.KeepCallDays), Operations: operations,
 		Asset: assetPath, Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
 	}
 	if o.Pages != nil {
@@ -315,8 +322,8 @@ func (r rendering) page(facts func() (pages.Facts, error)) (*page, error) {
 }
 
 // toolsOf lists the metered capabilities that have a route.
-func toolsOf(all []capability.Capability) []capability.Meta {
-	var metas []capability.Meta
+func toolsOf(all []service.Capability) []service.Meta {
+	var metas []service.Meta
 	for _, c := range all {
 		if m := c.Meta(); m.Metered() && m.Route.Path != "" {
 			metas = append(metas, m)

@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -95,7 +95,8 @@ func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 				g.read(m[1])
 				continue
 			}
-			// Assets are part of the pages and not of the interface, so the document does not list them.
+			// Assets are part of the pages and not of the interface, so the document does not list
+			// them.
 			asset := httptest.NewRecorder()
 			g.handler.ServeHTTP(asset, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m[1], http.NoBody))
 			if asset.Code != http.StatusOK || asset.Body.Len() == 0 || asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
@@ -222,10 +223,10 @@ func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 	want := []string{
 		"https://gateway.example/keys", "Authorization: Bearer", "X-Route-Tier", "X-Request-Id", "-32017", "claim_code", "next_door", "X-PAYMENT", "https://gateway.example/x402/redeem",
 		plan.Must(plan.Door1).DailyQuota().Grouped() + " a UTC day", plan.Must(plan.WalletBound).MonthlyQuota().Grouped() + " a calendar month",
-		fmt.Sprintf("gets %d keys a UTC day", capability.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
+		fmt.Sprintf("gets %d keys a UTC day", service.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
 		fmt.Sprintf("takes up to %d blocks a call, `eth_feeHistory` up to %d", chain.MaxLogBlocks, chain.MaxFeeBlocks),
 		fmt.Sprintf("more than %d blocks below the head", chain.StateDepth), fmt.Sprintf("%d blocks below the head", chain.FinalDepth),
-		"version " + capability.TermsVersion, "contact@example.org", "5 requests a second",
+		"version " + service.TermsVersion, "contact@example.org", "5 requests a second",
 	}
 	for _, tier := range plan.Tiers() {
 		want = append(want, fmt.Sprintf("`%s` %s", tier, plan.Units(tier.Multiplier())))
@@ -290,7 +291,7 @@ func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
 	g := setup(t)
 	page := g.read("/terms").body
 	for _, text := range []string{
-		"Version " + capability.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(), "without warranty",
+		"Version " + service.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(), "without warranty",
 		fmt.Sprintf("Kept for %d days", workflows.PartitionInput().KeepCallDays), fmt.Sprintf("valid for %d months", plan.PackMonths),
 	} {
 		if !strings.Contains(page, text) {
@@ -299,7 +300,8 @@ func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
 	}
 }
 
-// llmstxt.org: a title, a summary as a quotation, sections of links. Every link leads to what there is.
+// llmstxt.org: a title, a summary as a quotation, sections of links. Every link leads to what there
+// is.
 func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -316,7 +318,8 @@ func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 	}
 }
 
-// The tests of this package judge every answer by the document. That they do is shown by answers that are not of the document.
+// The tests of this package judge every answer by the document. That they do is shown by answers
+// that are not of the document.
 func TestAnswersThatTheDocumentDoesNotDeclareAreSeen(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -37,7 +37,8 @@ func (g *gateway) spend(pattern, field string, units plan.Units) {
 	g.must(g.meter.Client().HSet(g.t.Context(), names[0], field, int64(units)).Err())
 }
 
-// Every refusal names a door that stands open today: an owner, waiting, with until when, another key, or the call corrected.
+// Every refusal names a door that stands open today: an owner, waiting, with until when, another
+// key, or the call corrected.
 func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 	t.Parallel()
 	one := json.Number("1")

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestWithoutTheMeterNothingIsRelayed(t *testing.T) {
@@ -67,7 +67,7 @@ func TestARefundThatFailsIsNotCalledOne(t *testing.T) {
 	g.ups[1].Default(testkit.HTML(http.StatusBadGateway))
 	a := g.eth(key, "eth_call")
 	a.refused(http.StatusBadGateway, -32022)
-	if strings.Contains(a.body, "Nothing was charged") || !strings.Contains(a.body, "could not be given back") {
+	if strings.Contains(a.body, "Nothing was charged") || !strings.Contains(a.body, "is given back as soon as") {
 		t.Errorf("the message is not true: %s", a.body)
 	}
 	if !strings.Contains(g.logs.String(), "refund failed") {
@@ -187,12 +187,13 @@ func TestAClientThatLeavesInTheMiddleOfAStreamIsRecordedAsGone(t *testing.T) {
 	}
 }
 
-// impatient writes a long answer, and hangs up when nothing of it was taken for a while, as nodes do.
+// impatient writes a long answer, and hangs up when nothing of it was taken for a while, as nodes
+// do.
 func impatient(hungUp chan<- struct{}) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		defer close(hungUp)
 		x.W.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(x.W, `{"jsonrpc":"2.0","id":1,"result":"`)
+		_, _ = io.WriteString(x.W, x.Fill(`{"jsonrpc":"2.0","id":$id,"result":"`))
 		control, piece := http.NewResponseController(x.W), []byte(strings.Repeat("0", 64<<10))
 		for range 1 << 10 {
 			_ = control.SetWriteDeadline(time.Now().Add(time.Second))

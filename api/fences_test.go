@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
 )
 

@@ -13,10 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 const deepest = testHead - chain.FinalDepth // the youngest block whose answers are stored
@@ -25,7 +25,8 @@ var blockHash = "0x" + strings.Repeat("0b", 32)
 
 func hash(n int) string { return fmt.Sprintf("0x%064x", n) }
 
-// node answers what is asked by hash with a block of that height, in white space of its own, which must pass.
+// node answers what is asked by hash with a block of that height, in white space of its own, which
+// must pass.
 func node(height int) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		var asked string
@@ -179,7 +180,8 @@ func TestDepthIsCheckedWhenStoringAgainstWhatProbesFound(t *testing.T) {
 	}
 }
 
-// applyHealthyAt applies a snapshot of Ethereum with another head and generation, in which every upstream is healthy.
+// applyHealthyAt applies a snapshot of Ethereum with another head and generation, in which every
+// upstream is healthy.
 func applyHealthyAt(g *gateway, head, generation uint64) {
 	on, _ := g.pool.Chain(chain.EthMainnet)
 	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: head, HeadKnown: true, Generation: generation}

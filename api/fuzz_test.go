@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// FuzzRelayedBody holds the whole route POST /rpc/{chain}, over real servers, to what is true of every body: an answer in JSON with a
-// request id, one response for one request, no internal fault.
+// FuzzRelayedBody holds the whole route POST /rpc/{chain}, over real servers, to what is true of
+// every body: an answer in JSON with a request id, one response for one request, no internal fault.
 func FuzzRelayedBody(f *testing.F) {
 	for _, seed := range []string{
 		call("eth_call", `[{"to":"0x0"},"latest"]`), call("eth_chainId", "[]"), call("eth_blockNumber", "[ ]"), call("eth_nothing", "[]"),

@@ -9,14 +9,14 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/assets"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 const (
 	gzipFrom = 1400 // bytes of an answer from which on compressing pays: less fits one packet anyway
-	// A compressor holds some 830 KB, and a stream keeps its own for as long as its client reads. When all are taken, answers go as they
-	// are.
+	// A compressor holds some 830 KB, and a stream keeps its own for as long as its client reads.
+	// When all are taken, answers go as they are.
 	maxCompressing = 64
 	gzipFlush      = time.Second // what a slow upstream gave is sent on after this at the latest, when more comes
 )
@@ -33,10 +33,10 @@ var (
 	decompressors = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
-// pays is whether an answer of this size goes compressed to the client.
+// pays reports whether an answer of this size goes compressed to the client.
 func pays(h http.Header, size int) bool { return size >= gzipFrom && assets.AcceptsGzip(h) }
 
-// takeCompressor gives nil when as many as may be are at work. Every other is given back.
+// takeCompressor returns nil when as many as may be are at work. Every other is given back.
 func takeCompressor(w io.Writer) *gzip.Writer {
 	select {
 	case compressing <- struct{}{}:
@@ -54,8 +54,8 @@ func giveBackCompressor(z *gzip.Writer) {
 	<-compressing
 }
 
-// compress gives body compressed in a buffer that the caller gives back to zipped; nil when that makes it no smaller, or all compressors
-// are at work.
+// compress returns body compressed in a buffer that the caller gives back to zipped; nil when that
+// makes it no smaller, or all compressors are at work.
 func compress(body []byte) *bytes.Buffer {
 	b := zipped.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // the pool holds these only
 	b.Reset()
@@ -82,14 +82,15 @@ func giveBackZipped(b *bytes.Buffer) {
 	}
 }
 
-// zipper compresses a stream. It is ended by Close when the answer is whole; without it the client sees that the answer is not.
+// zipper compresses a stream. It is ended by Close when the answer is whole; without it the client
+// sees that the answer is not.
 type zipper struct {
 	*gzip.Writer
 	to      *client
 	flushed time.Time // zero at first: the beginning is sent on at once
 }
 
-// newZipper gives nil when all compressors are at work. Every other must be released.
+// newZipper returns nil when all compressors are at work. Every other must be released.
 func newZipper(to *client) *zipper {
 	z := takeCompressor(to)
 	if z == nil {

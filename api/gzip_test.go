@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func zip(t testing.TB, text string) string {
@@ -24,7 +24,7 @@ func zip(t testing.TB, text string) string {
 	return b.String()
 }
 
-// unzip gives the body as it was, and checks what the header says of it.
+// unzip returns the body as it was, and checks what the header says of it.
 func (a answer) unzip() string {
 	a.t.Helper()
 	if a.header.Get("Content-Encoding") != "gzip" {
@@ -86,7 +86,7 @@ func TestAnswersAreCompressedWhenTheClientTakesItAndItPays(t *testing.T) {
 		if row.size == 1400 {
 			result = `"` + strings.Repeat("0", 1400-2-len(`{"jsonrpc":"2.0","id":7,"result":}`)) + `"`
 		}
-		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":`+result+`}`))
+		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`))
 		var headers []string
 		for _, line := range row.accept {
 			headers = append(headers, "Accept-Encoding", line)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 func TestAHedgedReadIsChargedOnceAndItsAttemptsAreCounted(t *testing.T) {
@@ -19,8 +19,9 @@ func TestAHedgedReadIsChargedOnceAndItsAttemptsAreCounted(t *testing.T) {
 		sent++
 		return g.eth(key, "eth_call", "X-Route-Tier", "fast")
 	}
-	// Enough answers for the usual latency to be known, which is published ten times a second, and for a hedge besides those that a slow
-	// machine has seen already: twenty reads earn one, and one read of twenty may be slow enough to spend it.
+	// Enough answers for the usual latency to be known, which is published ten times a second, and
+	// for a hedge besides those that a slow machine has seen already: twenty reads earn one, and
+	// one read of twenty may be slow enough to spend it.
 	known := time.Now().Add(300 * time.Millisecond)
 	testkit.Eventually(t, 3*testTimeout, func() bool {
 		return ask().status == http.StatusOK && sent > int64(25+20*g.hedges()) && time.Now().After(known)

@@ -27,7 +27,8 @@ func TestSlashesInMethodsMayBeEscaped(t *testing.T) {
 	}
 }
 
-// Arguments are bounded as the body of the same operation is, and read once it is known who sends them.
+// Arguments are bounded as the body of the same operation is, and read once it is known who sends
+// them.
 func TestArgumentsAreBoundedLikeBodies(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -72,7 +73,8 @@ func TestCausesOfFailuresBehindToolsAreToldToTheOperator(t *testing.T) {
 	}
 }
 
-// An answer that is too large for a tool is the request's fault and costs nothing; what it held in memory is given back.
+// An answer that is too large for a tool is the request's fault and costs nothing; what it held in
+// memory is given back.
 func TestAnAnswerTooLargeForAToolIsRefusedAndCostsNothing(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.batches = 1 << 20 })

@@ -14,8 +14,9 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// FuzzMCP holds the agents' door, over real servers, to what is true of every body, and of every tool and its arguments: JSON of the protocol's
-// form under the right status, no internal fault, and no secret that the caller did not send.
+// FuzzMCP holds the agents' door, over real servers, to what is true of every body, and of every
+// tool and its arguments: JSON of the protocol's form under the right status, no internal fault,
+// and no secret that the caller did not send.
 func FuzzMCP(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"", ""},

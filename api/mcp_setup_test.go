@@ -12,12 +12,13 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/mcp"
+	"github.com/chainaccess/gateway/api/mcp"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
 )
 
-// tell posts a message to the agents' door. headers as in ask; one that is named there takes the place of the usual one.
+// tell posts a message to the agents' door. headers as in ask; one that is named there takes the
+// place of the usual one.
 func (g *gateway) tell(key, message string, headers ...string) answer {
 	g.t.Helper()
 	for i := 0; i < len(headers); i += 2 {
@@ -71,12 +72,12 @@ func (n given) fits(t testing.TB, tool string) {
 // outputSchemas are those of the list, by tool.
 var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	door := mcp.New(mcp.Options{
-		Capabilities: capability.New(capability.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 10,
+		Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 10,
 		Now: time.Now,
 	})
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)) //nolint:noctx // no request is sent
 	r.Header.Set("Content-Type", "application/json")
-	door.Serve(w, r, &capability.Caller{}, func(*fault.Error) {})
+	door.Serve(w, r, &service.Caller{}, func(*fault.Error) {})
 	var list struct {
 		Result struct {
 			Tools []struct {
@@ -106,7 +107,8 @@ var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	return schemas
 })
 
-// given reads the result of a tool, and holds it to the form that all have: HTTP 200, and one text, which is the structured content or a refusal.
+// given reads the result of a tool, and holds it to the form that all have: HTTP 200, and one text,
+// which is the structured content or a refusal.
 func (a answer) given() given {
 	a.t.Helper()
 	var result struct {

@@ -20,7 +20,8 @@ func opening(version string) string {
 
 const pingMessage = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 
-// shared holds an answer to what is true of all from the agents' door: JSON of the protocol's form, which pages of any origin may read.
+// shared holds an answer to what is true of all from the agents' door: JSON of the protocol's form,
+// which pages of any origin may read.
 func (a answer) shared(name string) envelope {
 	a.t.Helper()
 	if a.header.Get("Content-Type") != "application/json" || a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Cache-Control") != "no-store" {
@@ -91,7 +92,8 @@ func TestVersionsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// What is wrong with a message is told in JSON, with the id where there is one, under the status that says whether it was a message at all.
+// What is wrong with a message is told in JSON, with the id where there is one, under the status
+// that says whether it was a message at all.
 func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -416,7 +418,8 @@ func TestKeysOfBothDoorsCountTogether(t *testing.T) {
 	g.newKey().refused(http.StatusTooManyRequests, -32024)
 }
 
-// A page that has a name of its own lead to this machine must not speak with a gateway there; whoever calls it by its own names may, from any origin.
+// A page that has a name of its own lead to this machine must not speak with a gateway there;
+// whoever calls it by its own names may, from any origin.
 func TestForeignHostsAreRefusedOnThisMachinesOwnAddress(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

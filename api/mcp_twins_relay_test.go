@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // relayed is a call of the relay on HTTP and through the tool.
@@ -129,7 +129,8 @@ func twinsOf(t *testing.T, open func() *gateway) *twins {
 	return &twins{t: t, http: open(), tools: open()}
 }
 
-// Whatever becomes of a submission, the tool sends it as often as the route does: once, and again only where nothing was sent.
+// Whatever becomes of a submission, the tool sends it as often as the route does: once, and again
+// only where nothing was sent.
 func TestToolsSendSubmissionsExactlyOnce(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testkit.Reply{

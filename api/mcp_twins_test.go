@@ -14,8 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -36,7 +36,8 @@ type pair struct {
 	hit     bool
 }
 
-// twins are two gateways in the same state: what HTTP is asked for on one, the tools are on the other.
+// twins are two gateways in the same state: what HTTP is asked for on one, the tools are on the
+// other.
 type twins struct {
 	t     *testing.T
 	http  *gateway
@@ -44,7 +45,8 @@ type twins struct {
 	asked [][2]answer // by row
 }
 
-// run does every row on both and holds them against each other: what they gave, what it burnt, what the upstreams saw, what was recorded.
+// run does every row on both and holds them against each other: what they gave, what it burnt, what
+// the upstreams saw, what was recorded.
 func (w *twins) run(rows []pair) {
 	w.t.Helper()
 	for i := range rows {

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // get is a tool and its twin that is asked for with GET.
@@ -201,7 +201,8 @@ func fromToolbox(g *gateway, _ string) *gateway {
 	return g
 }
 
-// withoutTwin are routes that no tool stands for, and those of bind, whose rows are where flows run (cmd/internal/wire).
+// withoutTwin are routes that no tool stands for, and those of bind, whose rows are where flows run
+// (cmd/internal/wire).
 var withoutTwin = []string{
 	"/x402", "/.well-known/x402", "/x402/receipts/{tx_hash}.json", "/x402/redeem", "/api/statements/{period}.csv", "/keys/bind/start", "/keys/bind", "/status.json",
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What the tools of usage give is what tools/list says that they do, which clients hold them to; and a view takes its own parameters only.
+// What the tools of usage give is what tools/list says that they do, which clients hold them to;
+// and a view takes its own parameters only.
 func TestUsageIsToldAtTheAgentsDoorInTheFormThatIsListed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

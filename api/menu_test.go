@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/geo"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/identity/geo"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // sold are terms of a seller on Base.
 func sold(t *testing.T) x402.Terms {
 	t.Helper()
-	terms := x402.Terms{Chain: 8453, Service: "Chain Access Gateway", Confirmations: 2, CorroborateAbove: 1_000_000}
+	terms := x402.Terms{Chain: 8453, Service: "Chain Access Gateway", Host: "gateway.example", Confirmations: 2, CorroborateAbove: 1_000_000}
 	for text, to := range map[string]*wallet.Address{
 		"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913": &terms.Asset, "0x70997970C51812dc3A010C7d01b50e0d17dc79C8": &terms.PayTo,
 	} {
@@ -93,7 +93,7 @@ func TestManifestNamesWhereStockClientsPay(t *testing.T) {
 	}
 }
 
-// The figures of the interface's table (document 2, section 8, pay-per-call lane).
+// The figures of the interface's table (docs/interface.md, 2.8).
 func TestMenuHasTheTablesFigures(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))
@@ -114,8 +114,8 @@ func TestMenuHasTheTablesFigures(t *testing.T) {
 		menu.MaxUnitsPerSettlement != 200_000 || menu.UnitsPerPayment != 10_000 || menu.WindowSeconds != 3600 {
 		t.Errorf("%+v", menu)
 	}
-	if want := "Chain Access Gateway x402 redeem\n{tx_hash}"; menu.MessageToSign != want {
-		t.Errorf("messageToSign is %q, want %q", menu.MessageToSign, want)
+	if want := "Chain Access Gateway x402 redeem\n{tx_hash}\nHost: gateway.example\nChain ID: 8453\n"; !strings.HasPrefix(menu.MessageToSign, want) {
+		t.Errorf("messageToSign is %q, want it to begin with %q", menu.MessageToSign, want)
 	}
 	for i, want := range []struct {
 		price    int64

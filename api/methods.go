@@ -5,7 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // servedMethod is a row of the method catalog.
@@ -30,7 +30,8 @@ type methodCatalog struct {
 	Contact string        `json:"contact" doc:"whom to ask for a method that is not listed"`
 }
 
-// methods is GET /docs/methods: the catalog that data.docs of catalog and range refusals points to. It needs no key.
+// methods is GET /docs/methods: the catalog that data.docs of catalog and range refusals points to.
+// It needs no key.
 func (s *server) methods(c *gin.Context) {
 	var all []servedChain
 	for _, id := range s.Pool.Chains() {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestCatalogListsWhatIsServedWithoutAKey(t *testing.T) {

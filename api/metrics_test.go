@@ -9,13 +9,13 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// scrape gives the exposition of the gateway's metrics.
+// scrape returns the exposition of the gateway's metrics.
 func (g *gateway) scrape() string {
 	g.t.Helper()
 	families, err := g.metrics.Registry.Gather()
@@ -55,7 +55,8 @@ func (g *gateway) expect(family string, want map[string]string) {
 	}
 }
 
-// A scrape after traffic shows exactly that traffic: each call once, by class and outcome, with the units that stayed charged.
+// A scrape after traffic shows exactly that traffic: each call once, by class and outcome, with the
+// units that stayed charged.
 func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -128,7 +129,8 @@ func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 	})
 }
 
-// What a client sends never becomes a label: not its chain, method, tier, id, address, headers or key.
+// What a client sends never becomes a label: not its chain, method, tier, id, address, headers or
+// key.
 func TestNoLabelComesFromAClient(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

@@ -14,16 +14,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
 )
 
-// maxArguments bounds the body of an operation that does not say another bound: it holds names, addresses and signatures.
+// maxArguments bounds the body of an operation that does not say another bound: it holds names,
+// addresses and signatures.
 const maxArguments = 64 << 10
 
-// routeOperations gives each capability that has a route its handler.
+// routeOperations registers a handler for each capability that has a route.
 func (s *server) routeOperations(engine *gin.Engine) {
-	tables := map[string]capability.Capability{}
+	tables := map[string]service.Capability{}
 	for _, c := range s.Capabilities.All() {
 		if path, ok := strings.CutSuffix(c.Meta().Route.Path, asCSV); ok {
 			tables[path] = c
@@ -49,14 +50,15 @@ func ginPath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// asJSON ends the paths of operations that are the same as the page of the path without it, asCSV of those that give as a table what the operation
-// of the path without it gives.
+// asJSON ends the paths of operations that are the same as the page of the path without it, asCSV
+// of those that give as a table what the operation of the path without it gives.
 const (
 	asJSON = ".json"
 	asCSV  = ".csv"
 )
 
-// besides is for a path that ends with a parameter. With the suffix after that one handler answers, and otherwise the other.
+// besides is for a path that ends with a parameter. With the suffix after that one handler answers,
+// and otherwise the other.
 func besides(suffix string, with, without gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		last := &c.Params[len(c.Params)-1]
@@ -70,8 +72,9 @@ func besides(suffix string, with, without gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// operation is the handler of a capability: it brings caller and arguments, and renders what comes back.
-func (s *server) operation(op capability.Capability) gin.HandlerFunc {
+// operation is the handler of a capability: it brings caller and arguments, and renders what comes
+// back.
+func (s *server) operation(op service.Capability) gin.HandlerFunc {
 	status := op.Meta().Route.Status
 	return func(c *gin.Context) {
 		h := c.Writer.Header()
@@ -84,6 +87,7 @@ func (s *server) operation(op capability.Capability) gin.HandlerFunc {
 		if answer.Hit {
 			h["X-Service-Cache"] = hitValue
 		}
+		tellWindow(h, &answer.Window, make([]string, windowHeaders))
 		if file, ok := answer.Output.(document); ok {
 			name, media, text := file.Document()
 			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
@@ -114,16 +118,17 @@ type document interface {
 var noStoreValue = []string{"no-store"}
 
 // caller is what the request says of who sends it.
-func (s *server) caller(c *gin.Context) *capability.Caller {
+func (s *server) caller(c *gin.Context) *service.Caller {
 	network := clientNetwork(c.Request, s.TrustedProxies)
-	return &capability.Caller{
-		Door: capability.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request), Browser: c.Request.UserAgent(),
+	return &service.Caller{
+		Door: service.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request), Browser: c.Request.UserAgent(),
 		Country: func() string { return s.Locator.Country(c.Request.Header, network) },
 	}
 }
 
-// arguments gathers those of the path, of the query and of the body. A GET has its further ones in the query, all else in the body.
-func arguments(c *gin.Context, op capability.Capability) (map[string]any, *fault.Error) {
+// arguments gathers those of the path, of the query and of the body. A GET has its further ones in
+// the query, all else in the body.
+func arguments(c *gin.Context, op service.Capability) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if c.Request.Method == http.MethodGet {
 		if refusal := queryArguments(c, op.Input(), args); refusal != nil {
@@ -138,7 +143,8 @@ func arguments(c *gin.Context, op capability.Capability) (map[string]any, *fault
 	return args, nil
 }
 
-// bodyArguments reads a JSON object. An operation without fields takes no body, an empty object too.
+// bodyArguments reads a JSON object. An operation without fields takes no body, an empty object
+// too.
 func bodyArguments(c *gin.Context, most int64, args map[string]any) *fault.Error {
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
 	if err != nil {
@@ -165,7 +171,8 @@ func bodyArguments(c *gin.Context, most int64, args map[string]any) *fault.Error
 	return nil
 }
 
-// typed gives a text of path or query the type that the schema asks for. One that does not fit stays text, which the schema refuses.
+// typed converts a text of path or query to the type that the schema asks for. One that does not
+// fit stays text, which the schema refuses.
 func typed(s *huma.Schema, name, text string) any {
 	p := s.Properties[name]
 	if p == nil {

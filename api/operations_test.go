@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is wrong with a request is told, and takes nothing from the address: afterwards it still has its three keys.
+// What is wrong with a request is told, and takes nothing from the address: afterwards it still has
+// its three keys.
 func TestWrongInputOfAnOperationIsToldAndTakesNothing(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

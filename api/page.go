@@ -14,7 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/assets"
 )
 
-// documentCaching has documents asked for anew after some minutes. They are answered with 304 while they are the same.
+// documentCaching has documents asked for anew after some minutes. They are answered with 304 while
+// they are the same.
 const documentCaching = "public, max-age=300"
 
 // page is something to read, made once.
@@ -85,7 +86,7 @@ func (p *page) serve(c *gin.Context) {
 	}
 }
 
-// isKnown is whether the client has this version (RFC 9110, section 13.1.2).
+// isKnown reports whether the client has this version (RFC 9110, section 13.1.2).
 func (p *page) isKnown(tags []string) bool {
 	for _, line := range tags {
 		for tag := range strings.SplitSeq(line, ",") {

@@ -7,16 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
 )
 
-// paid grants a settlement of so many units on a tier, as redeeming does, with a window that began at, and gives its credential.
+// paid grants a settlement of so many units on a tier, as redeeming does, with a window that began
+// at, and gives its credential.
 func (g *gateway) paid(tier plan.Tier, units plan.Units, at time.Time) (credential string, of store.Settlement) {
 	g.t.Helper()
 	c, err := account.MintCredential(rand.Reader)
@@ -91,7 +92,7 @@ func TestACredentialThatIsUnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T
 	g.pay(ended, "eth_call").result()
 	next, err := account.MintCredential(rand.Reader)
 	g.must(err)
-	_, err = g.fences.RotateCredential(t.Context(), of.ID, store.Credential{Key: account.NewKeyID(), Digest: next.Digest(g.hasher), Prefix: next.Prefix()}, author)
+	_, err = g.fences.RotateCredential(t.Context(), store.Rotation{ID: of.ID, Credential: store.Credential{Key: account.NewKeyID(), Digest: next.Digest(g.hasher), Prefix: next.Prefix()}, By: author})
 	g.must(err)
 	g.pay(ended, "eth_call").unpaid("unknown")
 	g.pay(next.Reveal(), "eth_call").result()

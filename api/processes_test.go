@@ -13,18 +13,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
 )
 
-// another gives the address of a second process' door: its own connections, caches and fences over the same servers.
+// another returns the address of a second process' door: its own connections, caches and fences
+// over the same servers.
 func (g *gateway) another(change ...func(*options)) string {
 	g.t.Helper()
 	o := options{now: time.Now}
@@ -44,7 +45,7 @@ func (g *gateway) another(change ...func(*options)) string {
 			Pool: g.pool, Fences: f, Meter: m, Recorder: g.recorder, Cache: g.newCache(o), Links: links, Timeout: testTimeout,
 			MaxAnswer: 1 << 20, Now: time.Now, Logger: log,
 		}),
-		Capabilities: capability.New(capability.Options{
+		Capabilities: service.New(service.Options{
 			Store: s, Fences: f, Meter: m, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example", Now: time.Now,
 			Random: rand.Reader, Logger: log,
 		}),

@@ -7,13 +7,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gin-gonic/gin"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // unreadable is told of a query that is not what a form would send.
 const unreadable = "The query cannot be read. Percent-encode its values: % is written %25 there, ; is %3B, & is %26, + is %2B."
 
-// queryArguments reads names and values. What cannot be read is refused, because left out it would make another request.
+// queryArguments reads names and values. What cannot be read is refused, because left out it would
+// make another request.
 func queryArguments(c *gin.Context, s *huma.Schema, args map[string]any) *fault.Error {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestReadsSucceedWhileOneOfTwoUpstreamsFails(t *testing.T) {
@@ -179,7 +179,7 @@ func TestResultsPassByteForByte(t *testing.T) {
 		`{ "b" : 1.00, "a":[ 1e2 , "\u0041\/" ], "a":null}`, `12345678901234567890123`, `"é\n"`, `true`, `null`, `[]`, "[\n\t1\r\n]",
 		`-0`, `1E+400`, `0.1000`, `"\ud83d\ude00 \ud83d \u0000"`, `{"":{"":[{}]}}`, `{"\u0061":1,"a":2}`, "\"\u2028\x7f\xff\xc3\"", `[ ]`, `{ }`,
 	} {
-		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":`+result+`}`))
+		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`))
 		if a := g.eth(key, "eth_call"); a.body != `{"jsonrpc":"2.0","id":7,"result":`+result+`}` {
 			t.Errorf("%s came as %s", result, a.body)
 		}
@@ -200,7 +200,7 @@ func TestErrorsInBandPassByteForByteButForCredentials(t *testing.T) {
 			`"err":{"InstructionError":[0,{"Custom":6001}]},"logs":["Program 11111111111111111111111111111111 invoke [1]"],"unitsConsumed":150}}`},
 		{chain.SolanaMainnet, "getBlock", `{"code":-32015,"message":"Transaction version (0) is not supported","data":null}`},
 	} {
-		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","error":`+row.error+` ,"id":1}`))
+		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","error":`+row.error+` ,"id":$id}`))
 		if a := g.rpc(key, row.on, call(row.method, "[]")); a.status != http.StatusOK || a.body != `{"jsonrpc":"2.0","id":7,"error":`+row.error+`}` {
 			t.Errorf("%s came as HTTP %d %s", row.error, a.status, a.body)
 		}

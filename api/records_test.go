@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -81,8 +81,9 @@ func TestEveryCallLeavesOneRecord(t *testing.T) {
 	}
 }
 
-// TestNoCredentialOfAnUpstreamLeavesTheGateway has upstreams say all they know about their address, in every way. The harness puts a
-// canary into each place of the address and the headers, and looks for it in every body, header and log line.
+// TestNoCredentialOfAnUpstreamLeavesTheGateway has upstreams say all they know about their address,
+// in every way. The harness puts a canary into each place of the address and the headers, and looks
+// for it in every body, header and log line.
 func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains, o.apply = []chain.ID{chain.EthMainnet}, false })
@@ -111,7 +112,7 @@ func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":%q,"result":1}`, told(x)))(x)
 		},
 		"member": func(x *testkit.Exchange) {
-			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":1,%q:1,"result":{},"error":{"code":1}}`, told(x)))(x)
+			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":$id,%q:1,"result":{},"error":{"code":1}}`, told(x)))(x)
 		},
 		"no HTTP": func(x *testkit.Exchange) {
 			conn, _, err := http.NewResponseController(x.W).Hijack()

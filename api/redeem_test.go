@@ -11,12 +11,13 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// What is redeemed and how is a test of capability; here stand the statuses and headers of what needs no flow.
+// What is redeemed and how is a test of capability; here stand the statuses and headers of what
+// needs no flow.
 func TestRedeemAnswers202UntilTheTransactionIsInABlockAnd402WhenItDoesNotPay(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains, o.terms = []chain.ID{chain.BaseMainnet}, sold(t) })

@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
-	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/service"
 )
 
-// registrySchema is the form of server.json (github.com/modelcontextprotocol/registry, version 2025-12-11 of the schema).
+// registrySchema is the form of server.json (github.com/modelcontextprotocol/registry, version
+// 2025-12-11 of the schema).
 const registrySchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 // published is the gateway's entry for registries of MCP servers, as /server.json gives it.
@@ -47,7 +48,7 @@ const publishedDescription = "JSON-RPC, balances, prices and names on six chains
 func serverJSON(publicURL string) ([]byte, error) {
 	return json.MarshalIndent(published{
 		Schema: registrySchema, Name: serverName(publicURL), Title: openapi.ServiceName, Description: publishedDescription,
-		Version: capability.InterfaceVersion, WebsiteURL: publicURL + agentsPath,
+		Version: service.InterfaceVersion, WebsiteURL: publicURL + agentsPath,
 		Remotes: []publishedRemote{{
 			Type: "streamable-http", URL: publicURL + agentsPrefix,
 			Headers: []publishedHeader{{
@@ -63,13 +64,15 @@ const (
 	serverPath = "/server.json"
 	// serverLabel is the part of the server's name that its owner chooses.
 	serverLabel = "chain-access-gateway"
-	// unnamed stands for hosts that have no name to read backwards: addresses, and what DNS would not take.
+	// unnamed stands for hosts that have no name to read backwards: addresses, and what DNS would
+	// not take.
 	unnamed = "localhost"
 )
 
 var hostName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
-// serverName is the host of the public URL read backwards, as registries ask for: whoever publishes there proves the domain.
+// serverName is the host of the public URL read backwards, as registries ask for: whoever publishes
+// there proves the domain.
 func serverName(publicURL string) string {
 	space := unnamed
 	if u, err := url.Parse(publicURL); err == nil { // configuration has checked it

@@ -9,7 +9,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/chainaccess/gateway/api"
-	"github.com/chainaccess/gateway/capability"
+	"github.com/chainaccess/gateway/service"
 )
 
 // registrySchema is the registry's own schema, see testdata/registry.
@@ -59,7 +59,7 @@ func TestServerJSONIsValidAndNamesOneRemote(t *testing.T) {
 	if told.Schema != schema.Location[:len(schema.Location)-len("#")] {
 		t.Errorf("it names the schema %s, and is held against %s", told.Schema, schema.Location)
 	}
-	if told.Name != "example.gateway/chain-access-gateway" || told.Version != capability.InterfaceVersion {
+	if told.Name != "example.gateway/chain-access-gateway" || told.Version != service.InterfaceVersion {
 		t.Errorf("it is %s %s", told.Name, told.Version)
 	}
 	if len(told.Remotes) != 1 || told.Remotes[0].Type != "streamable-http" || told.Remotes[0].URL != "https://gateway.example/mcp" || told.Packages != nil {

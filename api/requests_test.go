@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestIDsAreEchoedByteForByte(t *testing.T) {
@@ -472,6 +472,19 @@ func TestHealthAndReadinessSpeakForTheProcess(t *testing.T) {
 	}
 	if status, body := ready(); status != http.StatusOK {
 		t.Errorf("not ready: %v", body)
+	}
+	for _, id := range g.pool.Chains() {
+		applyHealthy(g.pool, id, time.Now().Add(-time.Hour), 2)
+	}
+	status, body := ready()
+	checks, _ := body["checks"].(map[string]any)
+	for _, id := range g.pool.Chains() {
+		if said := fmt.Sprint(checks["chain "+string(id)]); !strings.HasPrefix(said, "head is 1h0m") {
+			t.Errorf("of a head that is an hour old /readyz says %q", said)
+		}
+	}
+	if status != http.StatusOK {
+		t.Errorf("old heads take the API out of service: %v", body)
 	}
 	g.redis.Kill(t)
 	if status, body := ready(); status != http.StatusServiceUnavailable {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,13 +12,13 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/jsonrpc"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/service"
 )
 
 // rpc is POST /rpc/{chain}: one JSON-RPC request or a batch.
@@ -34,7 +35,8 @@ func (s *server) relayFor(c *gin.Context) {
 	id := requestID(c)
 	e := &relay.Envelope{RequestID: id, Tier: plan.Balanced}
 	var refusal *fault.Error
-	e.Subject, refusal = s.identify(c.Request)
+	e.Network = clientNetwork(c.Request, s.TrustedProxies)
+	e.Subject, refusal = s.identify(c.Request, e.Network)
 	if refusal != nil {
 		s.refuseRPC(c, refusal)
 		return
@@ -60,8 +62,7 @@ func (s *server) relay(c *gin.Context, e *relay.Envelope, body []byte) {
 }
 
 // identify says who calls: the holder of the key, or else of the pay-per-call credential.
-func (s *server) identify(r *http.Request) (*meter.Subject, *fault.Error) {
-	network := clientNetwork(r, s.TrustedProxies)
+func (s *server) identify(r *http.Request, network netip.Prefix) (*meter.Subject, *fault.Error) {
 	key := bearer(r)
 	if payment := r.Header.Get(paymentHeader); key == "" && payment != "" {
 		return s.Fences.IdentifyCredential(r.Context(), payment, network)
@@ -69,16 +70,16 @@ func (s *server) identify(r *http.Request) (*meter.Subject, *fault.Error) {
 	return s.Fences.Identify(r.Context(), key, network)
 }
 
-// paymentHeader carries a pay-per-call credential (interface document 2, section 5).
+// paymentHeader carries a pay-per-call credential (docs/interface.md, 2.5).
 const paymentHeader = "X-Payment"
 
-// requestOf reads what the relay needs from the path, the headers and the body. A refusal of its own is still to be counted; the body
-// is given with it when it could be read.
+// requestOf reads what the relay needs from the path, the headers and the body. A refusal of its
+// own is still to be counted; the body is given with it when it could be read.
 func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (body []byte, own *fault.Error) {
 	body, unread := s.readBody(c.Request, buffer)
 	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
 	if !ok {
-		return body, capability.UnknownChain(c.Param("chain"), s.Links)
+		return body, service.UnknownChain(c.Param("chain"), s.Links)
 	}
 	e.Chain = on
 	asked := c.Request.Header.Get("X-Route-Tier")
@@ -96,7 +97,8 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (b
 	return body, unread
 }
 
-// singleID gives the id of a request that is refused whatever it asks; nil when there is none to be found.
+// singleID returns the id of a request that is refused whatever it asks; nil when there is none to
+// be found.
 func singleID(body []byte) []byte {
 	req, _ := jsonrpc.SplitRequest(body) // what is wrong with it does not matter any more
 	return req.ID
@@ -181,8 +183,13 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	if reply.Hit {
 		h["X-Service-Cache"] = hitValue
 	}
-	values := [...]string{serverTiming(reply.Timing, reply.Hit), ""}
+	var values [2 + windowHeaders]string
+	values[0] = serverTiming(reply.Timing, reply.Hit)
 	h["Server-Timing"] = values[0:1:1]
+	if reply.Fault == nil || reply.Fault.Window == nil {
+		window := reply.Window()
+		tellWindow(h, &window, values[2:])
+	}
 	h["Content-Type"] = jsonTypeValue
 	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
 	defer giveBack(buffer)
@@ -194,7 +201,8 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	reply.Close(status, s.send(c, status, *buffer, values[1:2:2]))
 }
 
-// send writes a whole answer, compressed when that pays, and tells how many bytes went out. length is where it may write the header.
+// send writes a whole answer, compressed when that pays, and tells how many bytes went out. length
+// is where it may write the header.
 func (s *server) send(c *gin.Context, status int, body []byte, length []string) int64 {
 	h := c.Writer.Header()
 	if pays(c.Request.Header, len(body)) {
@@ -221,7 +229,8 @@ var (
 	jsonTypeValue = []string{jsonType}
 )
 
-// appendReply appends a JSON-RPC response: the client's id and the upstream's bytes. It is left open when the result goes on.
+// appendReply appends a JSON-RPC response: the client's id and the upstream's bytes. It is left
+// open when the result goes on.
 func appendReply(b []byte, reply *relay.Reply, requestID string) []byte {
 	if reply.Fault != nil {
 		return appendFault(b, reply.ID, reply.Fault, requestID)
@@ -253,7 +262,8 @@ func appendOpening(b, id []byte) []byte {
 	return append(b, ',')
 }
 
-// serverTiming names where the time went: gate (weight, cache, admission), route (everything else of ours), upstream; of a hit the gate alone.
+// serverTiming names where the time went: gate (weight, cache, admission), route (everything else
+// of ours), upstream; of a hit the gate alone.
 func serverTiming(t relay.Timing, hit bool) string {
 	b := make([]byte, 0, 64)
 	if hit {
@@ -265,7 +275,7 @@ func serverTiming(t relay.Timing, hit bool) string {
 	return string(b)
 }
 
-// slowest gives the longest of each part: the items of a batch run beside each other.
+// slowest returns the longest of each part: the items of a batch run beside each other.
 func slowest(replies []*relay.Reply) relay.Timing {
 	var t relay.Timing
 	for _, reply := range replies {
@@ -276,7 +286,8 @@ func slowest(replies []*relay.Reply) relay.Timing {
 	return t
 }
 
-// appendTiming writes milliseconds with three decimals, rounded up: a part that took any time at all is not shown as none.
+// appendTiming writes milliseconds with three decimals, rounded up: a part that took any time at
+// all is not shown as none.
 func appendTiming(b []byte, name string, d time.Duration) []byte {
 	micros := (d + time.Microsecond - 1) / time.Microsecond
 	return strconv.AppendFloat(append(b, name...), float64(micros)/1000, 'f', 3, 64)

@@ -1,5 +1,5 @@
-// Package api is the HTTP door: routes, middleware, the error envelope. It holds no rule of its own: what a call may do and what
-// it costs is decided behind it.
+// Package api is the HTTP door: routes, middleware, the error envelope. It holds no rule of its
+// own: what a call may do and what it costs is decided behind it.
 package api
 
 import (
@@ -13,23 +13,23 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/chainaccess/gateway/api/internal/pages"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/cashier"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/geo"
-	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/identity/geo"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/payments/cashier"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/telemetry"
-	"github.com/chainaccess/gateway/upstream"
 )
 
 // Options are what the door works with. It owns none of them.
 type Options struct {
 	Relay          *relay.Relay
-	Capabilities   *capability.Catalogue
+	Capabilities   *service.Catalogue
 	Fences         *fences.Fences
 	Meter          *meter.Meter
 	Store          *store.Store
@@ -37,6 +37,7 @@ type Options struct {
 	Links          chain.Links
 	PublicURL      string
 	MaxBodyBytes   int64
+	KeepCallDays   int // for which call records are kept, as the terms say; 0 for 30
 	TrustedProxies int
 	Locator        *geo.Locator // nil: nobody is located
 	// ClientStall is how long a client may take for a piece of a long answer.
@@ -73,7 +74,7 @@ func init() {
 	uuid.EnableRandPool() // a request id for every request: read randomness in blocks
 }
 
-// Handler gives the routes.
+// Handler returns the routes.
 func Handler(o Options) http.Handler {
 	s := &server{
 		Options: o, documents: &documents{},
@@ -110,7 +111,8 @@ func Handler(o Options) http.Handler {
 
 const requestIDHeader = "X-Request-Id"
 
-// identifyRequest gives every response the id that its errors name. One sent by the client is not trusted.
+// identifyRequest sets the id of every response, which its errors name. One sent by the client is
+// not trusted.
 func (s *server) identifyRequest(c *gin.Context) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -122,7 +124,8 @@ func (s *server) identifyRequest(c *gin.Context) {
 
 const spanKey = "span"
 
-// trace makes a span of the request; what is asked again and again by whoever routes to this process has none.
+// trace makes a span of the request; what is asked again and again by whoever routes to this
+// process has none.
 func (s *server) trace(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" {
 		return
@@ -194,7 +197,8 @@ type readiness struct {
 
 const readyTimeout = 2 * time.Second
 
-// readyz says whether this process can serve calls: what it needs answers, and the chains' heads are known.
+// readyz reports whether this process can serve calls: what it needs answers, and the chains' heads
+// are known.
 func (s *server) readyz(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
@@ -205,19 +209,20 @@ func (s *server) readyz(c *gin.Context) {
 	default:
 		checks["process"] = state(true)
 	}
-	for _, id := range s.Pool.Chains() {
-		on, _ := s.Pool.Chain(id)
-		_, known := on.Head()
-		switch {
-		case known:
-			checks["chain "+string(id)] = "ok"
-		case !on.Joined(): // one that a reload added must not take the others out of service
-			checks["chain "+string(id)] = "head not known yet"
-		}
-	}
 	status, ready := http.StatusOK, "ready"
 	for _, check := range checks {
 		if check != "ok" {
+			status, ready = http.StatusServiceUnavailable, "not ready"
+		}
+	}
+	for _, id := range s.Pool.Chains() {
+		on, _ := s.Pool.Chain(id)
+		standing, known := on.Heads()
+		if !known && on.Joined() { // one that a reload added must not take the others out of service
+			continue
+		}
+		checks["chain "+string(id)] = standing
+		if !known { // an old one is every process' matter: taking all of them out of service would help nobody
 			status, ready = http.StatusServiceUnavailable, "not ready"
 		}
 	}

@@ -18,32 +18,33 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/http1"
+	"github.com/chainaccess/gateway/api/mcp"
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/cashier"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/geo"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/geo"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/mcp"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/cashier"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay"
-	"github.com/chainaccess/gateway/settlement"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/telemetry"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/x402"
 )
 
 const (
 	testTimeout = 30 * time.Second
-	// standing is the time-out of calls whose clock stands: their connections have deadlines by the machine's, which goes on meanwhile.
+	// standing is the time-out of calls whose clock stands: their connections have deadlines by the
+	// machine's, which goes on meanwhile.
 	standing = 10 * time.Minute
 	testHead = 1_000_000
 	canary   = "canary" // part of every credential of an upstream: nothing that leaves the gateway may hold it
@@ -67,7 +68,7 @@ type gateway struct {
 	meter      *meter.Meter
 	fences     *fences.Fences
 	relay      *relay.Relay
-	operations *capability.Catalogue
+	operations *service.Catalogue
 	hasher     *account.Hasher
 	recorder   *store.Recorder
 	logs       *logBuffer
@@ -102,9 +103,9 @@ type options struct {
 	listener  net.Listener
 	cacheURL  string // of the cache's second tier; empty for none
 	pages     api.Pages
-	toolbox   func(*capability.Toolbox) // changes what metered capabilities answer from
-	terms     x402.Terms                // of paying per call; closed when zero
-	stock     bool                      // stock x402 clients can pay
+	toolbox   func(*service.Toolbox) // changes what metered capabilities answer from
+	terms     x402.Terms             // of paying per call; closed when zero
+	stock     bool                   // stock x402 clients can pay
 	locator   *geo.Locator
 	stripe    *billing.Stripe                           // sells plans; nil for none
 	secret    string                                    // of Stripe's webhooks
@@ -146,7 +147,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	})
 	g.relay = calls
 	g.metrics.WatchCache(calls.CacheFigures)
-	g.operations = capability.New(capability.Options{
+	g.operations = service.New(service.Options{
 		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
 		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
 		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
@@ -221,7 +222,8 @@ func (g *gateway) serve(std *http.Server, l net.Listener) (stop func()) {
 	}
 }
 
-// newPool makes upstreams whose addresses and headers carry credentials in every place that there is.
+// newPool makes upstreams whose addresses and headers carry credentials in every place that there
+// is.
 func (g *gateway) newPool(o options) *upstream.Pool {
 	g.t.Helper()
 	if o.providers != nil {
@@ -439,7 +441,8 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// ask sends a request as a client would and checks what holds for every answer: the request id, and that no secret shows.
+// ask sends a request as a client would and checks what holds for every answer: the request id, and
+// that no secret shows.
 func (g *gateway) ask(method, path, key, body string, headers ...string) answer {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
@@ -471,7 +474,8 @@ func (g *gateway) send(req *http.Request) answer {
 	return a
 }
 
-// begin sends a request as a client that takes no compression, and reads no more of the answer than its head.
+// begin sends a request as a client that takes no compression, and reads no more of the answer than
+// its head.
 func (g *gateway) begin(key, body string) (answer, io.Reader) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(body))
@@ -602,7 +606,8 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// abandon sends a request whose client goes away when the function that it gives is called; that waits for the client to be gone.
+// abandon sends a request whose client goes away when the function that it gives is called; that
+// waits for the client to be gone.
 func (g *gateway) abandon(key string, id chain.ID, body string) (leave func()) {
 	g.t.Helper()
 	ctx, cancel := context.WithCancel(g.t.Context())

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // gate lets requests to upstreams through when it is opened.
@@ -40,7 +40,8 @@ func (g *gate) then(reply testkit.Reply) testkit.Reply {
 	}
 }
 
-// together sends a call n times at once, with the ids 0 to n-1, and gives the answers in that order.
+// together sends a call n times at once, with the ids 0 to n-1, and gives the answers in that
+// order.
 func (g *gateway) together(key string, n int, method, params string, headers ...string) (wait func() []answer) {
 	g.t.Helper()
 	answers := make([]answer, n)

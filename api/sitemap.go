@@ -18,8 +18,8 @@ const (
 	sitemapSpace = "http://www.sitemaps.org/schemas/sitemap/0.9"
 )
 
-// publicPages are the pages that are for everybody and say the same to all: the documents for people, and what the console shows without a session.
-// Whatever is somebody's is not among them.
+// publicPages are the pages that are for everybody and say the same to all: the documents for
+// people, and what the console shows without a session. Whatever is somebody's is not among them.
 func publicPages(o Options) []string { //nolint:gocritic // once
 	var paths []string
 	if o.Pages != nil {
@@ -56,8 +56,9 @@ func sitemapOf(publicURL string, paths []string) ([]byte, error) {
 	return slices.Concat([]byte(xml.Header), text, []byte("\n")), nil
 }
 
-// robotsOf lets crawlers (RFC 9309) read the public pages, what they load and what is written for programs; nothing else, so that a page of the console
-// that comes new is out without a word. The longest rule wins, and $ is where a path ends.
+// robotsOf lets crawlers (RFC 9309) read the public pages, what they load and what is written for
+// programs; nothing else, so that a page of the console that comes new is out without a word. The
+// longest rule wins, and $ is where a path ends.
 func robotsOf(publicURL string, paths []string, beside ...string) []byte {
 	text := &strings.Builder{}
 	text.WriteString("User-agent: *\n")

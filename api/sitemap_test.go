@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// crawlable judges a path by the rules of robots.txt as RFC 9309 has it: the longest that matches wins, and of two equal ones what allows.
+// crawlable judges a path by the rules of robots.txt as RFC 9309 has it: the longest that matches
+// wins, and of two equal ones what allows.
 func crawlable(rules, path string) bool {
 	longest, allowed := -1, true
 	for line := range strings.Lines(rules) {

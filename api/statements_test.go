@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 )
 
 // record puts what the meter holds of an account into the record, as a flush does.

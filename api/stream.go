@@ -20,8 +20,8 @@ const (
 	longestAnswer = 30 * time.Minute
 )
 
-// stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this answer, and it is given back; when the
-// client goes away or does not read on, it pays.
+// stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this
+// answer, and it is given back; when the client goes away or does not read on, it pays.
 func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 	out := s.outgoing(c)
 	defer out.release()
@@ -55,7 +55,8 @@ func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 	panic(http.ErrAbortHandler) // the client must see that the answer is not whole
 }
 
-// outgoing is a body of unknown length on its way to the client, compressed when the client likes that and there is room for it.
+// outgoing is a body of unknown length on its way to the client, compressed when the client likes
+// that and there is room for it.
 type outgoing struct {
 	io.Writer
 
@@ -90,15 +91,17 @@ func (o *outgoing) release() {
 	}
 }
 
-// stopping is whether a call is over because this process stops.
+// stopping reports whether a call is over because this process stops.
 func stopping(ctx context.Context) bool { return errors.Is(context.Cause(ctx), relay.ErrStopping) }
 
-// clientLeft is whether a call is over because its client went away, and not because this process stops.
+// clientLeft reports whether a call is over because its client went away, and not because this
+// process stops.
 func clientLeft(ctx context.Context) bool {
 	return ctx.Err() != nil && !stopping(ctx)
 }
 
-// client writes a long answer piece by piece: it may take long, as long as each piece is taken in time. It counts the bytes.
+// client writes a long answer piece by piece: it may take long, as long as each piece is taken in
+// time. It counts the bytes.
 type client struct {
 	w       io.Writer
 	control *http.ResponseController
@@ -115,7 +118,7 @@ func (s *server) client(c *gin.Context) *client {
 	}
 }
 
-// Write gives p to the client. The deadline is moved when a quarter of it is over, which is seldom.
+// Write sends p to the client. The deadline is moved when a quarter of it is over, which is seldom.
 func (c *client) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		now := c.now()

@@ -14,7 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// traces writes a result of at least size bytes that looks like debug_traceBlock's, with escapes and odd white space.
+// traces writes a result of at least size bytes that looks like debug_traceBlock's, with escapes
+// and odd white space.
 func traces(size int) func(io.Writer) error {
 	var block bytes.Buffer
 	for i := 0; block.Len() < 1<<20; i++ {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 const (
@@ -49,7 +49,8 @@ func fees(base string) map[string]any {
 	}
 }
 
-// openToolbox gives a gateway for all chains over one upstream that knows a little of everything, and a key.
+// openToolbox returns a gateway for all chains over one upstream that knows a little of everything,
+// and a key.
 func openToolbox(t *testing.T) (g *gateway, key string) {
 	t.Helper()
 	g = setup(t, func(o *options) {
@@ -177,7 +178,8 @@ func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
 	}
 }
 
-// A chain in a path that is none, or has no upstream here, is a route that there is not, as on the relay. One that does not fit is told why.
+// A chain in a path that is none, or has no upstream here, is a route that there is not, as on the
+// relay. One that does not fit is told why.
 func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet} })
@@ -214,7 +216,8 @@ func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
 	}
 }
 
-// Prices and names are Ethereum's: without it nothing is asked and nothing charged, and whatever is used is noted with it.
+// Prices and names are Ethereum's: without it nothing is asked and nothing charged, and whatever is
+// used is noted with it.
 func TestWhatIsEthereumsNeedsEthereum(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.BaseMainnet} })

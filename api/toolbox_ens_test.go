@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // someone is an address of the toolbox's tests, in the capitals of EIP-55.
@@ -49,7 +49,7 @@ func universalResolver(answers map[string]testkit.Reply) testkit.Reply {
 
 func reverted(data string) testkit.Reply { return testkit.ErrorWithData(3, "execution reverted", data) }
 
-// openNames gives a gateway over one upstream that knows some names, and a key.
+// openNames returns a gateway over one upstream that knows some names, and a key.
 func openNames(t *testing.T) (g *gateway, key string) {
 	t.Helper()
 	g, key = openToolbox(t)

@@ -16,10 +16,10 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/mr-tron/base58"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/internal/sandbox/contracts"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/sandbox"
-	"github.com/chainaccess/gateway/sandbox/contracts"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox"
 )
 
@@ -59,7 +59,8 @@ func TestGasAndTransactionsAgreeWithTheSandboxsEVMChains(t *testing.T) {
 	}
 }
 
-// gasAgrees holds a recommendation against the node's own history of the same blocks, and gives the slowest offer.
+// gasAgrees holds a recommendation against the node's own history of the same blocks, and gives the
+// slowest offer.
 func (c *conformance) gasAgrees() toolbox.GasOffer {
 	c.t.Helper()
 	var g toolbox.Gas
@@ -150,7 +151,8 @@ func (c *conformance) submit(offer toolbox.GasOffer, nonce uint64, to *common.Ad
 	return tx.Hash()
 }
 
-// transactionsAgree sends transactions that succeed, fail and wait, with the slowest offer, and holds their status against their receipts.
+// transactionsAgree sends transactions that succeed, fail and wait, with the slowest offer, and
+// holds their status against their receipts.
 func (c *conformance) transactionsAgree(slow toolbox.GasOffer) {
 	c.t.Helper()
 	to := c.box.Accounts()[5].Address

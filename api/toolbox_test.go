@@ -3,18 +3,19 @@ package api_test
 import (
 	"time"
 
-	"github.com/chainaccess/gateway/capability"
 	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/ens"
 	nodes "github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
 )
 
-// newToolbox makes what metered capabilities answer from, as cmd/internal/wire does, over the chains of a test.
-func newToolbox(pool *upstream.Pool, o *options) capability.Toolbox {
+// newToolbox makes what metered capabilities answer from, as cmd/internal/wire does, over the
+// chains of a test.
+func newToolbox(pool *upstream.Pool, o *options) service.Toolbox {
 	reader := nodes.New(pool, links)
-	made := capability.Toolbox{
+	made := service.Toolbox{
 		Node:         reader,
 		Gas:          toolbox.NewGasOracle(reader, o.now),
 		Transactions: toolbox.NewTxTracker(reader, o.now),

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // traced is a gateway whose traces arrive at a receiver once they are flushed.

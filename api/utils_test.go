@@ -11,11 +11,11 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 const utils = "/toolbox/utils/"
@@ -225,7 +225,8 @@ func TestWrongInputOfUtilitiesIsToldAndCostsNothing(t *testing.T) {
 	}
 }
 
-// The validator answers with one byte: 1 accepted, 2 refused. What it says of real contracts is a test of package wallet.
+// The validator answers with one byte: 1 accepted, 2 refused. What it says of real contracts is a
+// test of package wallet.
 func TestContractWalletsAreAskedOnTheChainThatIsNamed(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet} })

@@ -3,8 +3,8 @@ package api_test
 import (
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestACallWeighsTheSameOnEveryPlan(t *testing.T) {

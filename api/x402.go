@@ -7,16 +7,17 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/chainaccess/gateway/cashier"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/cashier"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay"
-	"github.com/chainaccess/gateway/x402"
 )
 
-// Stock x402 clients call the relay without a key, are told by a 402 what a bundle of calls costs, sign for it and call again. The relay's own
-// path sells only to those who say that they pay; the path beneath sells to everybody.
+// Stock x402 clients call the relay without a key, are told by a 402 what a bundle of calls costs,
+// sign for it and call again. The relay's own path sells only to those who say that they pay; the
+// path beneath sells to everybody.
 const (
 	paidRPCPrefix = "/x402/rpc/"
 	// acceptPayment says on the relay's own path that its sender pays: its value is x402.
@@ -25,11 +26,13 @@ const (
 	soldHeader = "X-Payment-Credential"
 	// ownCredential begins what POST /x402/redeem gives and X-PAYMENT takes besides payments.
 	ownCredential = "cagx_"
-	// objectInBase64 begins every JSON object in base64 whose first member follows at once, as payments are.
+	// objectInBase64 begins every JSON object in base64 whose first member follows at once, as
+	// payments are.
 	objectInBase64 = "eyJ"
 )
 
-// paidRPC is POST /x402/rpc/{chain}: the relay for those who pay per call. A key or a credential of ours works as on the relay's own path.
+// paidRPC is POST /x402/rpc/{chain}: the relay for those who pay per call. A key or a credential of
+// ours works as on the relay's own path.
 func (s *server) paidRPC(c *gin.Context) {
 	if bearer(c.Request) != "" || strings.HasPrefix(c.Request.Header.Get(paymentHeader), ownCredential) {
 		s.relayFor(c)
@@ -38,7 +41,8 @@ func (s *server) paidRPC(c *gin.Context) {
 	s.sell(c)
 }
 
-// pays says whether a request to the relay's own path is for the cashier: it has no key, and it pays or says that it would.
+// pays reports whether a request to the relay's own path is for the cashier: it has no key, and it
+// pays or says that it would.
 func (s *server) pays(r *http.Request) bool {
 	if s.Cashier == nil || bearer(r) != "" {
 		return false
@@ -53,7 +57,8 @@ func (s *server) pays(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get(acceptPayment), "x402")
 }
 
-// presented is the payment of a request, of the newest version of the protocol that it speaks; empty when it has none.
+// presented is the payment of a request, of the newest version of the protocol that it speaks;
+// empty when it has none.
 func presented(r *http.Request) (version int, header string) {
 	if header = r.Header.Get(x402.PaymentV2Header); header != "" {
 		return x402.Version2, header
@@ -61,9 +66,10 @@ func presented(r *http.Request) (version int, header string) {
 	return x402.Version1, r.Header.Get(paymentHeader)
 }
 
-// sell answers with what a bundle costs, or takes the payment and relays. What is wrong with the request is found before anything is paid.
+// sell answers with what a bundle costs, or takes the payment and relays. What is wrong with the
+// request is found before anything is paid.
 func (s *server) sell(c *gin.Context) {
-	e := &relay.Envelope{RequestID: requestID(c), Subject: &meter.Subject{}}
+	e := &relay.Envelope{RequestID: requestID(c), Subject: &meter.Subject{}, Network: clientNetwork(c.Request, s.TrustedProxies)}
 	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
 	defer giveBack(buffer)
 	body, own := s.requestOf(c, e, buffer)
@@ -86,7 +92,7 @@ func (s *server) sell(c *gin.Context) {
 		s.refuseRPC(c, refusal)
 		return
 	}
-	sale, refusal := s.Cashier.Take(c.Request.Context(), &q, &p, clientNetwork(c.Request, s.TrustedProxies))
+	sale, refusal := s.Cashier.Take(c.Request.Context(), &q, &p, e.Network)
 	switch {
 	case refusal == nil:
 		s.serveSale(c, e, body, &q, version, &sale)
@@ -97,14 +103,16 @@ func (s *server) sell(c *gin.Context) {
 	}
 }
 
-// quote is what the caller is asked for: on the tier of X-Route-Tier when there is one, taxed by where the caller is.
+// quote is what the caller is asked for: on the tier of X-Route-Tier when there is one, taxed by
+// where the caller is.
 func (s *server) quote(c *gin.Context) x402.Quote {
 	r := c.Request
 	country := s.Locator.Country(r.Header, clientNetwork(r, s.TrustedProxies))
 	return s.Cashier.Quote(plan.Tier(r.Header.Get("X-Route-Tier")), country, s.PublicURL+paidRPCPrefix+c.Param("chain"))
 }
 
-// askForPayment answers 402 in both versions of the protocol at once: version 1 reads the body, version 2 the header.
+// askForPayment answers 402 in both versions of the protocol at once: version 1 reads the body,
+// version 2 the header.
 func (s *server) askForPayment(c *gin.Context, q *x402.Quote, why string) {
 	s.noteFault(c, fault.New(fault.PaymentRequired, "%s", why))
 	h := c.Writer.Header()
@@ -117,7 +125,8 @@ func (s *server) askForPayment(c *gin.Context, q *x402.Quote, why string) {
 	c.Data(http.StatusPaymentRequired, jsonType, body)
 }
 
-// serveSale relays the call that was paid for, and gives the payer the receipt and the credential for the rest, whatever comes of the call.
+// serveSale relays the call that was paid for, and gives the payer the receipt and the credential
+// for the rest, whatever comes of the call.
 func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x402.Quote, version int, sale *cashier.Sale) {
 	h := c.Writer.Header()
 	receipt := x402.ReceiptV1Header

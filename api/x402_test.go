@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/cashier"
-	"github.com/chainaccess/gateway/facilitator"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/cashier"
+	"github.com/chainaccess/gateway/payments/facilitator"
+	"github.com/chainaccess/gateway/payments/x402"
 )
 
 // scriptedFacilitator answers what a test wants, and counts.
@@ -50,7 +51,7 @@ func selling(t *testing.T) (*gateway, *scriptedFacilitator) {
 		o.stock = true
 		o.cashier = func(g *gateway, o *options) *cashier.Cashier {
 			return cashier.New(cashier.Options{
-				Record: g.store, Facilitator: f, Grants: g.fences, Limiter: g.meter, Terms: o.terms, Token: x402.Token{Name: "USD Coin", Version: "2"},
+				Record: g.store, Facilitator: f, Grants: g.fences, Networks: netlimit.New(g.meter, netlimit.Defaults(), time.Now), Terms: o.terms, Token: x402.Token{Name: "USD Coin", Version: "2"},
 				Hasher: g.hasher, Head: func() (uint64, bool) { return 1000, true }, Now: time.Now, Random: rand.Reader,
 			})
 		}

@@ -1,6 +1,8 @@
-// Package billing is the way to Stripe: customers, checkouts, subscriptions, invoices, refunds, the customer portal, and the signatures of its
-// webhooks. It says what Stripe says, in the words of package subscription, and decides nothing: what follows for an account is the business of
-// whoever asks. It keeps nothing, and no error or log line of it holds a key, an address of a page, or what a customer typed.
+// Package billing is the way to Stripe: customers, checkouts, subscriptions, invoices, refunds, the
+// customer portal, and the signatures of its webhooks. It says what Stripe says, in the words of
+// package subscription, and decides nothing: what follows for an account is the business of whoever
+// asks. It keeps nothing, and no error or log line of it holds a key, an address of a page, or what
+// a customer typed.
 package billing
 
 import (
@@ -14,7 +16,8 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// APIVersion is the version of Stripe's API that this program speaks and asks for in every request. Webhook endpoints are made with the same.
+// APIVersion is the version of Stripe's API that this program speaks and asks for in every request.
+// Webhook endpoints are made with the same.
 const APIVersion = stripe.APIVersion
 
 // Options of New. Only SecretKey and Now are required.
@@ -28,10 +31,12 @@ type Options struct {
 const (
 	defaultTimeout = 10 * time.Second
 	dialTimeout    = 5 * time.Second
-	// maxConnections is more than ask at once, since a request's time runs while it waits for one: sixteen activities, and people on pages.
+	// maxConnections is more than ask at once, since a request's time runs while it waits for one:
+	// sixteen activities, and people on pages.
 	maxConnections = 32
 	maxAnswer      = 16 << 20 // a page of a hundred invoices is about one MiB
-	// retries of a request that may not have arrived. Each carries the same idempotency key, so it is done once.
+	// retries of a request that may not have arrived. Each carries the same idempotency key, so it
+	// is done once.
 	retries = 1
 )
 
@@ -42,7 +47,8 @@ type Stripe struct {
 	now     func() time.Time
 }
 
-// New makes the way to Stripe, or says what is wrong with an option without repeating it. It asks nothing yet.
+// New makes the way to Stripe, or says what is wrong with an option without repeating it. It asks
+// nothing yet.
 func New(o Options) (*Stripe, error) {
 	if o.SecretKey == "" || strings.ContainsAny(o.SecretKey, " \r\n") {
 		return nil, errors.New("takes a secret key of Stripe")

@@ -9,26 +9,30 @@ import (
 	"github.com/stripe/stripe-go/v76/refund"
 	stripesubscription "github.com/stripe/stripe-go/v76/subscription"
 
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// ErrSeveralItems is for a subscription that has no item or more than one: somebody made it so in Stripe's dashboard, and changes it there.
+// ErrSeveralItems is for a subscription that has no item or more than one: somebody made it so in
+// Stripe's dashboard, and changes it there.
 var ErrSeveralItems = errors.New("a subscription of ours has one item, and this one has not")
 
 // Change is how a subscription comes to the price of another item.
 type Change struct {
 	Subscription string
 	Item         plan.Item
-	// Charge has what the new price costs more for the rest of the interval paid at once; if the card is declined nothing changes. Without it nothing
-	// is charged or given back now, and the next invoice is of the new price.
+	// Charge has what the new price costs more for the rest of the interval paid at once; if the
+	// card is declined nothing changes. Without it nothing is charged or given back now, and the
+	// next invoice is of the new price.
 	Charge bool
-	// Held is the key of the price whose plan is held until what is paid ends, written on the subscription; empty ends what was held.
+	// Held is the key of the price whose plan is held until what is paid ends, written on the
+	// subscription; empty ends what was held.
 	Held string
 }
 
-// ChangePrice brings a subscription to another price. One that has it already and holds the same is left alone, so that a repeat charges nothing. How
-// long something is held goes by the subscription as it is when its price changes: a caller's snapshot may be of before a renewal.
+// ChangePrice brings a subscription to another price. One that has it already and holds the same is
+// left alone, so that a repeat charges nothing. How long something is held goes by the subscription
+// as it is when its price changes: a caller's snapshot may be of before a renewal.
 func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 	now, err := s.subscriptions().Get(c.Subscription, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}})
 	if err != nil {
@@ -70,13 +74,15 @@ func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 	return failed("hold a plan for the interval that began meanwhile", err)
 }
 
-// endsOffer says whether an item ends the founding price though it is of the product that the coupon applies to: the offer is by the month.
+// endsOffer reports whether an item ends the founding price though it is of the product that the
+// coupon applies to: the offer is by the month.
 func endsOffer(i plan.Item) bool {
 	offer := plan.Founding()
 	return i.Plan == offer.Plan && i.Interval != plan.ByMonth
 }
 
-// heldMetadata writes what is held until a time of Stripe's; Stripe takes a key away whose value is empty.
+// heldMetadata writes what is held until a time of Stripe's; Stripe takes a key away whose value is
+// empty.
 func heldMetadata(held string, until int64) map[string]string {
 	if held == "" {
 		return map[string]string{subscription.MetaHeld: "", subscription.MetaHeldUntil: ""}
@@ -105,7 +111,7 @@ func (s *Stripe) CancelNow(ctx context.Context, id, key string) error {
 	return err
 }
 
-// RefundPayment gives all of a payment back. What went back before is done.
+// RefundPayment refunds all of a payment. What went back before is done.
 func (s *Stripe) RefundPayment(ctx context.Context, payment, key string) error {
 	_, err := refund.Client{B: s.backend, Key: s.key}.New(&stripe.RefundParams{
 		Params: stripe.Params{Context: ctx, IdempotencyKey: new(key)}, PaymentIntent: new(payment),

@@ -7,9 +7,9 @@ import (
 	"github.com/stripe/stripe-go/v76"
 	checkout "github.com/stripe/stripe-go/v76/checkout/session"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // Checkout is a purchase that is offered to somebody.
@@ -24,8 +24,9 @@ type Checkout struct {
 	Expires               time.Time // between 30 minutes and a day from now
 }
 
-// OpenCheckout has Stripe make the page where it is paid, and gives the session and the page's address. Asked again with the same checkout it gives
-// the same. The price is looked up and held against the plan's first: what differs is ErrNotForSale, and nothing is offered.
+// OpenCheckout has Stripe make the page where it is paid, and gives the session and the page's
+// address. Asked again with the same checkout it gives the same. The price is looked up and held
+// against the plan's first: what differs is ErrNotForSale, and nothing is offered.
 func (s *Stripe) OpenCheckout(ctx context.Context, c *Checkout) (session, address string, err error) {
 	price, err := s.priceOf(ctx, c.Item)
 	if err != nil {
@@ -77,7 +78,8 @@ func (c *Checkout) forPack(params *stripe.CheckoutSessionParams, taxes []*string
 	}
 }
 
-// forPlan has it paid again each interval. Taxes stand on the subscription, where a move to another country changes them.
+// forPlan has it paid again each interval. Taxes stand on the subscription, where a move to another
+// country changes them.
 func (c *Checkout) forPlan(params *stripe.CheckoutSessionParams, taxes []*string) {
 	params.Mode = stripe.String(string(stripe.CheckoutSessionModeSubscription))
 	params.SubscriptionData = &stripe.CheckoutSessionSubscriptionDataParams{Metadata: c.metadata(), DefaultTaxRates: taxes}
@@ -95,7 +97,8 @@ func (s *Stripe) ReadSession(ctx context.Context, id string) (subscription.Sessi
 	return sessionOf(found), nil
 }
 
-// ExpireSession ends a checkout that nobody paid, and says what became of it: one that was paid meanwhile is complete.
+// ExpireSession ends a checkout that nobody paid, and says what became of it: one that was paid
+// meanwhile is complete.
 func (s *Stripe) ExpireSession(ctx context.Context, id string) (subscription.Session, error) {
 	ended, err := s.checkouts().Expire(id, &stripe.CheckoutSessionExpireParams{Params: stripe.Params{Context: ctx}})
 	if err == nil {

@@ -10,22 +10,25 @@ import (
 	"github.com/stripe/stripe-go/v76/customer"
 	"github.com/stripe/stripe-go/v76/invoice"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
 )
 
-// EnsureCustomer gives the customer of an account that has none yet, with an address to mail invoices to and a country (ISO 3166-1, empty when none is
-// known). Asked again within a day it gives the same one, whatever changed: all that may is set in a second step.
+// EnsureCustomer returns the customer of an account that has none yet, with an address to mail
+// invoices to and a country (ISO 3166-1, empty when none is known). Asked again within a day it
+// gives the same one, whatever changed: all that may is set in a second step.
 func (s *Stripe) EnsureCustomer(ctx context.Context, id account.ID, email, country string) (string, error) {
 	return s.makeCustomer(ctx, id, "customer/"+id.String(), email, country)
 }
 
-// ReplaceCustomer gives the customer that follows one that was deleted, as EnsureCustomer does: within a day it is the same one for the same old one.
+// ReplaceCustomer returns the customer that follows one that was deleted, as EnsureCustomer does:
+// within a day it is the same one for the same old one.
 func (s *Stripe) ReplaceCustomer(ctx context.Context, id account.ID, old, email, country string) (string, error) {
 	return s.makeCustomer(ctx, id, "customer/"+id.String()+"/"+old, email, country)
 }
 
-// CustomerDeleted says whether a customer was deleted: nothing can be sold to it any more. ErrGone for one that Stripe never had.
+// CustomerDeleted reports whether a customer was deleted: nothing can be sold to it any more.
+// ErrGone for one that Stripe never had.
 func (s *Stripe) CustomerDeleted(ctx context.Context, customer string) (bool, error) {
 	found, err := s.customers().Get(customer, &stripe.CustomerParams{Params: stripe.Params{Context: ctx}})
 	if err != nil {
@@ -66,8 +69,9 @@ func address(country string) *stripe.AddressParams {
 // errNoPortal is for an account of Stripe that was not set up.
 var errNoPortal = errors.New("Stripe has no configuration of the portal; gateway ops billing setup makes it")
 
-// OpenPortal gives the address of a page at Stripe where the customer sees and changes how to pay. Whoever has the address is the customer for some
-// minutes: it goes to the person and nowhere else.
+// OpenPortal returns the address of a page at Stripe where the customer sees and changes how to
+// pay. Whoever has the address is the customer for some minutes: it goes to the person and nowhere
+// else.
 func (s *Stripe) OpenPortal(ctx context.Context, customer, returnURL string) (string, error) {
 	configuration, err := s.portalConfiguration(ctx)
 	switch {
@@ -98,7 +102,8 @@ func (s *Stripe) portalConfiguration(ctx context.Context) (*stripe.BillingPortal
 	return nil, failed("find the portal's configuration", list.Err())
 }
 
-// InvoiceURL gives the address of the page at Stripe that shows an invoice, and takes its payment while it is open. Who has the address sees it.
+// InvoiceURL returns the address of the page at Stripe that shows an invoice, and takes its payment
+// while it is open. Who has the address sees it.
 func (s *Stripe) InvoiceURL(ctx context.Context, id string) (string, error) {
 	found, err := invoice.Client{B: s.backend, Key: s.key}.Get(id, &stripe.InvoiceParams{Params: stripe.Params{Context: ctx}})
 	switch {

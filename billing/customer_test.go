@@ -10,11 +10,11 @@ import (
 	stripego "github.com/stripe/stripe-go/v76"
 	"github.com/stripe/stripe-go/v76/customer"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/sandbox/stripe"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // shop is a Stripe with everything on sale, the way to it, and a customer.
@@ -128,7 +128,8 @@ func TestADeletedCustomerIsToldAndFollowedByAnother(t *testing.T) {
 	}
 }
 
-// Whoever pays for another month in the second of a change to a smaller plan has the larger one for that month.
+// Whoever pays for another month in the second of a change to a smaller plan has the larger one for
+// that month.
 func TestADowngradeInTheSecondOfARenewalHoldsWhatWasPaid(t *testing.T) {
 	t.Parallel()
 	for name, renewsBefore := range map[string]func(*http.Request) bool{

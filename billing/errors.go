@@ -9,15 +9,18 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// What the errors of this package are told apart by, with errors.Is. An error that is none of them is a mistake in what was sent.
+// What the errors of this package are told apart by, with errors.Is. An error that is none of them
+// is a mistake in what was sent.
 var (
-	// ErrUnavailable: no answer, or one that says to come again. What was asked for may have been done; asking again with the same key is safe.
+	// ErrUnavailable: no answer, or one that says to come again. What was asked for may have been
+	// done; asking again with the same key is safe.
 	ErrUnavailable = errors.New("Stripe gave no usable answer")
 	// ErrDeclined: the customer's bank or Stripe refused the card. Nothing was changed.
 	ErrDeclined = errors.New("the card was declined")
 	// ErrGone: Stripe has no such object, or it was deleted.
 	ErrGone = errors.New("Stripe has no such object")
-	// ErrNotForSale: the price of an item is missing at Stripe, or is not what the plan says. Nothing is sold.
+	// ErrNotForSale: the price of an item is missing at Stripe, or is not what the plan says.
+	// Nothing is sold.
 	ErrNotForSale = errors.New("Stripe's price is not the plan's")
 )
 
@@ -65,7 +68,8 @@ func failed(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, ErrUnavailable, innermost(err))
 }
 
-// innermost keeps of an error the words that name no address. What could not be decoded is quoted in its outer ones.
+// innermost keeps of an error the words that name no address. What could not be decoded is quoted
+// in its outer ones.
 func innermost(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
@@ -79,7 +83,7 @@ func innermost(err error) error {
 	return err
 }
 
-// code says whether an error is Stripe's no with this word.
+// code reports whether an error is Stripe's no with this word.
 func code(err error, word stripe.ErrorCode) bool {
 	no, ok := errors.AsType[*Error](err)
 	return ok && no.Code == string(word)

@@ -98,7 +98,8 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// A request that may not have arrived is sent again with the key that it had, so that it is done once.
+// A request that may not have arrived is sent again with the key that it had, so that it is done
+// once.
 func TestARepeatCarriesTheSameIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	keys := make(chan string, 4)
@@ -149,7 +150,8 @@ func TestWaysThatLeadNowhereAreRefused(t *testing.T) {
 	}
 }
 
-// A subscription that somebody gave several items at Stripe is told apart from what may be tried again.
+// A subscription that somebody gave several items at Stripe is told apart from what may be tried
+// again.
 func TestASubscriptionOfSeveralItemsIsNotChanged(t *testing.T) {
 	t.Parallel()
 	way, asked := answering(t, says(200, `{"id":"sub_1","items":{"data":[{"id":"si_1"},{"id":"si_2"}]}}`))

@@ -17,7 +17,8 @@ import (
 var (
 	// ErrSignature: it is not signed with the secret, so it is not from Stripe.
 	ErrSignature = errors.New("the webhook is not signed with the secret of its endpoint")
-	// ErrStale: it was signed more than five minutes ago or from now, so it may be an old one sent again.
+	// ErrStale: it was signed more than five minutes ago or from now, so it may be an old one sent
+	// again.
 	ErrStale = errors.New("the webhook's signature is more than five minutes old")
 	// ErrNoEvent: it is signed and no event.
 	ErrNoEvent = errors.New("the webhook holds no event")
@@ -32,17 +33,18 @@ type Event struct {
 	Type       string
 	APIVersion string // of the objects that it carries
 	Created    time.Time
-	// Object is the id of what it is about; Customer whose that is, and Session the checkout, each empty when it does not say.
+	// Object is the id of what it is about; Customer whose that is, and Session the checkout, each
+	// empty when it does not say.
 	Object, Customer, Session string
 	// Payment is the payment intent; disputes and refunds name no customer.
 	Payment string
 }
 
-// Pinned says whether the event carries objects in the version that this program speaks.
+// Pinned reports whether the event carries objects in the version that this program speaks.
 func (e *Event) Pinned() bool { return e.APIVersion == APIVersion }
 
-// ReadEvent reads a webhook once its signature proved that Stripe sent it, within five minutes of now. Of the objects it takes ids only, from whatever
-// version of the API they are.
+// ReadEvent reads a webhook once its signature proved that Stripe sent it, within five minutes of
+// now. Of the objects it takes ids only, from whatever version of the API they are.
 func ReadEvent(payload []byte, signature, secret string, now time.Time) (Event, error) {
 	signed, sums, ok := parseSignature(signature)
 	if !ok || secret == "" {
@@ -154,10 +156,11 @@ func decodeEvent(payload []byte) (Event, error) {
 	return e, nil
 }
 
-// unprintable is whether a letter cannot be of an id.
+// unprintable reports whether a letter cannot be of an id.
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// Events are the types that a webhook endpoint is to be told of: each says that something of a customer's changed.
+// Events are the types that a webhook endpoint is to be told of: each says that something of a
+// customer's changed.
 func Events() []string {
 	types := []stripe.EventType{
 		stripe.EventTypeCheckoutSessionCompleted, stripe.EventTypeCheckoutSessionExpired,

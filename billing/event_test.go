@@ -15,7 +15,7 @@ import (
 
 const whsec = "whsec_canary"
 
-// sign gives a payload's header, as Stripe makes it at a time.
+// sign returns a payload's header, as Stripe makes it at a time.
 func sign(payload, secret string, at time.Time) string {
 	return webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: []byte(payload), Secret: secret, Timestamp: at}).Header
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/stripe/stripe-go/v76/price"
 	"github.com/stripe/stripe-go/v76/taxrate"
 
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// What we make at Stripe carries metadata that says which of ours it is, because not everything there takes an id of ours.
+// What we make at Stripe carries metadata that says which of ours it is, because not everything
+// there takes an id of ours.
 const (
 	metaOurs   = "cag"
 	oursVAT    = "vat"
@@ -30,7 +31,8 @@ func productID(i plan.Item) string {
 	return productPrefix + i.Plan
 }
 
-// priceKey is the lookup key of the price that an item is paid as: an offer is another's price and a coupon.
+// priceKey is the lookup key of the price that an item is paid as: an offer is another's price and
+// a coupon.
 func priceKey(i plan.Item) string {
 	if i.PaidAs != "" {
 		return i.PaidAs
@@ -38,7 +40,7 @@ func priceKey(i plan.Item) string {
 	return i.Key
 }
 
-// priceOf gives the id of an item's price once it is what the plan says.
+// priceOf returns the id of an item's price once it is what the plan says.
 func (s *Stripe) priceOf(ctx context.Context, i plan.Item) (string, error) {
 	key := priceKey(i)
 	found, err := s.findPrice(ctx, key)
@@ -92,7 +94,7 @@ func differs(p *stripe.Price, i plan.Item) string {
 	return ""
 }
 
-// vat gives the id of our tax rate.
+// vat returns the id of our tax rate.
 func (s *Stripe) vat(ctx context.Context) (string, error) {
 	rate, err := s.findVAT(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/stripe/stripe-go/v76/taxrate"
 	"github.com/stripe/stripe-go/v76/webhookendpoint"
 
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // SetUpOptions say what SetUp may do.
@@ -50,9 +50,11 @@ type setUp struct {
 	lines   []Line
 }
 
-// SetUp makes what is sold at Stripe, or checks it: a product and a price for each item, the founding coupon, the tax rate, the portal. What is there is
-// left as it is, so it may be run again at any time; what is there and not as the plan says is Wrong, and never changed: people may be paying by it.
-// The webhook's endpoint is made by the operator, who is shown its secret then. The lines hold even when the error says that something is wrong.
+// SetUp makes what is sold at Stripe, or checks it: a product and a price for each item, the
+// founding coupon, the tax rate, the portal. What is there is left as it is, so it may be run again
+// at any time; what is there and not as the plan says is Wrong, and never changed: people may be
+// paying by it. The webhook's endpoint is made by the operator, who is shown its secret then. The
+// lines hold even when the error says that something is wrong.
 func (s *Stripe) SetUp(ctx context.Context, o SetUpOptions) ([]Line, error) {
 	u := &setUp{Stripe: s, options: o}
 	for _, i := range plan.Items() {
@@ -248,7 +250,8 @@ func (u *setUp) portal(ctx context.Context) error {
 	})
 }
 
-// endpoint looks whether Stripe tells us of events. Making one shows its secret once, so that is for the operator.
+// endpoint looks whether Stripe tells us of events. Making one shows its secret once, so that is
+// for the operator.
 func (u *setUp) endpoint(ctx context.Context) error {
 	if u.options.WebhookURL == "" {
 		return nil

@@ -10,20 +10,24 @@ import (
 	"github.com/stripe/stripe-go/v76/invoice"
 	"github.com/stripe/stripe-go/v76/paymentintent"
 
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
 )
 
 const (
-	// readBack bounds what is read again. Payments go back for as long as a pack of theirs is valid, and some weeks more; an open invoice may be paid or
-	// voided long after its charges failed.
+	// readBack bounds what is read again. Payments go back for as long as a pack of theirs is
+	// valid, and some weeks more; an open invoice may be paid or voided long after its charges
+	// failed.
 	readBack = 400 * 24 * time.Hour
-	// maxPages bounds each list. A customer with more is one that only support can look at, so the rest is not guessed.
+	// maxPages bounds each list. A customer with more is one that only support can look at, so the
+	// rest is not guessed.
 	maxPages = 10
 )
 
-// Snapshot reads everything that Stripe says of a customer: all subscriptions, the invoices and the payments of 400 days with what went back,
-// the country and the card. Of a customer that was deleted it says so and nothing else; one that Stripe never had is ErrGone, since the key may be
-// another account's of Stripe. ReadAt is before the first question, so what changed later is not in it.
+// Snapshot reads everything that Stripe says of a customer: all subscriptions, the invoices and the
+// payments of 400 days with what went back, the country and the card. Of a customer that was
+// deleted it says so and nothing else; one that Stripe never had is ErrGone, since the key may be
+// another account's of Stripe. ReadAt is before the first question, so what changed later is not in
+// it.
 func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
 	snapshot := subscription.Snapshot{Customer: customer, ReadAt: s.now().UTC()}
 	params := &stripe.CustomerParams{Params: stripe.Params{Context: ctx}}
@@ -57,7 +61,8 @@ func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Sn
 	return snapshot, s.readPayments(ctx, &snapshot)
 }
 
-// readSubscriptions reads them in every state. The card on one that lasts is what Stripe will charge, before the customer's own.
+// readSubscriptions reads them in every state. The card on one that lasts is what Stripe will
+// charge, before the customer's own.
 func (s *Stripe) readSubscriptions(ctx context.Context, to *subscription.Snapshot) error {
 	params := &stripe.SubscriptionListParams{ListParams: listParams(ctx), Customer: new(to.Customer), Status: new("all")}
 	params.AddExpand("data.default_payment_method")

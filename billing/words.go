@@ -7,13 +7,14 @@ import (
 
 	"github.com/stripe/stripe-go/v76"
 
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // What Stripe's objects say, in our words.
 
-// subscriptionOf takes the price of the first item of a plan of ours, else of the first: what somebody added to a subscription does not hide its plan.
+// subscriptionOf takes the price of the first item of a plan of ours, else of the first: what
+// somebody added to a subscription does not hide its plan.
 func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subscription {
 	s := subscription.Subscription{
 		ID: from.ID, Status: subscription.Status(from.Status), Checkout: from.Metadata[subscription.MetaCheckout], StartedAt: at(from.StartDate),
@@ -57,8 +58,9 @@ func priceBy(s *subscription.Subscription, p *stripe.Price) {
 	}
 }
 
-// keyOf is the key of the item that a price is of. A price whose amount was replaced by another's loses its lookup key and keeps its metadata; one
-// that is not ours keeps its id, which is no item's.
+// keyOf is the key of the item that a price is of. A price whose amount was replaced by another's
+// loses its lookup key and keeps its metadata; one that is not ours keeps its id, which is no
+// item's.
 func keyOf(p *stripe.Price) string {
 	switch {
 	case p.Metadata[metaOurs] != "":
@@ -89,8 +91,8 @@ func invoiceOf(from *stripe.Invoice) subscription.Invoice {
 	return i
 }
 
-// servicePeriod is the time that an invoice is for: that of its line that reaches furthest. The period of the invoice itself is the one before, in
-// which its items came together.
+// servicePeriod is the time that an invoice is for: that of its line that reaches furthest. The
+// period of the invoice itself is the one before, in which its items came together.
 func servicePeriod(from *stripe.Invoice) (start, end time.Time) {
 	start, end = at(from.PeriodStart), at(from.PeriodEnd)
 	if from.Lines == nil {
@@ -124,6 +126,14 @@ func cardOf(from *stripe.PaymentMethod) *subscription.Card {
 		return nil
 	}
 	return &subscription.Card{
-		Brand: string(from.Card.Brand), Last4: from.Card.Last4, ExpMonth: int(from.Card.ExpMonth), ExpYear: int(from.Card.ExpYear),
+		Brand: string(from.Card.Brand), Last4: from.Card.Last4, ExpMonth: int(from.Card.ExpMonth), ExpYear: int(from.Card.ExpYear), Country: cardCountry(from.Card.Country),
 	}
+}
+
+// cardCountry is the code of a card's country; empty for what is none.
+func cardCountry(code string) string {
+	if !plan.Located(code) {
+		return ""
+	}
+	return code
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/stripe/stripe-go/v76"
 
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// What somebody added to a subscription by hand hides neither its plan nor what the plan costs, wherever Stripe lists it.
+// What somebody added to a subscription by hand hides neither its plan nor what the plan costs,
+// wherever Stripe lists it.
 func TestTheItemOfAPlanOfOursSaysWhatASubscriptionIsOf(t *testing.T) {
 	t.Parallel()
 	added := &stripe.Price{ID: "price_x", UnitAmount: 700, Product: &stripe.Product{ID: "prod_x"}}

@@ -7,14 +7,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/jsonrpc"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// answers is what may be served again: what the service answers by itself, what is kept for a moment in this process, and what does
-// not change any more (package cache).
+// answers is what may be served again: what the service answers by itself, what is kept for a
+// moment in this process, and what does not change any more (package cache).
 type answers struct {
 	now   func() time.Time
 	final *cache.Cache // nil keeps nothing
@@ -29,8 +29,8 @@ func newAnswers(final *cache.Cache, now func() time.Time) *answers {
 	return &answers{now: now, final: final, short: make(map[shortKey]shortEntry)}
 }
 
-// lookup is what the cache has to do with one call. The rule is Never when this call's answer is not kept, be it only for its
-// parameters.
+// lookup is what the cache has to do with one call. The rule is Never when this call's answer is
+// not kept, be it only for its parameters.
 type lookup struct {
 	rule       chain.CacheRule
 	generation uint64
@@ -39,8 +39,8 @@ type lookup struct {
 	asked      blockHash // Final: the hash that is asked for
 }
 
-// shortKey names an answer that is kept for a moment. There are few: a chain and a method of the Short rule, asked without parameters
-// that change the answer.
+// shortKey names an answer that is kept for a moment. There are few: a chain and a method of the
+// Short rule, asked without parameters that change the answer.
 type shortKey struct {
 	chain  chain.ID
 	method *chain.Method
@@ -53,7 +53,8 @@ type shortEntry struct {
 	generation uint64
 }
 
-// look tells what the cache has to do with a call. It costs nothing for methods that are never kept.
+// look tells what the cache has to do with a call. It costs nothing for methods that are never
+// kept.
 func (a *answers) look(on *upstream.Chain, m *chain.Method, params []byte) (l lookup) {
 	switch m.Cache {
 	case chain.Never:
@@ -69,8 +70,8 @@ func (a *answers) look(on *upstream.Chain, m *chain.Method, params []byte) (l lo
 	return l
 }
 
-// get gives an answer that may be served. Heads never go back: when a newer one is known than the stored, the newer is given. The
-// bytes are shared.
+// get returns an answer that may be served. Heads never go back: when a newer one is known than the
+// stored, the newer is given. The bytes are shared.
 func (a *answers) get(ctx context.Context, on *upstream.Chain, m *chain.Method, l *lookup) ([]byte, bool) {
 	switch l.rule {
 	case chain.Local:
@@ -100,7 +101,8 @@ func (a *answers) getShort(on *upstream.Chain, l *lookup) ([]byte, bool) {
 	return e.result, true
 }
 
-// put keeps a whole result if the rule allows it, and gives the copy that it kept; nil when it did not.
+// put keeps a whole result if the rule allows it, and gives the copy that it kept; nil when it did
+// not.
 func (a *answers) put(on *upstream.Chain, m *chain.Method, l *lookup, result []byte) []byte {
 	if string(result) == "null" {
 		return nil
@@ -129,7 +131,8 @@ type CacheStats struct {
 	Followers uint64
 }
 
-// CacheStats gives the counts since the start, for collectors of metrics; it may be called at every scrape.
+// CacheStats returns the counts since the start, for collectors of metrics; it may be called at
+// every scrape.
 func (r *Relay) CacheStats() CacheStats {
 	return CacheStats{
 		Stats: r.answers.final.Stats(), LocalHits: r.answers.localHits.Load(), ShortHits: r.answers.shortHits.Load(),
@@ -137,7 +140,8 @@ func (r *Relay) CacheStats() CacheStats {
 	}
 }
 
-// shortKind is whether answers to m with these parameters are kept for a moment, and which head they are about.
+// shortKind reports whether answers to m with these parameters are kept for a moment, and which
+// head they are about.
 func shortKind(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool) {
 	if m.Cache != chain.Short {
 		return upstream.NoHead, false
@@ -152,8 +156,8 @@ func shortKind(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool)
 	return upstream.NoHead, noParams(params)
 }
 
-// headKind says which of the chain's heads a call asks for, also when its answer is not kept for its parameters: a node may pass over
-// those that it does not know.
+// headKind says which of the chain's heads a call asks for, also when its answer is not kept for
+// its parameters: a node may pass over those that it does not know.
 func headKind(m *chain.Method, params []byte) upstream.HeadKind {
 	switch m.Name {
 	case "eth_blockNumber":
@@ -186,7 +190,8 @@ func noParams(params []byte) bool {
 	return err == nil && string(canonical) == "[]"
 }
 
-// namedCommitment reads the commitment among other parameters of getSlot; NoHead when it is none of those that nodes know.
+// namedCommitment reads the commitment among other parameters of getSlot; NoHead when it is none of
+// those that nodes know.
 func namedCommitment(params []byte) upstream.HeadKind {
 	canonical, err := jsonrpc.AppendCanonical(nil, params)
 	if err != nil || len(canonical) == 0 {
@@ -211,7 +216,8 @@ func namedCommitment(params []byte) upstream.HeadKind {
 	return head
 }
 
-// commitment reads the parameters of getSlot: finalized is the default. NoHead when they say anything besides.
+// commitment reads the parameters of getSlot: finalized is the default. NoHead when they say
+// anything besides.
 func commitment(params []byte) upstream.HeadKind {
 	switch {
 	case noParams(params):

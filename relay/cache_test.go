@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 func TestOnlyPlainParametersAreServedFromTheCache(t *testing.T) {

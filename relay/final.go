@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 	"strconv"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/jsonrpc"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 // blockHash is the 64 hex digits of a hash of a block or a transaction, in lower case.
@@ -16,8 +16,9 @@ type blockHash [64]byte
 
 const hashPrefix = `["0x`
 
-// lookFinal finds the key of a call under the one-week rule. Its first parameter is a hash, which nodes read in either case; anything
-// else is left to the upstreams. Before the first snapshot of the chain its generation is not known, so nothing is looked up.
+// lookFinal finds the key of a call under the one-week rule. Its first parameter is a hash, which
+// nodes read in either case; anything else is left to the upstreams. Before the first snapshot of
+// the chain its generation is not known, so nothing is looked up.
 func (l *lookup) lookFinal(on *upstream.Chain, m *chain.Method, params []byte) {
 	if len(params) > plainMost || !on.Measured() {
 		return
@@ -79,8 +80,9 @@ func (l *lookup) deepKey(on *upstream.Chain, hash *blockHash) cache.Key {
 	return l.key(on, []byte("deep block"), hash[:])
 }
 
-// putFinal keeps a result whose block is known and deep enough now. A result about another hash than the one that was asked for is
-// not kept, nor one that shows no block, a pending transaction for instance.
+// putFinal keeps a result whose block is known and deep enough now. A result about another hash
+// than the one that was asked for is not kept, nor one that shows no block, a pending transaction
+// for instance.
 func (a *answers) putFinal(on *upstream.Chain, m *chain.Method, l *lookup, result []byte) []byte {
 	if m.Proof.Number == "" {
 		if !a.final.Marked(l.deepKey(on, &l.asked)) {

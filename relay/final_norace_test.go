@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Under the race detector sync.Pool drops what it is given at random. Counting allocations and running in parallel exclude each other.
+// Under the race detector sync.Pool drops what it is given at random. Counting allocations and
+// running in parallel exclude each other.
 func TestLookingUpWhatIsStoredAllocatesNothing(t *testing.T) { //nolint:paralleltest // see above
 	clock := newClock()
 	a, on := setup(t, chain.EthMainnet, 0, clock)

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 var (

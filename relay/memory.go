@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of the memory that answers of batches take from when they are there until their client has read them.
+// Bounds of the memory that answers of batches take from when they are there until their client has
+// read them.
 const (
 	batchAnswerBytes = 32 << 20  // of one batch
 	batchOwnBytes    = 64 << 10  // of each batch that no other can take away from it: batches of small answers are always served

@@ -5,22 +5,23 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/telemetry"
 )
 
-// A call whose client did not wait for the whole answer: it is charged, and recorded under a name and a status of its own (the status
-// is the one that web servers log).
+// A call whose client did not wait for the whole answer: it is charged, and recorded under a name
+// and a status of its own (the status is the one that web servers log).
 const (
 	outcomeClientGone = "client_gone"
 	statusClientGone  = 499
 )
 
-// record notes the call for support and statistics, without parameters, results or keys: as a row, in the metrics, on its span and,
-// when the service failed, in the log.
+// record notes the call for support and statistics, without parameters, results or keys: as a row
+// (or, of many that were refused, in a sum), in the metrics, on its span and, when the service
+// failed, in the log.
 func (reply *Reply) record(httpStatus int, written int64) {
 	c := &reply.call
 	rec := store.Call{
@@ -45,7 +46,11 @@ func (reply *Reply) record(httpStatus int, written int64) {
 		rec.Units = c.Metered.Units
 	}
 	rec.Upstream, rec.Attempts = c.asked.Upstream, c.asked.Attempts
-	reply.relay.Recorder.Record(rec)
+	if reply.Fault != nil && !c.Admitted() {
+		reply.relay.Recorder.Refused(c.envelope.Network, rec)
+	} else {
+		reply.relay.Recorder.Record(rec)
+	}
 	reply.count(&rec, outcome)
 	if outcome == telemetry.OK || outcome == telemetry.UpstreamError || outcome == telemetry.Hit {
 		reply.relay.Latencies.Observe(c.Subject, &c.Metered, rec.Duration)
@@ -114,7 +119,8 @@ func (r *Relay) CacheFigures() telemetry.CacheFigures {
 	}
 }
 
-// callLog writes a line for each call that the service failed, a few of a kind in an interval, and at level debug one for every call.
+// callLog writes a line for each call that the service failed, a few of a kind in an interval, and
+// at level debug one for every call.
 type callLog struct {
 	logger *slog.Logger
 	all    bool

@@ -1,5 +1,6 @@
-// Package relay owns the hot path: it classifies a JSON-RPC request, looks in the cache, admits the call in the meter, routes it
-// to an upstream, and settles. It never touches PostgreSQL or Temporal when it is warm, and it renders nothing: the doors do.
+// Package relay owns the hot path: it classifies a JSON-RPC request, looks in the cache, admits the
+// call in the meter, routes it to an upstream, and settles. It never touches PostgreSQL or Temporal
+// when it is warm, and it renders nothing: the doors do.
 package relay
 
 import (
@@ -7,22 +8,23 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/admission"
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/faultpoint"
-	"github.com/chainaccess/gateway/jsonrpc"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/admission"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/telemetry"
-	"github.com/chainaccess/gateway/upstream"
 )
 
 // Options are what a relay works with. It owns none of them.
@@ -36,7 +38,8 @@ type Options struct {
 	Links     chain.Links
 	Timeout   time.Duration // of a call, all attempts together
 	MaxAnswer int64         // bytes of one answer
-	// BatchMemory bounds the bytes that the answers of all batches under way hold, beyond 64 KiB of each; 0 takes 256 MiB.
+	// BatchMemory bounds the bytes that the answers of all batches under way hold, beyond 64 KiB of
+	// each; 0 takes 256 MiB.
 	BatchMemory int64
 	Now         func() time.Time
 	Logger      *slog.Logger
@@ -47,7 +50,7 @@ type Options struct {
 // Relay is safe for concurrent use.
 type Relay struct {
 	Options
-	desk    admission.Desk
+	gate    admission.Gate
 	answers *answers
 	flights cache.Group[flightKey, landing]
 	log     callLog
@@ -57,7 +60,7 @@ type Relay struct {
 // New makes a relay.
 func New(o Options) *Relay {
 	return &Relay{
-		Options: o, desk: admission.Desk{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer},
+		Options: o, gate: admission.Gate{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer},
 		answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now), memory: newBatchMemory(o.BatchMemory),
 	}
 }
@@ -68,10 +71,11 @@ type Envelope struct {
 	Subject   *meter.Subject
 	Chain     *upstream.Chain // nil when the path names none
 	Tier      plan.Tier
+	Network   netip.Prefix // the client's, as netlimit.NetworkOf gives it: records of refused calls are bounded by it
 }
 
-// Reply is the outcome of one call. Exactly one of Result, Error and Fault is set; the bytes are the upstream's. The door writes
-// it, then calls Close exactly once.
+// Reply is the outcome of one call. Exactly one of Result, Error and Fault is set; the bytes are
+// the upstream's. The door writes it, then calls Close exactly once.
 type Reply struct {
 	ID     []byte // the client's, byte for byte; nil when there was none
 	Result []byte
@@ -112,8 +116,9 @@ type call struct {
 	endSpan    bool
 }
 
-// ErrStopping is the cause with which the program ends the contexts of calls that are still under way when it has to stop. Such a call
-// failed by the service's doing and is given back, where one whose client went away is charged.
+// ErrStopping is the cause with which the program ends the contexts of calls that are still under
+// way when it has to stop. Such a call failed by the service's doing and is given back, where one
+// whose client went away is charged.
 var ErrStopping = errors.New("the gateway is stopping")
 
 // Do relays one request. index is its place in a batch.
@@ -129,7 +134,7 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 	c := &reply.call
 	c.bytes = int64(len(req.Params))
 	if refusal := r.classify(c, req); refusal != nil {
-		reply.refused(r.desk.Refuse(ctx, &c.Call, refusal))
+		reply.refused(r.gate.Refuse(ctx, &c.Call, refusal))
 		return
 	}
 	look := r.answers.look(c.envelope.Chain, c.method, req.Params)
@@ -137,7 +142,7 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 	if hit {
 		c.Metered.Mode, c.Metered.Units = meter.Hit, 0
 	}
-	if refusal := r.desk.Admit(ctx, &c.Call); refusal != nil {
+	if refusal := r.gate.Admit(ctx, &c.Call); refusal != nil {
 		reply.refused(refusal)
 		return
 	}
@@ -198,8 +203,8 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 
 const retryNoHead = 5 * time.Second
 
-// route asks the upstreams: reads fail over, a write goes to exactly one. When the service itself fails to give an answer the
-// charge is given back before the client is told.
+// route asks the upstreams: reads fail over, a write goes to exactly one. When the service itself
+// fails to give an answer the charge is given back before the client is told.
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
 	ask := &upstream.Request{
@@ -222,7 +227,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	faultpoint.Hit(faultpoint.SettleDue)
 	if failure != nil {
 		if c.method.Write || !errors.Is(client.Err(), context.Canceled) || errors.Is(context.Cause(client), ErrStopping) {
-			failure = r.desk.Refund(client, &c.Call, failure)
+			failure = r.gate.Refund(client, &c.Call, failure)
 		} else {
 			c.clientGone = true // nobody waits for the answer any more; what was asked for is charged
 		}
@@ -251,8 +256,18 @@ func (reply *Reply) refused(f *fault.Error) {
 	reply.Fault, reply.Result, reply.Error, reply.Rest = admission.WithNextDoor(&reply.call.Call, f), nil, nil, nil
 }
 
-// Broken says that reading the answer's Rest ended early, with this error, while the client was there. The charge is given back, unless
-// the upstream only gave up on a client that did not read, or the answer grew larger than is passed on: the client has that much of it.
+// Window is the rate window of the caller as the call left it, also when that is what refused. A
+// Limit of 0 is none.
+func (reply *Reply) Window() fault.Window {
+	if f := reply.Fault; f != nil && f.Reason == fault.RateWindow && f.Window != nil {
+		return *f.Window
+	}
+	return reply.call.Window
+}
+
+// Broken says that reading the answer's Rest ended early, with this error, while the client was
+// there. The charge is given back, unless the upstream only gave up on a client that did not read,
+// or the answer grew larger than is passed on: the client has that much of it.
 func (reply *Reply) Broken(ctx context.Context, cause error) {
 	switch {
 	case errors.Is(cause, upstream.ErrSlowReader):
@@ -265,13 +280,15 @@ func (reply *Reply) Broken(ctx context.Context, cause error) {
 }
 
 func (reply *Reply) broken(ctx context.Context, cause error) {
-	reply.Fault = reply.relay.desk.Refund(ctx, &reply.call.Call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
+	reply.Fault = reply.relay.gate.Refund(ctx, &reply.call.Call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
 }
 
-// Left says that the client did not take the answer to its end: it went away, or did not read on. What was asked for is charged.
+// Left says that the client did not take the answer to its end: it went away, or did not read on.
+// What was asked for is charged.
 func (reply *Reply) Left() { reply.call.clientGone = true }
 
-// Close releases the answer and writes the call's record. written is how many bytes of body went to the client.
+// Close releases the answer and writes the call's record. written is how many bytes of body went to
+// the client.
 func (reply *Reply) Close(httpStatus int, written int64) {
 	reply.record(httpStatus, written)
 	reply.release()

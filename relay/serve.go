@@ -7,20 +7,21 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/jsonrpc"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// Bounds of a batch. Its answers are gathered in memory, so they are bounded together (room); a larger answer has to be asked for alone.
+// Bounds of a batch. Its answers are gathered in memory, so they are bounded together (room); a
+// larger answer has to be asked for alone.
 const (
 	MaxBatch         = 100
 	batchConcurrency = 16
 )
 
-// Serve splits a body and relays the one request or the batch in it. Replies are in the order of the requests; each must be
-// closed.
+// Serve splits a body and relays the one request or the batch in it. Replies are in the order of
+// the requests; each must be closed.
 func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []*Reply, batch bool) {
 	if !jsonrpc.IsBatch(body) {
 		req, err := jsonrpc.SplitRequest(body)
@@ -39,7 +40,8 @@ func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []
 	return r.batch(ctx, e, items), true
 }
 
-// Unreadable says what is wrong with a body that is neither a request nor a batch, nil when it is one: nobody should pay for it.
+// Unreadable says what is wrong with a body that is neither a request nor a batch, nil when it is
+// one: nobody should pay for it.
 func Unreadable(body []byte) *fault.Error {
 	if !jsonrpc.IsBatch(body) {
 		if _, err := jsonrpc.SplitRequest(body); err != nil {
@@ -60,7 +62,7 @@ func Unreadable(body []byte) *fault.Error {
 func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, own *fault.Error) *Reply {
 	reply := r.newReply(e, index, id)
 	reply.call.span = r.Tracer.Current(ctx)
-	reply.refused(r.desk.Refuse(ctx, &reply.call.Call, own))
+	reply.refused(r.gate.Refuse(ctx, &reply.call.Call, own))
 	return reply
 }
 
@@ -70,7 +72,7 @@ func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply
 	replies := make([]*Reply, len(items))
 	room := &room{shared: r.memory, most: batchAnswerBytes}
 	slots := make(chan struct{}, batchConcurrency)
-	var all together.Group
+	var all parallel.Group
 	for i, item := range items {
 		slots <- struct{}{}
 		all.Go(func() error {
@@ -102,15 +104,16 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	return reply
 }
 
-// Whole relays one request and gathers its answer in memory, at most so many bytes of it: for a door that cannot pass one on in pieces.
+// Whole relays one request and gathers its answer in memory, at most so many bytes of it: for a
+// door that cannot pass one on in pieces.
 func (r *Relay) Whole(ctx context.Context, e *Envelope, req jsonrpc.Request, most int) *Reply {
 	reply := r.Do(ctx, e, 0, req)
 	reply.gather(ctx, &room{shared: r.memory, most: most, single: true})
 	return reply
 }
 
-// contain turns a panic into the reply's internal fault and gives the charge back. An item of a batch that panics leaves the
-// others their answers.
+// contain turns a panic into the reply's internal fault and gives the charge back. An item of a
+// batch that panics leaves the others their answers.
 func (reply *Reply) contain(ctx context.Context) {
 	cause := recover()
 	if cause == nil {
@@ -118,11 +121,12 @@ func (reply *Reply) contain(ctx context.Context) {
 	}
 	r := reply.relay
 	r.Logger.Error("panic", "request_id", reply.call.RequestID, "cause", cause, "stack", string(debug.Stack()))
-	reply.refused(r.desk.Refund(ctx, &reply.call.Call, fault.New(fault.InternalFault, "")))
+	reply.refused(r.gate.Refund(ctx, &reply.call.Call, fault.New(fault.InternalFault, "")))
 	reply.release()
 }
 
-// take claims memory of the batch for a part of the answer, or refuses the answer and gives the charge back.
+// take claims memory of the batch for a part of the answer, or refuses the answer and gives the
+// charge back.
 func (reply *Reply) take(ctx context.Context, n int) bool {
 	var f *fault.Error
 	switch reply.room.take(n) {
@@ -141,7 +145,7 @@ func (reply *Reply) take(ctx context.Context, n int) bool {
 			"again in a second; nothing was charged for it.")
 		f.RetryAfter = retryMemory
 	}
-	reply.refused(reply.relay.desk.Refund(ctx, &reply.call.Call, f))
+	reply.refused(reply.relay.gate.Refund(ctx, &reply.call.Call, f))
 	reply.release()
 	return false
 }
@@ -177,7 +181,7 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 		case errors.Is(err, upstream.ErrTooLarge): // nothing of it went out
 			f := fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
 				"Ask for less in one call, and send several. Nothing was charged.", reply.relay.MaxAnswer)
-			reply.refused(reply.relay.desk.Refund(ctx, &reply.call.Call, reply.relay.Links.On(f)))
+			reply.refused(reply.relay.gate.Refund(ctx, &reply.call.Call, reply.relay.Links.On(f)))
 			reply.release()
 			return
 		default: // it broke off, or would make the whole batch unreadable

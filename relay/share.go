@@ -5,14 +5,15 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// flightKey is what calls must have in common to share one: what they ask, and what their callers have bought of the upstreams.
+// flightKey is what calls must have in common to share one: what they ask, and what their callers
+// have bought of the upstreams.
 type flightKey struct {
 	short      shortKey
 	final      cache.Key
@@ -31,8 +32,9 @@ type landing struct {
 
 type flight = cache.Flight[flightKey, landing]
 
-// read asks the upstreams for a read, or waits for the same read when it is under way: identical reads whose answer may be served
-// again share one call. Each is admitted, charged, refunded and bounded on its own.
+// read asks the upstreams for a read, or waits for the same read when it is under way: identical
+// reads whose answer may be served again share one call. Each is admitted, charged, refunded and
+// bounded on its own.
 func (r *Relay) read(client context.Context, c *call, ask *upstream.Request, l *lookup) (*upstream.Answer, *fault.Error) {
 	if l.rule == chain.Never {
 		return c.envelope.Chain.Read(r.bounded(client, c), ask)
@@ -113,7 +115,7 @@ func (r *Relay) follow(client context.Context, f *flight, c *call, ask *upstream
 	return landed
 }
 
-// clientLeft is whether a call's client went away, and not because this process stops.
+// clientLeft reports whether a call's client went away, and not because this process stops.
 func clientLeft(client context.Context) bool {
 	return errors.Is(client.Err(), context.Canceled) && !errors.Is(context.Cause(client), ErrStopping)
 }

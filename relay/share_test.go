@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 const patience = 30 * time.Second

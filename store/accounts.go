@@ -8,16 +8,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
 // AccountKind says who stands behind an account.
 type AccountKind string
 
-// A door account has one anonymous key, a wallet account a verified wallet, an owner account users who sign in, and a settlement account
-// what was paid by the call in one transaction.
+// A door account has one anonymous key, a wallet account a verified wallet, an owner account users
+// who sign in, and a settlement account what was paid by the call in one transaction.
 const (
 	KindDoor       AccountKind = "door"
 	KindWallet     AccountKind = "wallet"
@@ -46,7 +46,8 @@ type Account struct {
 	Services     account.ServiceFences
 	Version      int64
 	CreatedAt    time.Time
-	// Packs are those that were granted, expired ones too, in the order in which they are drawn. Only LoadAccount and changes fill it.
+	// Packs are those that were granted, expired ones too, in the order in which they are drawn.
+	// Only LoadAccount and changes fill it.
 	Packs []account.Pack
 }
 
@@ -85,7 +86,8 @@ func (s *Store) CreateAccount(ctx context.Context, a NewAccount) (Account, error
 	return accountOf(row)
 }
 
-// CreateDoorKey records an anonymous account and its key together: both or neither. The key's account is a.
+// CreateDoorKey records an anonymous account and its key together: both or neither. The key's
+// account is a.
 func (s *Store) CreateDoorKey(ctx context.Context, a NewAccount, k NewKey) (Account, Key, error) {
 	var (
 		made Account
@@ -122,7 +124,8 @@ func (s *Store) LoadAccount(ctx context.Context, id account.ID) (Account, error)
 	return a, nil
 }
 
-// loadAccount reads the account before its packs: a pack that is granted in between comes with the next version, and does no harm in this one.
+// loadAccount reads the account before its packs: a pack that is granted in between comes with the
+// next version, and does no harm in this one.
 func loadAccount(ctx context.Context, q *db.Queries, id account.ID) (Account, error) {
 	row, err := q.GetAccount(ctx, id.UUID)
 	if err != nil {
@@ -163,7 +166,8 @@ func withPacks(ctx context.Context, q *db.Queries, row db.Account) (Account, err
 	return a, nil
 }
 
-// ListAccounts reads up to limit accounts whose id comes after the one given, in the order of their ids, without their packs.
+// ListAccounts reads up to limit accounts whose id comes after the one given, in the order of their
+// ids, without their packs.
 func (s *Store) ListAccounts(ctx context.Context, after account.ID, limit int) ([]Account, error) {
 	rows, err := s.queries().ListAccountsAfter(ctx, db.ListAccountsAfterParams{After: after.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -30,8 +30,8 @@ type Adopted struct {
 	Before   bool // it was adopted before, and nothing changed
 }
 
-// FindClaim reads the key that a claim code belongs to, by the code's digest, or ErrNotFound. Of a key that was adopted it gives the adoption
-// too, which is zero otherwise.
+// FindClaim reads the key that a claim code belongs to, by the code's digest, or ErrNotFound. Of a
+// key that was adopted it gives the adoption too, which is zero otherwise.
 func (s *Store) FindClaim(ctx context.Context, digest []byte) (Key, Adoption, error) {
 	row, err := s.queries().GetKeyByClaim(ctx, digest)
 	var adoption Adoption
@@ -50,9 +50,11 @@ func (s *Store) FindClaim(ctx context.Context, digest []byte) (Key, Adoption, er
 	return key, adoption, err
 }
 
-// AdoptKey moves a key of the anonymous door, bound to a wallet or not, to an owner's account, whose fences hold for it from then on. The
-// claim code is used up, and the mails that tell of it are queued with the change. The same account again changes nothing and is told the
-// same; another one is refused, as is a key that is revoked or whose account is suspended. ErrNotFound when there is no such key.
+// AdoptKey moves a key of the anonymous door, bound to a wallet or not, to an owner's account,
+// whose fences hold for it from then on. The claim code is used up, and the mails that tell of it
+// are queued with the change. The same account again changes nothing and is told the same; another
+// one is refused, as is a key that is revoked or whose account is suspended. ErrNotFound when there
+// is no such key.
 func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by Author, mails ...NewMail) (Adopted, error) {
 	var adopted Adopted
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) (err error) {
@@ -68,7 +70,8 @@ func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, u
 	return adopted, nil
 }
 
-// adoptKey locks the key, then the account that it leaves, then the one that it goes to, whose keys nobody else adds to meanwhile.
+// adoptKey locks the key, then the account that it leaves, then the one that it goes to, whose keys
+// nobody else adds to meanwhile.
 func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.ID, user account.UserID, by Author) (Adopted, error) {
 	row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID})
 	if err != nil {
@@ -105,7 +108,8 @@ func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.I
 	return adopt(ctx, q, &key, row.ClaimDigest, target, user, by)
 }
 
-// NoClaim refuses a claim code that no key waits with. It says the same of codes that never were and of those that are used up.
+// NoClaim refuses a claim code that no key waits with. It says the same of codes that never were
+// and of those that are used up.
 func NoClaim() *fault.Error {
 	return fault.New(fault.NotYours, "No key waits for an owner under this claim code. Check it for characters lost in copying; one that was used is used up.")
 }
@@ -151,7 +155,8 @@ func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db
 	return Adopted{moved, owner, adoptionOf(adoption), false}, err
 }
 
-// moveSupport takes along what the key asked support and what it thought of the service: it goes on seeing these, and its owner begins to.
+// moveSupport takes along what the key asked support and what it thought of the service: it goes on
+// seeing these, and its owner begins to.
 func moveSupport(ctx context.Context, q *db.Queries, key *Key, to account.ID) error {
 	if err := q.MoveDeskLinesOfKey(ctx, db.MoveDeskLinesOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: key.ID.UUID}); err != nil {
 		return err

@@ -8,14 +8,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/wallet"
 )
 
-// How one of the fleet came to its account: by the signature of its wallet, or by the claim code of its key.
+// How one of the fleet came to its account: by the signature of its wallet, or by the claim code of
+// its key.
 const (
 	ClaimedViaWallet = "wallet"
 	ClaimedViaCode   = "claim_code"
@@ -24,7 +25,8 @@ const (
 // maxAgents is how many agents an account has at most.
 const maxAgents = 1000
 
-// Agent is an identity of an account that proved a wallet. Key is the one that works; its id is zero when it was revoked and none came after.
+// Agent is an identity of an account that proved a wallet. Key is the one that works; its id is
+// zero when it was revoked and none came after.
 type Agent struct {
 	ID         account.AgentID
 	Account    account.ID
@@ -35,7 +37,8 @@ type Agent struct {
 	Key        Key
 }
 
-// Claim is a wallet that proved itself over a message as an agent of an account, with the new key that it is given.
+// Claim is a wallet that proved itself over a message as an agent of an account, with the new key
+// that it is given.
 type Claim struct {
 	Account account.ID
 	Address wallet.Address
@@ -53,9 +56,10 @@ type Claimed struct {
 	Before  account.KeyID // zero when there was none that worked
 }
 
-// ClaimAgent makes an agent, or gives one that is there a fresh key and revokes the one before, all or nothing. within says what the key's
-// monthly cap is, given the account with its packs; its error undoes everything. The same key again changes nothing. ErrNotFound when there
-// is no such account; refused when it is suspended, no owner's, or has as many agents as one may.
+// ClaimAgent makes an agent, or gives one that is there a fresh key and revokes the one before, all
+// or nothing. within says what the key's monthly cap is, given the account with its packs; its
+// error undoes everything. The same key again changes nothing. ErrNotFound when there is no such
+// account; refused when it is suspended, no owner's, or has as many agents as one may.
 func (s *Store) ClaimAgent(ctx context.Context, c Claim, by Author, within func(Account) (plan.Units, error)) (Claimed, error) { //nolint:gocritic // a copy does no harm
 	var claimed Claimed
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -170,7 +174,8 @@ func endKeyOf(ctx context.Context, q *db.Queries, agent db.Agent, by Author) (ac
 	return account.KeyID{UUID: row.ID}, revokeLocked(ctx, q, row, by)
 }
 
-// ListAgents reads the agents of an account, each with the key that works, in the order in which they were claimed.
+// ListAgents reads the agents of an account, each with the key that works, in the order in which
+// they were claimed.
 func (s *Store) ListAgents(ctx context.Context, id account.ID) ([]Agent, error) {
 	rows, err := s.queries().ListAgents(ctx, id.UUID)
 	if err != nil {

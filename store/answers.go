@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -21,15 +21,16 @@ type Answer struct {
 	Status string
 	Reply  string // empty for none
 	By     Author
-	// Seen is how often it was answered when whoever answers looked; nil does not ask whether somebody else did meanwhile.
+	// Seen is how often it was answered when whoever answers looked; nil does not ask whether
+	// somebody else did meanwhile.
 	Seen *int
 	At   time.Time
 }
 
-// same says whether an answer changes nothing.
+// same reports whether an answer changes nothing.
 func (a *Answer) same(status, reply string) bool { return a.Status == status && a.Reply == reply }
 
-// missed says whether somebody answered meanwhile.
+// missed reports whether somebody answered meanwhile.
 func (a *Answer) missed(answers int32) bool { return a.Seen != nil && *a.Seen != int(answers) }
 
 func (a *Answer) line(subject string, of account.ID, before string) *DeskLine {
@@ -39,8 +40,9 @@ func (a *Answer) line(subject string, of account.ID, before string) *DeskLine {
 	}
 }
 
-// AnswerFeedback records what the service makes of feedback, of whichever account, with the mails that tell of it; tell may be nil, and only computes. The
-// same answer again changes nothing. ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile.
+// AnswerFeedback records what the service makes of feedback, of whichever account, with the mails
+// that tell of it; tell may be nil, and only computes. The same answer again changes nothing.
+// ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile.
 func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tell func(*Feedback, []TicketReader) ([]NewMail, error)) (f Feedback, err error) { //nolint:gocritic // a copy does no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockFeedback(ctx, id.UUID)
@@ -81,8 +83,9 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tel
 	return f, nil
 }
 
-// AnswerWish records what the service makes of a wish, with the mail that tells of it; tell may be nil, and only computes. The same answer again changes
-// nothing. ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile, ErrWithdrawn when nobody is left to answer.
+// AnswerWish records what the service makes of a wish, with the mail that tells of it; tell may be
+// nil, and only computes. The same answer again changes nothing. ErrNotFound when there is none,
+// ErrUnread when somebody answered it meanwhile, ErrWithdrawn when nobody is left to answer.
 func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*Wish) ([]NewMail, error)) (w Wish, err error) { //nolint:gocritic // a copy does no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockWish(ctx, id.UUID)
@@ -182,7 +185,8 @@ type DeskFeedback struct {
 	Plan        string
 }
 
-// ListDeskFeedback lists feedback of all accounts, newest first, before an id; from the newest on when that is zero.
+// ListDeskFeedback lists feedback of all accounts, newest first, before an id; from the newest on
+// when that is zero.
 func (s *Store) ListDeskFeedback(ctx context.Context, statuses []string, before FeedbackID, limit int) ([]DeskFeedback, error) {
 	rows, err := s.queries().ListDeskFeedback(ctx, db.ListDeskFeedbackParams{
 		Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage)), //nolint:gosec // bounded

@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
 )
 
-// AuthorizationID names an authorization (EIP-3009): its nonce works once for the asset and the payer.
+// AuthorizationID names an authorization (EIP-3009): its nonce works once for the asset and the
+// payer.
 type AuthorizationID struct {
 	Chain uint64
 	Asset wallet.Address
@@ -25,8 +26,9 @@ type AuthorizationID struct {
 // AuthorizationState is how far an authorization came.
 type AuthorizationState string
 
-// The states of an authorization. Settling is from before a facilitator is asked to settle; Unknown when no answer says what came of that; Failed
-// when it refused, or the authorization can move nothing any more.
+// The states of an authorization. Settling is from before a facilitator is asked to settle; Unknown
+// when no answer says what came of that; Failed when it refused, or the authorization can move
+// nothing any more.
 const (
 	AuthorizationReserved AuthorizationState = "reserved"
 	AuthorizationSettling AuthorizationState = "settling"
@@ -35,7 +37,8 @@ const (
 	AuthorizationUnknown  AuthorizationState = "unknown"
 )
 
-// OpenAuthorizations lists the states of authorizations of which the chain may still say what became of them.
+// OpenAuthorizations lists the states of authorizations of which the chain may still say what
+// became of them.
 func OpenAuthorizations() []AuthorizationState {
 	return []AuthorizationState{AuthorizationSettling, AuthorizationSettled, AuthorizationFailed, AuthorizationUnknown}
 }
@@ -60,8 +63,9 @@ type Attempt struct{ uuid.UUID }
 // NewAttempt makes a name for a request.
 func NewAttempt() Attempt { return Attempt{uuid.Must(uuid.NewV7())} }
 
-// ReserveAuthorization reserves an authorization for its attempt and says whether that got it. Otherwise it gives who has it. A reservation that
-// is not settled after hold may be given to others.
+// ReserveAuthorization reserves an authorization for its attempt and says whether that got it.
+// Otherwise it gives who has it. A reservation that is not settled after hold may be given to
+// others.
 func (s *Store) ReserveAuthorization(ctx context.Context, a Authorization, hold time.Duration) (Authorization, bool, error) { //nolint:gocritic // a copy does no harm
 	for range 2 { // what was in the way may be released between the two statements
 		n, err := s.queries().ReserveAuthorization(ctx, db.ReserveAuthorizationParams{
@@ -97,8 +101,8 @@ func (s *Store) FindAuthorization(ctx context.Context, id AuthorizationID) (Auth
 	return authorizationOf(row), nil
 }
 
-// ReleaseAuthorization gives a reservation back, so that the authorization may be presented again. One that is being settled is given back
-// only when the request to do so is known not to have left.
+// ReleaseAuthorization frees a reservation, so that the authorization may be presented again. One
+// that is being settled is given back only when the request to do so is known not to have left.
 func (s *Store) ReleaseAuthorization(ctx context.Context, of Attempt, unsent bool) error {
 	if _, err := s.queries().ReleaseAuthorization(ctx, db.ReleaseAuthorizationParams{Attempt: of.UUID, Unsent: unsent}); err != nil {
 		return fmt.Errorf("release an authorization: %w", err)
@@ -106,8 +110,9 @@ func (s *Store) ReleaseAuthorization(ctx context.Context, of Attempt, unsent boo
 	return nil
 }
 
-// BeginSettling records, before a facilitator is asked, that it will be. False when the reservation is not the attempt's any more: then it must
-// not be asked. After hold the chain is looked at for what came of it.
+// BeginSettling records, before a facilitator is asked, that it will be. False when the reservation
+// is not the attempt's any more: then it must not be asked. After hold the chain is looked at for
+// what came of it.
 func (s *Store) BeginSettling(ctx context.Context, of Attempt, hold time.Duration) (bool, error) {
 	n, err := s.queries().BeginSettling(ctx, db.BeginSettlingParams{Attempt: of.UUID, HoldSeconds: hold.Seconds()})
 	if err != nil {
@@ -116,8 +121,9 @@ func (s *Store) BeginSettling(ctx context.Context, of Attempt, hold time.Duratio
 	return n == 1, nil
 }
 
-// EndSettling records what a facilitator answered: settled with a transaction, failed or unknown with a reason. What the chain was found to say
-// meanwhile stands. The chain is looked at after hold.
+// EndSettling records what a facilitator answered: settled with a transaction, failed or unknown
+// with a reason. What the chain was found to say meanwhile stands. The chain is looked at after
+// hold.
 func (s *Store) EndSettling(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error {
 	p := db.EndSettlingParams{Attempt: of.UUID, State: string(state), Reason: reason, HoldSeconds: hold.Seconds()}
 	if state == AuthorizationSettled {
@@ -129,8 +135,9 @@ func (s *Store) EndSettling(ctx context.Context, of Attempt, state Authorization
 	return nil
 }
 
-// CountOpenAuthorizations says of how many authorizations of a payer and of a network it is open what became of them, each counted up to most.
-// Reservations are not among them: anybody can make those in a payer's name.
+// CountOpenAuthorizations says of how many authorizations of a payer and of a network it is open
+// what became of them, each counted up to most. Reservations are not among them: anybody can make
+// those in a payer's name.
 func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string, most int) (ofPayer, ofNetwork int, err error) {
 	n, err := s.queries().CountOpenAuthorizations(ctx, db.CountOpenAuthorizationsParams{Payer: payer[:], Network: network, Most: int32(most)}) //nolint:gosec // small
 	if err != nil {
@@ -139,8 +146,10 @@ func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Addres
 	return int(n.OfPayer), int(n.OfNetwork), nil
 }
 
-// ClaimAuthorizations gives up to most authorizations of which the chain may say what came of them, those that wait longest first, and leaves each
-// to the caller for as long as again says, and that much longer for each minute of its age, an hour at most. Reservations whose process died are released on the way.
+// ClaimAuthorizations returns up to most authorizations of which the chain may say what came of
+// them, those that wait longest first, and leaves each to the caller for as long as again says, and
+// that much longer for each minute of its age, an hour at most. Reservations whose process died are
+// released on the way.
 func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, most int) ([]Authorization, error) {
 	if _, err := s.queries().ReleaseAbandoned(ctx); err != nil {
 		return nil, fmt.Errorf("release abandoned authorizations: %w", err)
@@ -156,8 +165,8 @@ func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, mo
 	return claimed, nil
 }
 
-// ConcludeAuthorization records what the chain says: settled by a transaction, or failed because it can move nothing any more. The first
-// conclusion stands; false when there was one.
+// ConcludeAuthorization records what the chain says: settled by a transaction, or failed because it
+// can move nothing any more. The first conclusion stands; false when there was one.
 func (s *Store) ConcludeAuthorization(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash) (bool, error) {
 	p := db.ConcludeAuthorizationParams{Attempt: of.UUID, State: string(state), Reason: reason}
 	if state == AuthorizationSettled {

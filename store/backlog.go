@@ -7,14 +7,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/subscription"
-	"github.com/chainaccess/gateway/ticket"
-	"github.com/chainaccess/gateway/x402"
 )
 
-// Wait is how many of something wait, and for how long the one that waits longest; 0 when none does.
+// Wait is how many of something wait, and for how long the one that waits longest; 0 when none
+// does.
 type Wait struct {
 	Count  int64
 	Oldest time.Duration
@@ -22,7 +23,7 @@ type Wait struct {
 
 // Backlog is what waits in the record, as operators watch it. What is zero stands in no map.
 type Backlog struct {
-	RecentSettlements map[x402.Stage]int64 // that changed within a day, by where they stand; at most MostCounted of each
+	RecentSettlements map[x402.Stage]int64 // that changed within a day, by where they stand; at most MaxCounted of each
 	StuckSettlements  Wait
 	Unconfirmed       int64 // settlements that were granted and are not final in time
 	OpenPayments      map[AuthorizationState]Wait
@@ -34,7 +35,7 @@ type Backlog struct {
 
 	LateStatements int64 // periods with usage that should have been closed
 
-	Tickets     map[ticket.Priority]Wait // that wait for an answer; at most MostCounted in all
+	Tickets     map[ticket.Priority]Wait // that wait for an answer; at most MaxCounted in all
 	LateTickets int64                    // whose flow has not heard of their newest change
 
 	Chains        map[chain.ID]ChainMeasurement
@@ -42,8 +43,8 @@ type Backlog struct {
 	LateIncidents int64             // of which not everybody was told in time
 }
 
-// MostCounted bounds what is counted where strangers or customers can make more without end.
-const MostCounted = 10_000
+// MaxCounted bounds what is counted where strangers or customers can make more without end.
+const MaxCounted = 10_000
 
 // From when on something is late.
 const (
@@ -54,7 +55,8 @@ const (
 	lateIncident  = 15 * time.Minute // an incident is over five minutes before it is known to be
 )
 
-// LoadBacklog reads what waits, in one transaction. A settlement is late to be final when it was granted longer ago than final.
+// LoadBacklog reads what waits, in one transaction. A settlement is late to be final when it was
+// granted longer ago than final.
 func (s *Store) LoadBacklog(ctx context.Context, final time.Duration) (*Backlog, error) {
 	b := &Backlog{}
 	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(_ pgx.Tx, q *db.Queries) error {
@@ -75,7 +77,7 @@ func (s *Store) LoadBacklog(ctx context.Context, final time.Duration) (*Backlog,
 }
 
 func (b *Backlog) loadSettlements(ctx context.Context, q *db.Queries) error {
-	p := db.CountRecentSettlementsParams{Most: MostCounted}
+	p := db.CountRecentSettlementsParams{Most: MaxCounted}
 	for _, stage := range x402.Stages() {
 		p.Stages = append(p.Stages, string(stage))
 	}
@@ -122,7 +124,7 @@ func (b *Backlog) loadBilling(ctx context.Context, q *db.Queries) error {
 }
 
 func (b *Backlog) loadTickets(ctx context.Context, q *db.Queries) error {
-	rows, err := q.CountTicketBacklog(ctx, MostCounted)
+	rows, err := q.CountTicketBacklog(ctx, MaxCounted)
 	if err != nil {
 		return err
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
-	"github.com/chainaccess/gateway/ticket"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // waitsSince holds a wait to a count and to its age, which grows while a test runs.
@@ -128,7 +128,8 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 	}
 }
 
-// Every worker counts them every minute, among the periods of all accounts since the service began: it may read those alone that have no statement.
+// Every worker counts them every minute, among the periods of all accounts since the service began:
+// it may read those alone that have no statement.
 func TestStatementsThatAreLateAreFoundWithoutThoseThatAreNot(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -10,21 +10,24 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/subscription"
 )
 
 // ErrSecondSubscription says that another subscription of the account lasts.
 var ErrSecondSubscription = errors.New("store: the account has another subscription that lasts")
 
-// Customer is an account as Stripe knows it. Country, card and ReadAt are what Stripe said when it was read last.
+// Customer is an account as Stripe knows it. Country, card and ReadAt are what Stripe said when it
+// was read last.
 type Customer struct {
 	Account account.ID
 	ID      string // of Stripe's customer
-	Country string // ISO 3166-1 code; empty when none is known
+	Country string // of the billing address, an ISO 3166-1 code; empty when none is known
 	Card    *subscription.Card
+	Network string    // country where the last purchase in a browser came from; empty when not known
+	Assumed bool      // Country is a network's, and nobody declared it
 	ReadAt  time.Time // zero for never
 	// Beside is how many subscriptions counted once and last at Stripe beside the one that counts.
 	Beside int
@@ -32,7 +35,36 @@ type Customer struct {
 	CreatedAt time.Time
 }
 
-// PutCustomer records the customer of an account. An account keeps the first one, which is what it returns.
+// Place is where the customer is, as VAT goes.
+func (c *Customer) Place() plan.TaxPlace {
+	e := plan.TaxEvidence{Declared: c.Country, Network: c.Network}
+	if c.Assumed && c.Country == c.Network { // one item, not two
+		e.Declared = ""
+	}
+	if c.Card != nil {
+		e.Card = c.Card.Country
+	}
+	return e.Place()
+}
+
+// SetCustomerEvidence records where a customer buys from, whether the billing address is assumed
+// from it, and what follows for VAT; with another country of the billing address unless that is
+// empty. It is c's then as well.
+func (s *Store) SetCustomerEvidence(ctx context.Context, c *Customer, country string) error {
+	if country != "" {
+		c.Country = country
+	}
+	err := s.queries().SetCustomerEvidence(ctx, db.SetCustomerEvidenceParams{
+		Account: c.Account.UUID, Customer: c.ID, Country: country, NetworkCountry: c.Network, CountryAssumed: c.Assumed, TaxEvidence: c.Place().String(),
+	})
+	if err != nil {
+		return fmt.Errorf("record where account %s buys from: %w", c.Account, err)
+	}
+	return nil
+}
+
+// PutCustomer records the customer of an account. An account keeps the first one, which is what it
+// returns.
 func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, country string) (Customer, error) {
 	row, err := s.queries().PutCustomer(ctx, db.PutCustomerParams{AccountID: id.UUID, Customer: customer, Country: country})
 	if err != nil {
@@ -41,7 +73,8 @@ func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, countr
 	return customerOf(row), nil
 }
 
-// ReplaceCustomer records the customer that follows one that was deleted, and gives the account's: another one when somebody replaced the old one before.
+// ReplaceCustomer records the customer that follows one that was deleted, and gives the account's:
+// another one when somebody replaced the old one before.
 func (s *Store) ReplaceCustomer(ctx context.Context, id account.ID, old, customer, country string) (Customer, error) {
 	_, err := s.queries().ReplaceCustomer(ctx, db.ReplaceCustomerParams{Account: id.UUID, Old: old, Customer: customer, Country: country})
 	if err != nil {
@@ -50,21 +83,16 @@ func (s *Store) ReplaceCustomer(ctx context.Context, id account.ID, old, custome
 	return s.FindCustomer(ctx, id)
 }
 
-// SetCustomerCountry records the country that Stripe was given for a customer.
-func (s *Store) SetCustomerCountry(ctx context.Context, id account.ID, customer, country string) error {
-	if err := s.queries().SetCustomerCountry(ctx, db.SetCustomerCountryParams{Account: id.UUID, Customer: customer, Country: country}); err != nil {
-		return fmt.Errorf("record the country of account %s: %w", id, err)
-	}
-	return nil
-}
-
-// UpdateCustomer records what Stripe said of an account's customer at c.ReadAt. What it said later stays.
+// UpdateCustomer records what Stripe said of an account's customer at c.ReadAt. What it said later
+// stays.
 func (s *Store) UpdateCustomer(ctx context.Context, c Customer) error {
 	p := db.UpdateCustomerParams{Account: c.Account.UUID, Customer: c.ID, Country: c.Country, ReadAt: nullable(c.ReadAt), Beside: int16(min(c.Beside, math.MaxInt16))} //nolint:gosec // bounded
 	if c.Card != nil {
 		p.CardBrand, p.CardLast4 = c.Card.Brand, c.Card.Last4
 		p.CardExpMonth, p.CardExpYear = int16(c.Card.ExpMonth), int16(c.Card.ExpYear) //nolint:gosec // months and years
+		p.CardCountry = c.Card.Country
 	}
+	p.TaxEvidence = c.Place().String()
 	if err := s.queries().UpdateCustomer(ctx, p); err != nil {
 		return fmt.Errorf("record the customer of account %s: %w", c.Account, err)
 	}
@@ -89,7 +117,8 @@ func (s *Store) FindCustomerByID(ctx context.Context, customer string) (Customer
 	return customerOf(row), nil
 }
 
-// ListCustomers reads up to limit customers whose account's id comes after the one given, in the order of those ids.
+// ListCustomers reads up to limit customers whose account's id comes after the one given, in the
+// order of those ids.
 func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) ([]Customer, error) {
 	rows, err := s.queries().ListCustomersAfter(ctx, db.ListCustomersAfterParams{After: after.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
 	if err != nil {
@@ -102,8 +131,9 @@ func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) 
 	return all, nil
 }
 
-// ListUnreadCustomers reads up to limit customers for whom Stripe was last read before an instant: lasting, for accounts with a subscription that lasts,
-// or others. Oldest first, after the given one (nil: from the first).
+// ListUnreadCustomers reads up to limit customers for whom Stripe was last read before an instant:
+// lasting, for accounts with a subscription that lasts, or others. Oldest first, after the given
+// one (nil: from the first).
 func (s *Store) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *Customer, limit int) ([]Customer, error) {
 	p := db.ListUnreadCustomersParams{Lasting: lasting, Others: others, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
 	if after != nil {
@@ -130,14 +160,15 @@ func (c *Customer) known() time.Time {
 
 func customerOf(row db.BillingCustomer) Customer {
 	c := Customer{Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt), Beside: int(row.Beside), CreatedAt: row.CreatedAt.UTC()}
+	c.Network, c.Assumed = row.NetworkCountry, row.CountryAssumed
 	if row.CardLast4 != "" {
-		c.Card = &subscription.Card{Brand: row.CardBrand, Last4: row.CardLast4, ExpMonth: int(row.CardExpMonth), ExpYear: int(row.CardExpYear)}
+		c.Card = &subscription.Card{Brand: row.CardBrand, Last4: row.CardLast4, ExpMonth: int(row.CardExpMonth), ExpYear: int(row.CardExpYear), Country: row.CardCountry}
 	}
 	return c
 }
 
-// PutSubscription records what Stripe said of a subscription of an account. ErrSecondSubscription when another one lasts beside it; ErrNotFound when
-// it belongs to another account.
+// PutSubscription records what Stripe said of a subscription of an account. ErrSecondSubscription
+// when another one lasts beside it; ErrNotFound when it belongs to another account.
 func (s *Store) PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error {
 	n, err := s.queries().PutSubscription(ctx, db.PutSubscriptionParams{
 		ID: sub.ID, AccountID: id.UUID, Price: sub.Price, Status: string(sub.Status), Founding: sub.Founding, PriceCents: int64(sub.PriceCents),
@@ -155,7 +186,8 @@ func (s *Store) PutSubscription(ctx context.Context, id account.ID, sub *subscri
 	return nil
 }
 
-// LastSubscription reads the subscription of an account that lasts, or the one that ended last; ErrNotFound when there never was one.
+// LastSubscription reads the subscription of an account that lasts, or the one that ended last;
+// ErrNotFound when there never was one.
 func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscription.Subscription, error) {
 	row, err := s.queries().GetLastSubscription(ctx, id.UUID)
 	if err != nil {
@@ -168,7 +200,8 @@ func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscripti
 	}, nil
 }
 
-// RecordedSubscriptions lists those of the given subscriptions that the record has of an account, lasting or ended.
+// RecordedSubscriptions lists those of the given subscriptions that the record has of an account,
+// lasting or ended.
 func (s *Store) RecordedSubscriptions(ctx context.Context, id account.ID, ids []string) ([]string, error) {
 	had, err := s.queries().ListRecordedSubscriptions(ctx, db.ListRecordedSubscriptionsParams{Account: id.UUID, Ids: ids})
 	if err != nil {
@@ -177,7 +210,8 @@ func (s *Store) RecordedSubscriptions(ctx context.Context, id account.ID, ids []
 	return had, nil
 }
 
-// PutInvoices records what Stripe said of invoices of an account, all or none. One that another account has stays with it.
+// PutInvoices records what Stripe said of invoices of an account, all or none. One that another
+// account has stays with it.
 func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		for i := range invoices {
@@ -200,7 +234,8 @@ func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subsc
 	return nil
 }
 
-// ListInvoices reads up to limit invoices of an account that were made from since on and before before, newest first.
+// ListInvoices reads up to limit invoices of an account that were made from since on and before
+// before, newest first.
 func (s *Store) ListInvoices(ctx context.Context, id account.ID, since, before time.Time, limit int) ([]subscription.Invoice, error) {
 	rows, err := s.queries().ListInvoices(ctx, db.ListInvoicesParams{
 		Account: id.UUID, Since: since, Before: before, Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
@@ -224,7 +259,8 @@ func (s *Store) FindInvoice(ctx context.Context, id account.ID, invoice string) 
 	return invoiceOf(&row), nil
 }
 
-// FindPayer reads whose payment a payment intent of Stripe is, by the pack or the invoice that it paid; ErrNotFound when it paid neither.
+// FindPayer reads whose payment a payment intent of Stripe is, by the pack or the invoice that it
+// paid; ErrNotFound when it paid neither.
 func (s *Store) FindPayer(ctx context.Context, payment string) (account.ID, error) {
 	id, err := s.queries().GetPayer(ctx, payment)
 	if err != nil {

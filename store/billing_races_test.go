@@ -4,12 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 )
 
-// Reads of Stripe end in any order, and a customer may be replaced meanwhile: what was said last of the one that counts stays.
+// Reads of Stripe end in any order, and a customer may be replaced meanwhile: what was said last of
+// the one that counts stays.
 func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -35,7 +36,7 @@ func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 	said("cus_1", "CH", "4242", billed)
 	said("cus_1", "FR", "0002", billed.Add(-time.Second))
 	want("cus_1", "CH", "4242")
-	if err := s.SetCustomerCountry(ctx, id, "cus_1", "DE"); err != nil {
+	if err := s.SetCustomerEvidence(ctx, &store.Customer{Account: id, ID: "cus_1"}, "DE"); err != nil {
 		t.Fatal(err)
 	}
 	want("cus_1", "DE", "4242")
@@ -46,13 +47,14 @@ func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 		t.Errorf("replaced twice, by %+v", c)
 	}
 	said("cus_1", "US", "0341", billed.Add(time.Hour)) // of the one that was
-	if err := s.SetCustomerCountry(ctx, id, "cus_1", "US"); err != nil {
+	if err := s.SetCustomerEvidence(ctx, &store.Customer{Account: id, ID: "cus_1"}, "US"); err != nil {
 		t.Fatal(err)
 	}
 	want("cus_2", "IT", "")
 }
 
-// Keys buy packs: however many pages they open, the owner can buy a plan, and one account holds one seat of the offer.
+// Keys buy packs: however many pages they open, the owner can buy a plan, and one account holds one
+// seat of the offer.
 func TestCheckoutsOfPacksKeepNobodyFromAPlan(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 )
 
 var billed = time.Date(2026, time.November, 22, 9, 0, 0, 0, time.UTC)
@@ -41,6 +41,28 @@ func TestAnAccountKeepsItsFirstCustomer(t *testing.T) {
 	}
 	if _, err := s.FindCustomer(ctx, account.NewID()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a stranger has a customer: %v", err)
+	}
+}
+
+// A country that nobody declared stays so with the customer that follows one that was deleted;
+// another country was declared.
+func TestAnAssumedCountryStaysAssumedWithTheNextCustomer(t *testing.T) {
+	t.Parallel()
+	ctx, s := setup(t)
+	id := newOwner(t, s)
+	c := must[store.Customer](t)(s.PutCustomer(ctx, id, "cus_1", ""))
+	c.Assumed, c.Network = true, "US"
+	if err := s.SetCustomerEvidence(ctx, &c, "US"); err != nil {
+		t.Fatal(err)
+	}
+	if c := must[store.Customer](t)(s.FindCustomer(ctx, id)); c.Country != "US" || c.Network != "US" || !c.Assumed {
+		t.Errorf("assumed: %+v", c)
+	}
+	if c := must[store.Customer](t)(s.ReplaceCustomer(ctx, id, "cus_1", "cus_2", "US")); c.ID != "cus_2" || !c.Assumed {
+		t.Errorf("replaced by %+v", c)
+	}
+	if c := must[store.Customer](t)(s.ReplaceCustomer(ctx, id, "cus_2", "cus_3", "DE")); c.ID != "cus_3" || c.Assumed {
+		t.Errorf("replaced by %+v of another country", c)
 	}
 }
 
@@ -123,7 +145,8 @@ func newCheckout(id account.ID, item string, at time.Time) store.Checkout {
 	return store.Checkout{ID: store.NewCheckoutID(), Account: id, Item: item, OpenedAt: at, ExpiresAt: at.Add(time.Hour)}
 }
 
-// Seats are held while checkouts are open, and never more are given than there are, however many ask at once.
+// Seats are held while checkouts are open, and never more are given than there are, however many
+// ask at once.
 func TestSeatsOfTheOfferAreNotGivenTwice(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -233,7 +256,8 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 	}
 }
 
-// A period that a subscription's begin or end cuts is recorded with the change, because no cycle tells its bounds any more.
+// A period that a subscription's begin or end cuts is recorded with the change, because no cycle
+// tells its bounds any more.
 func TestAPeriodThatIsCutIsRecorded(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -10,12 +10,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Outcomes and sources of usage lines that the books tell apart; every other outcome is the name of a refusal.
+// Outcomes and sources of usage lines that the books tell apart; every other outcome is the name of
+// a refusal.
 const (
 	outcomeOK     = "ok"
 	outcomeHit    = "hit"
@@ -23,9 +24,10 @@ const (
 	sourcePack    = "pack:" // and the pack's id
 )
 
-// PeriodTotals are the figures of an account's period. Requests are the calls that came, each counted once: Requests = Billable + Hits +
-// Refused. A refunded call stands under Refused, with the reason it was answered with, and no more under Billable; Refunded tells how many
-// of them there are. Units = PlanUnits + PackUnits.
+// PeriodTotals are the figures of an account's period. Requests are the calls that came, each
+// counted once: Requests = Billable + Hits + Refused. A refunded call stands under Refused, with
+// the reason it was answered with, and no more under Billable; Refunded tells how many of them
+// there are. Units = PlanUnits + PackUnits.
 type PeriodTotals struct {
 	Requests, Billable, Hits, Refused, Refunded int64
 	Units, PlanUnits, PackUnits                 plan.Units
@@ -106,8 +108,9 @@ func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals,
 	return totalsOf(row), nil
 }
 
-// ListUsagePeriods lists up to most periods, and at most 10,000, that either book has, in the order of account and date, after the given
-// one; the zero one begins at the beginning. Fewer than that say that there are no more.
+// ListUsagePeriods lists up to most periods, and at most 10,000, that either book has, in the order
+// of account and date, after the given one; the zero one begins at the beginning. Fewer than that
+// say that there are no more.
 func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, most int) ([]UsagePeriod, error) {
 	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(most, maxPage))} //nolint:gosec // bounded
 	if after.Period != "" {
@@ -148,7 +151,8 @@ type booking struct {
 	newest    time.Time // the newest slot of what is no refund, which may come long after its charge; zero for none
 }
 
-// bookings adds buckets up by account and period, apart from the lines that go into the hours. ErrRejected when figures do not fit.
+// bookings adds buckets up by account and period, apart from the lines that go into the hours.
+// ErrRejected when figures do not fit.
 func bookings(buckets []*account.UsageBucket) (map[periodKey]*booking, error) {
 	all := make(map[periodKey]*booking, len(buckets))
 	for _, bucket := range buckets {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 )
@@ -46,7 +46,8 @@ func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
 	id, key, pack := account.NewID(), account.NewKeyID(), "pack:"+account.NewKeyID().String()
 	october := lineOf(key, "ok", "plan", 9, 9)
 	october.Period = "2026-10-01"
-	// Six calls of which one was split over plan and pack, and one of those from the pack refunded; two hits; two refusals.
+	// Six calls of which one was split over plan and pack, and one of those from the pack refunded;
+	// two hits; two refusals.
 	charged := bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 4, 5), lineOf(key, "ok", pack, 2, 5), lineOf(key, "hit", "", 2, 0), october)
 	refunded := bucketOf(id, slot.Add(time.Hour), "b", lineOf(key, "refund", pack, -1, -2), lineOf(key, "upstream_failed", "", 1, 0),
 		lineOf(key, "rate_window", "", 2, 0))

@@ -9,13 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Call is the record of one call. It holds no parameters, results, keys or addresses. Zero Account and Key: the caller was not known.
+// Call is the record of one call. It holds no parameters, results, keys or addresses. Zero Account
+// and Key: the caller was not known.
 type Call struct {
 	RequestID     uuid.UUID
 	Index         int // place in the batch, 0 for a single request
@@ -37,7 +38,8 @@ type Call struct {
 	ResponseBytes int64
 }
 
-// FindCalls reads the records of a request, one per item of its batch. Empty when there are none, or when they are not written yet.
+// FindCalls reads the records of a request, one per item of its batch. Empty when there are none,
+// or when they are not written yet.
 func (s *Store) FindCalls(ctx context.Context, requestID uuid.UUID) ([]Call, error) {
 	rows, err := s.queries().ListCalls(ctx, requestID)
 	if err != nil {
@@ -66,7 +68,8 @@ var callColumns = []string{
 	"http_status", "units", "upstream", "attempts", "duration_us", "request_bytes", "response_bytes",
 }
 
-// callRows feeds COPY without an allocation per record: the values are pointers to one row, which is encoded before the next is set.
+// callRows feeds COPY without an allocation per record: the values are pointers to one row, which
+// is encoded before the next is set.
 type callRows struct {
 	calls  []Call
 	next   int

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -21,7 +21,8 @@ type Author struct {
 	Actor  string // a user, a key's prefix, an operator; never a secret
 	Origin string // console, api, mcp, ops
 	Reason string
-	// Within is the account whose things the author may change: what belongs to another one is not found. Zero for operators, who may change all.
+	// Within is the account whose things the author may change: what belongs to another one is not
+	// found. Zero for operators, who may change all.
 	Within account.ID
 	// At is when it is done, by the caller's clock; zero for the record's.
 	At time.Time
@@ -38,12 +39,15 @@ func (a Author) within() *uuid.UUID {
 // OriginConsole is the origin of what people do in pages.
 const OriginConsole = "console"
 
-// cycleStep is what instants of a cycle are cut to: the meter ends periods by the millisecond, and the record must name the same ones.
+// cycleStep is what instants of a cycle are cut to: the meter ends periods by the millisecond, and
+// the record must name the same ones.
 const cycleStep = time.Millisecond
 
-// ChangeAccount changes fences of an account: change gets it locked, as it is, and changes plan, status, cycle, custom figures and services
-// of it. The new version, a line of the audit log and an entry among the pushes that are due are written together. A change that changes
-// nothing writes nothing. The fence is in force once the meter has the version. An error of change undoes everything and is returned.
+// ChangeAccount changes fences of an account: change gets it locked, as it is, and changes plan,
+// status, cycle, custom figures and services of it. The new version, a line of the audit log and an
+// entry among the pushes that are due are written together. A change that changes nothing writes
+// nothing. The fence is in force once the meter has the version. An error of change undoes
+// everything and is returned.
 func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string, by Author, change func(*Account) error) (Account, error) {
 	var after Account
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -85,8 +89,8 @@ func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string,
 	return after, nil
 }
 
-// ChangeKey changes fences of a key, as ChangeAccount does of an account: change may change its status, monthly cap and services, and sees
-// its account with packs. A revoked key stays revoked.
+// ChangeKey changes fences of a key, as ChangeAccount does of an account: change may change its
+// status, monthly cap and services, and sees its account with packs. A revoked key stays revoked.
 func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, by Author, change func(*Key, Account) error) (Key, Account, error) {
 	var after Key
 	var owner Account
@@ -164,8 +168,8 @@ func document(v any) []byte {
 	return text
 }
 
-// accountDocument is what the audit log shows of an account's fences, and by which changes are told from no changes. All units in documents
-// are whole ones; null stands for none.
+// accountDocument is what the audit log shows of an account's fences, and by which changes are told
+// from no changes. All units in documents are whole ones; null stands for none.
 func accountDocument(a *Account) []byte {
 	off, _ := servicesRow(a.Services)
 	d := map[string]any{"plan": a.Plan, "status": a.Status, "services_off": off, "service_cap_units": capDocument(a.Services.Caps)}
@@ -278,8 +282,8 @@ type Push struct {
 	Since   time.Time
 }
 
-// A version that the meter took is pushed again for some minutes: a Redis that takes over from another, or comes back from its file, may lack
-// what the other acknowledged last.
+// A version that the meter took is pushed again for some minutes: a Redis that takes over from
+// another, or comes back from its file, may lack what the other acknowledged last.
 const (
 	pushAgain  = 30 * time.Second
 	pushesKept = 10 * time.Minute
@@ -301,7 +305,8 @@ func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int)
 	return pushes, nil
 }
 
-// ListPushesOfKey reads the pushes of a key that the meter has not taken, in the account where it is and in those that it left.
+// ListPushesOfKey reads the pushes of a key that the meter has not taken, in the account where it
+// is and in those that it left.
 func (s *Store) ListPushesOfKey(ctx context.Context, id account.KeyID) ([]Push, error) {
 	rows, err := s.queries().ListPushesOfKey(ctx, id.UUID)
 	if err != nil {

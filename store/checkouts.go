@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -33,7 +33,8 @@ func ParseCheckoutID(text string) (CheckoutID, error) {
 // CheckoutState is how far a checkout is.
 type CheckoutState string
 
-// The states of a checkout. Only an open one comes to another, save that money may come late: expired and failed ones become paid then, or refunded.
+// The states of a checkout. Only an open one comes to another, save that money may come late:
+// expired and failed ones become paid then, or refunded.
 const (
 	CheckoutOpen     CheckoutState = "open"
 	CheckoutPaid     CheckoutState = "paid"
@@ -42,12 +43,14 @@ const (
 	CheckoutFailed   CheckoutState = "failed"   // Stripe made no session of it
 )
 
-// Checkout is somebody's way to pay for an item. While it is open it holds a seat of the offer, if the item is one.
+// Checkout is somebody's way to pay for an item. While it is open it holds a seat of the offer, if
+// the item is one.
 type Checkout struct {
 	ID        CheckoutID
 	Account   account.ID
 	Item      string // plan.Item.Key
 	Country   string // by which VAT was decided
+	Evidence  string // plan.TaxPlace in words, that it was decided by
 	Session   string // of Stripe; empty until it is made
 	State     CheckoutState
 	OpenedAt  time.Time
@@ -55,11 +58,12 @@ type Checkout struct {
 	EndedAt   time.Time // zero while it is open
 }
 
-// mostOpenCheckouts bounds what an account may have open at a time, of plans and of packs: keys that buy packs keep nobody from buying a plan.
-const mostOpenCheckouts = 10
+// maxOpenCheckouts bounds what an account may have open at a time, of plans and of packs: keys that
+// buy packs keep nobody from buying a plan.
+const maxOpenCheckouts = 10
 
-// OpenCheckout records a checkout before Stripe is asked for its session. fault.FieldRefused when the item's offer is over or its seats are taken, or when
-// the account has too many open.
+// OpenCheckout records a checkout before Stripe is asked for its session. fault.FieldRefused when
+// the item's offer is over or its seats are taken, or when the account has too many open.
 func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) { //nolint:gocritic // a copy does no harm
 	var opened Checkout
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -71,7 +75,7 @@ func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) 
 		switch {
 		case err != nil:
 			return err
-		case open.Alike >= mostOpenCheckouts:
+		case open.Alike >= maxOpenCheckouts:
 			return refuse("%d checkouts of this kind are open for this account. Pay or leave one of them; each ends by itself within an hour.", open.Alike)
 		case c.Item == plan.Founding().Key && open.Same > 0:
 			return refuse("A checkout of this account holds a founding seat already. Pay it or leave it; it ends by itself within an hour.")
@@ -81,6 +85,7 @@ func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) 
 		}
 		row, err := q.InsertCheckout(ctx, db.InsertCheckoutParams{
 			ID: c.ID.UUID, AccountID: c.Account.UUID, Item: c.Item, Country: c.Country, OpenedAt: c.OpenedAt, ExpiresAt: c.ExpiresAt,
+			TaxEvidence: c.Evidence,
 		})
 		opened = checkoutOf(row)
 		return err
@@ -94,7 +99,8 @@ func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) 
 	return opened, nil
 }
 
-// takeSeat refuses a checkout of an offer that is over or has no seat left. Seats are counted one checkout at a time.
+// takeSeat refuses a checkout of an offer that is over or has no seat left. Seats are counted one
+// checkout at a time.
 func takeSeat(ctx context.Context, q *db.Queries, c *Checkout) error {
 	offer := plan.Founding()
 	if c.Item != offer.Key {
@@ -122,7 +128,8 @@ func (s *Store) SeatsTaken(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// SetCheckoutSession records the session that Stripe made of a checkout. ErrNotFound when it has another one.
+// SetCheckoutSession records the session that Stripe made of a checkout. ErrNotFound when it has
+// another one.
 func (s *Store) SetCheckoutSession(ctx context.Context, id CheckoutID, session string) error {
 	n, err := s.queries().SetCheckoutSession(ctx, db.SetCheckoutSessionParams{ID: id.UUID, Session: session})
 	if err == nil && n == 0 {
@@ -152,7 +159,8 @@ func (s *Store) FindCheckoutBySession(ctx context.Context, session string) (Chec
 	return checkoutOf(row), nil
 }
 
-// EndCheckout records how a checkout ended, and gives it as it stands: one that ended before stays so, see CheckoutState.
+// EndCheckout records how a checkout ended, and gives it as it stands: one that ended before stays
+// so, see CheckoutState.
 func (s *Store) EndCheckout(ctx context.Context, id CheckoutID, state CheckoutState, at time.Time) (Checkout, error) {
 	q := s.queries()
 	row, err := q.EndCheckout(ctx, db.EndCheckoutParams{ID: id.UUID, State: string(state), At: &at})
@@ -174,8 +182,8 @@ func (s *Store) ListCheckouts(ctx context.Context, id account.ID, limit int) ([]
 	return checkoutsOf(rows), nil
 }
 
-// ListOpenCheckouts reads up to limit checkouts that are open although they expired before an instant, in that order, after the given one (nil: from
-// the first).
+// ListOpenCheckouts reads up to limit checkouts that are open although they expired before an
+// instant, in that order, after the given one (nil: from the first).
 func (s *Store) ListOpenCheckouts(ctx context.Context, before time.Time, after *Checkout, limit int) ([]Checkout, error) {
 	p := db.ListOpenCheckoutsParams{Before: before, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
 	if after != nil {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// sumCounters adds counters up, in their order, out of the days. None is read twice, and none at all for what the totals of the period hold: what it drew
-// from its plan, which is all that most accounts need.
+// sumCounters adds counters up, in their order, out of the days. None is read twice, and none at
+// all for what the totals of the period hold: what it drew from its plan, which is all that most
+// accounts need.
 func sumCounters(ctx context.Context, q *db.Queries, id account.ID, counters []account.Counter) ([]plan.Units, error) {
 	sums := make([]plan.Units, len(counters))
 	periods := map[string][]int{} // the counters that take a scan of their period
@@ -81,8 +82,9 @@ func sumPacks(ctx context.Context, q *db.Queries, id account.ID, packs map[strin
 	return err
 }
 
-// sumPeriod sets the sums of those of the counters that are named by their places, all of one period: one scan of the account's days for counters of the
-// account, one of those keys' days for counters of keys.
+// sumPeriod sets the sums of those of the counters that are named by their places, all of one
+// period: one scan of the account's days for counters of the account, one of those keys' days for
+// counters of keys.
 func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string, counters []account.Counter, which []int, sums []plan.Units) error {
 	start, err := startOf(period)
 	if err != nil {
@@ -121,7 +123,8 @@ func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string,
 	return nil
 }
 
-// counts says whether units of a period belong to a counter of that period. Rows of the whole account have no key.
+// counts reports whether units of a period belong to a counter of that period. Rows of the whole
+// account have no key.
 func counts(c *account.Counter, row *db.SumPeriodOfKeysRow) bool {
 	return c.Key.UUID == row.KeyID && (c.Service == "" || c.Service == row.Service) && (c.Source == "" || c.Source == row.Source)
 }

@@ -6,9 +6,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/ticket"
 )
 
 // DeskTicket is a ticket in lists of the desk, with the account that it is of.
@@ -23,7 +23,8 @@ type DeskFilter struct {
 	Account    account.ID // zero for all
 	Statuses   []ticket.Status
 	Priorities []ticket.Priority
-	// OldestFirst puts on top what waits longest, by when it was filed: whoever writes again keeps their place. Otherwise the newest are first.
+	// OldestFirst puts on top what waits longest, by when it was filed: whoever writes again keeps
+	// their place. Otherwise the newest are first.
 	OldestFirst bool
 	Past        ticket.Number // only tickets after it in that order; zero for the first ones
 	Limit       int
@@ -84,7 +85,8 @@ func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []
 	return rows, err
 }
 
-// DeskCount is how many tickets are in a state, and when the one was last written to that waits longest.
+// DeskCount is how many tickets are in a state, and when the one was last written to that waits
+// longest.
 type DeskCount struct {
 	Status   ticket.Status
 	Priority ticket.Priority

@@ -13,10 +13,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 )
 
 func newForm() store.FormID { return store.FormID{UUID: uuid.New()} }
@@ -138,7 +138,8 @@ func TestAReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheDeskReadsTenThousandTicketsByItsIndex reads what PostgreSQL does: a page is walks down the index, whatever is asked for.
+// TestTheDeskReadsTenThousandTicketsByItsIndex reads what PostgreSQL does: a page is walks down the
+// index, whatever is asked for.
 func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)

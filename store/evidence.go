@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -17,13 +17,15 @@ type UsageEvidence struct {
 	UsageBooks
 	// WordUnits are the units of the hours, added up by key, chain and class.
 	WordUnits plan.Units
-	// Impossible is a line that no call can have left: a refund that gives, a charge that takes back, a hit or a refusal that costs. Nil
-	// when there is none.
+	// Impossible is a line that no call can have left: a refund that gives, a charge that takes
+	// back, a hit or a refusal that costs. Nil when there is none.
 	Impossible *UsageHour
-	// Excess are words for which more was given back than was charged; nil when there are none. It may stand for a moment: a refund is
-	// recorded before its charge when the meter's clock stepped back in between.
+	// Excess are words for which more was given back than was charged; nil when there are none. It
+	// may stand for a moment: a refund is recorded before its charge when the meter's clock stepped
+	// back in between.
 	Excess *OverRefund
-	// Unequal are words for which a sum of the hours, of which all that is shown is made, is not what the hours add up to; nil when there are none.
+	// Unequal are words for which a sum of the hours, of which all that is shown is made, is not
+	// what the hours add up to; nil when there are none.
 	Unequal *UnequalSum
 	// Stated is what a closed period's statement says; nil while it is not closed.
 	Stated *StatedUsage
@@ -34,7 +36,8 @@ type StatedUsage struct {
 	Told    PeriodTotals // by the statement and the adjustments since
 	Frozen  Figures      // of the statement, as recorded
 	Content Figures      // of the statement, as its content says
-	// Pending says that usage was recorded after the account's newest statement: the next one adjusts it.
+	// Pending says that usage was recorded after the account's newest statement: the next one
+	// adjusts it.
 	Pending bool
 }
 
@@ -57,7 +60,8 @@ func readStated(ctx context.Context, q *db.Queries, id account.ID, start time.Ti
 	}, nil
 }
 
-// OverRefund is what was charged and given back under the same words; the line has these, and neither figures nor outcome.
+// OverRefund is what was charged and given back under the same words; the line has these, and
+// neither figures nor outcome.
 type OverRefund struct {
 	Line              account.UsageLine
 	Charged, Refunded Figures

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -48,11 +48,13 @@ type Feedback struct {
 // Subject names the feedback in the desk's log.
 func (id FeedbackID) Subject() string { return "feedback/" + id.String() }
 
-// FeedbackTelling gives the mails about new feedback of an account of a name, which may be empty. It is called inside the transaction, so it may only compute.
+// FeedbackTelling gives the mails about new feedback of an account of a name, which may be empty.
+// It is called inside the transaction, so it may only compute.
 type FeedbackTelling func(f *Feedback, accountName string) ([]NewMail, error)
 
-// SubmitFeedback records feedback of an account and gives it back; what a form that was sent before made, when there is one. ErrTooMuchFeedback when
-// the account has given a thousand; ErrFormSent. tell may be nil.
+// SubmitFeedback records feedback of an account and gives it back; what a form that was sent before
+// made, when there is one. ErrTooMuchFeedback when the account has given a thousand; ErrFormSent.
+// tell may be nil.
 func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell FeedbackTelling) (Feedback, error) { //nolint:gocritic // copies do no harm
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		of, err := q.LockAccount(ctx, by.Account.UUID) // so that no two are counted at once
@@ -101,7 +103,7 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell 
 	return f, nil
 }
 
-// givenBefore gives the feedback that a form made.
+// givenBefore returns the feedback that a form made.
 func givenBefore(ctx context.Context, q *db.Queries, subject string, err error) (Feedback, error) {
 	if err != nil {
 		return Feedback{}, err

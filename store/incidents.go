@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -29,7 +29,7 @@ type Incident struct {
 	place     Reader // the last one who was told
 }
 
-// Over says whether its end is what is to be told.
+// Over reports whether its end is what is to be told.
 func (i *Incident) Over() bool { return !i.EndedAt.IsZero() }
 
 // Patience is how observations of chains become incidents.
@@ -38,8 +38,9 @@ type Patience struct {
 	Gap   time.Duration // between two measurements, beyond which nobody knows what was between
 }
 
-// ObserveChain notes that a chain was measured as down or well at an instant, and gives the incident that this confirmed or ended, if any. An
-// older measurement than the newest one changes nothing.
+// ObserveChain notes that a chain was measured as down or well at an instant, and gives the
+// incident that this confirmed or ended, if any. An older measurement than the newest one changes
+// nothing.
 func (s *Store) ObserveChain(ctx context.Context, chain string, down bool, at time.Time, p Patience) (*Incident, error) {
 	var news *Incident
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) (err error) {
@@ -86,8 +87,8 @@ func observeWell(ctx context.Context, q *db.Queries, chain string, at time.Time,
 	return incidentOf(row), nil
 }
 
-// EndUnservedIncidents ends incidents of all chains but these that nobody has measured since an instant, each when it was seen last, and gives
-// them. Those that were no news yet are dropped.
+// EndUnservedIncidents ends incidents of all chains but these that nobody has measured since an
+// instant, each when it was seen last, and gives them. Those that were no news yet are dropped.
 func (s *Store) EndUnservedIncidents(ctx context.Context, served []chain.ID, since time.Time) ([]Incident, error) {
 	names := make([]string, len(served))
 	for i, id := range served {
@@ -126,8 +127,9 @@ type Reader struct {
 	Zone    string
 }
 
-// ListReaders reads up to most of those who are to be told next of an incident: that it began, users of accounts that want to be told and called
-// the chain since an instant; that it is over, those who were told that it began.
+// ListReaders reads up to most of those who are to be told next of an incident: that it began,
+// users of accounts that want to be told and called the chain since an instant; that it is over,
+// those who were told that it began.
 func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, most int) ([]Reader, error) {
 	if i.Over() {
 		prefix := i.Reason("")
@@ -167,8 +169,9 @@ func (i *Incident) OverReason(user string) string {
 	return "incident/" + i.ID.String() + "/over/" + user
 }
 
-// TellIncident queues mails and remembers the last reader whom they are for, so that the next page goes on after them, also of i; without one,
-// everybody was told. What came to be otherwise meanwhile (an incident that ended, say) changes nothing: it is listed again.
+// TellIncident queues mails and remembers the last reader whom they are for, so that the next page
+// goes on after them, also of i; without one, everybody was told. What came to be otherwise
+// meanwhile (an incident that ended, say) changes nothing: it is listed again.
 func (s *Store) TellIncident(ctx context.Context, i *Incident, last *Reader, mails ...NewMail) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		now, err := q.LockIncident(ctx, i.ID.UUID)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -41,8 +41,10 @@ type Invitation struct {
 	ExpiresAt   time.Time
 }
 
-// Invite records an invitation and queues its mail, both or neither; the inviter must own the account, else ErrNotOwner. One that is open to the same address is replaced. ErrMemberExists when
-// the address belongs to the account already, ErrTooManyPeople when the account has as many open invitations as it may have.
+// Invite records an invitation and queues its mail, both or neither; the inviter must own the
+// account, else ErrNotOwner. One that is open to the same address is replaced. ErrMemberExists when
+// the address belongs to the account already, ErrTooManyPeople when the account has as many open
+// invitations as it may have.
 func (s *Store) Invite(ctx context.Context, n NewInvitation, by Author, mails ...NewMail) error {
 	err := s.byOwner(ctx, n.Account, n.InvitedBy, func(q *db.Queries) error {
 		member, err := q.IsMemberByEmail(ctx, db.IsMemberByEmailParams{AccountID: n.Account.UUID, EmailKey: n.Email.Key()})
@@ -97,7 +99,8 @@ func (s *Store) ListInvitations(ctx context.Context, id account.ID, at time.Time
 	return all, nil
 }
 
-// RevokeInvitation takes an open invitation of an account back for one of its owners, or gives ErrNotFound, or ErrNotOwner.
+// RevokeInvitation takes an open invitation of an account back for one of its owners, or gives
+// ErrNotFound, or ErrNotOwner.
 func (s *Store) RevokeInvitation(ctx context.Context, of account.ID, owner account.UserID, id InvitationID, at time.Time, by Author) error {
 	err := s.byOwner(ctx, of, owner, func(q *db.Queries) error {
 		row, err := q.RevokeInvitation(ctx, db.RevokeInvitationParams{At: at, ID: id.UUID, AccountID: of.UUID})
@@ -112,7 +115,8 @@ func (s *Store) RevokeInvitation(ctx context.Context, of account.ID, owner accou
 	return nil
 }
 
-// FindInvitation reads the invitation of a link and changes nothing. ErrNotFound when it was accepted, taken back, is over, or never was.
+// FindInvitation reads the invitation of a link and changes nothing. ErrNotFound when it was
+// accepted, taken back, is over, or never was.
 func (s *Store) FindInvitation(ctx context.Context, link account.Digest, at time.Time) (Invitation, error) {
 	return findInvitation(ctx, s.queries(), link, at)
 }
@@ -129,13 +133,16 @@ func findInvitation(ctx context.Context, q *db.Queries, link account.Digest, at 
 	}, nil
 }
 
-// ErrSignInFirst says that an invitation is for somebody who has signed in before, and that it was not them who accepted it.
+// ErrSignInFirst says that an invitation is for somebody who has signed in before, and that it was
+// not them who accepted it.
 var ErrSignInFirst = errors.New("store: the invited user must sign in first")
 
-// AcceptInvitation uses the invitation of a link, once. Whoever is new is made a user, signed in and made a member in one step. A link lives for
-// days and is handed on, so it opens nothing that a user has already: one who is known accepts as themselves, which as says (zero for nobody), or
-// it is ErrSignInFirst and nothing is used. ErrNotFound as of FindInvitation, ErrTooManyPeople when the account has as many members as it may have. Whoever
-// became a member meanwhile keeps their role.
+// AcceptInvitation uses the invitation of a link, once. Whoever is new is made a user, signed in
+// and made a member in one step. A link lives for days and is handed on, so it opens nothing that a
+// user has already: one who is known accepts as themselves, which as says (zero for nobody), or it
+// is ErrSignInFirst and nothing is used. ErrNotFound as of FindInvitation, ErrTooManyPeople when
+// the account has as many members as it may have. Whoever became a member meanwhile keeps their
+// role.
 func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as account.UserID, b Browser, at time.Time, tell Telling) (Arrival, error) {
 	var arrived Arrival
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {

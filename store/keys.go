@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -30,8 +30,9 @@ type NewKey struct {
 	Agent account.AgentID // zero when it is no agent's key
 }
 
-// Key is a key as recorded. Version grows with every change of a fence. RevokedAt is zero when it never happened, and so is LastUsedAt: the
-// hour in which the key was used last, which only ListKeys fills.
+// Key is a key as recorded. Version grows with every change of a fence. RevokedAt is zero when it
+// never happened, and so is LastUsedAt: the hour in which the key was used last, which only
+// ListKeys fills.
 type Key struct {
 	ID         account.KeyID
 	Account    account.ID
@@ -51,8 +52,8 @@ type Key struct {
 	Expires    time.Time // of a pay-per-call credential; zero for every other key
 }
 
-// CreateKey records a key of an account that exists, active, at version 1. ErrKeyExists when id or digest are taken,
-// ErrAccountMissing when there is no such account.
+// CreateKey records a key of an account that exists, active, at version 1. ErrKeyExists when id or
+// digest are taken, ErrAccountMissing when there is no such account.
 func (s *Store) CreateKey(ctx context.Context, k NewKey) (Key, error) {
 	row, err := s.queries().InsertKey(ctx, insertKey(k))
 	if err != nil {
@@ -61,8 +62,8 @@ func (s *Store) CreateKey(ctx context.Context, k NewKey) (Key, error) {
 	return keyOf(row)
 }
 
-// FindIdentity says what a key's digest stands for, or ErrNotFound. A revoked key is found too: whether it may call is the meter's
-// to say, which learns of a revocation at once.
+// FindIdentity says what a key's digest stands for, or ErrNotFound. A revoked key is found too:
+// whether it may call is the meter's to say, which learns of a revocation at once.
 func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identity, error) {
 	row, err := s.queries().GetIdentity(ctx, digest)
 	if err != nil {
@@ -103,8 +104,8 @@ func (s *Store) LoadKeyOf(ctx context.Context, owner account.ID, id account.KeyI
 // MaxKeys is how many active keys an account may have, however it comes by them.
 const MaxKeys = 1_000
 
-// roomForKey refuses one key more than an account may have; then says what to do once there is room. The account is locked, so that no two are counted at
-// once.
+// roomForKey refuses one key more than an account may have; then says what to do once there is
+// room. The account is locked, so that no two are counted at once.
 func roomForKey(ctx context.Context, q *db.Queries, id account.ID, then string) error {
 	active, err := q.CountActiveKeys(ctx, id.UUID)
 	if err != nil {
@@ -116,8 +117,9 @@ func roomForKey(ctx context.Context, q *db.Queries, id account.ID, then string) 
 	return nil
 }
 
-// AddKey records a further key of an account, as CreateKey does, with a line in the audit log. check sees the account with its packs and how
-// many keys of it are active, while nobody else can add one; its error undoes everything.
+// AddKey records a further key of an account, as CreateKey does, with a line in the audit log.
+// check sees the account with its packs and how many keys of it are active, while nobody else can
+// add one; its error undoes everything.
 func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author, check func(owner Account, active int64) error) (Key, error) {
 	var made Key
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {

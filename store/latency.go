@@ -7,12 +7,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// LatencyQuery says whose durations are asked for. What is recorded are hours: the window begins with the hour of Since and ends with
-// that of Until.
+// LatencyQuery says whose durations are asked for. What is recorded are hours: the window begins
+// with the hour of Since and ends with that of Until.
 type LatencyQuery struct {
 	Account      account.ID
 	Since, Until time.Time
@@ -40,8 +40,9 @@ func (f *LatencyFigures) Answered() account.Latency {
 	return all
 }
 
-// Latency reads how long an account's answered calls took, in order of time, chain and key. It reads no raw calls: some rows a day, or an
-// hour where a step or the window's begin or end lies within a day.
+// Latency reads how long an account's answered calls took, in order of time, chain and key. It
+// reads no raw calls: some rows a day, or an hour where a step or the window's begin or end lies
+// within a day.
 func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, error) {
 	if q.Step < 0 || q.Step%time.Hour != 0 {
 		return nil, fmt.Errorf("read latencies of account %s: a step of %s: ask for whole hours", q.Account, q.Step)
@@ -81,7 +82,8 @@ func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, 
 	return all, nil
 }
 
-// addLatency adds the durations of buckets that are new to the ledger to their hours, within the transaction that enters them there.
+// addLatency adds the durations of buckets that are new to the ledger to their hours, within the
+// transaction that enters them there.
 func addLatency(ctx context.Context, q *db.Queries, fresh []*account.UsageBucket) error {
 	total := 0
 	for _, b := range fresh {
@@ -122,7 +124,8 @@ func appendLatency(p *db.AddLatencyParams, b *account.UsageBucket, l *account.La
 // latencyBatch is how many rows one statement deletes.
 const latencyBatch = 10_000
 
-// DeleteLatencyBefore forgets how long calls took in the hours and on the days before the instant, in batches, and returns how many rows went.
+// DeleteLatencyBefore forgets how long calls took in the hours and on the days before the instant,
+// in batches, and returns how many rows went.
 func (s *Store) DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error) {
 	q, hour, midnight := s.queries(), before.UTC().Truncate(time.Hour), before.UTC().Truncate(day)
 	var total int64

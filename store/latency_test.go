@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 )
@@ -59,7 +59,8 @@ func TestLatencyCommittedAgainCountsOnceAndMergesOverHoursAndProcesses(t *testin
 	usage := lineOf(key, "ok", "day", 6, 6)
 	first := slowBucket(id, slot, "a", tookOf(key, "eth_mainnet", "ok", fast, 3), tookOf(key, "eth_mainnet", "hit", fast, 2))
 	first.Lines = []account.UsageLine{usage}
-	// The same slot under another generation, as after a step of the clock, and the hour that follows.
+	// The same slot under another generation, as after a step of the clock, and the hour that
+	// follows.
 	second := slowBucket(id, slot, "b", tookOf(key, "eth_mainnet", "ok", fast, 4), tookOf(key, "eth_mainnet", "ok", slow, 1),
 		tookOf(key, "eth_mainnet", "ok", fast, 1)) // one line in two parts
 	third := slowBucket(id, slot.Add(10*time.Second), "c", tookOf(key, "eth_mainnet", "ok", slow, 7))
@@ -239,7 +240,8 @@ func TestOldLatenciesAreDeletedInBatches(t *testing.T) {
 	}
 }
 
-// BenchmarkLatencyOfAMonth reads 30 days of an account that is busy on every chain, beside others, as get_usage will.
+// BenchmarkLatencyOfAMonth reads 30 days of an account that is busy on every chain, beside others,
+// as get_usage will.
 func BenchmarkLatencyOfAMonth(b *testing.B) {
 	ctx := b.Context()
 	url := testkit.Postgres(b)

@@ -16,12 +16,14 @@ type LeaseClass int32
 // LeaseUsageFlush shares the ranges of shards among the flushers.
 const LeaseUsageFlush LeaseClass = 0x75736c31
 
-// leaseMember is the number under which every holder of a class is counted; the work itself is numbered from 0.
+// leaseMember is the number under which every holder of a class is counted; the work itself is
+// numbered from 0.
 const leaseMember = -1
 
-// Leases are session locks on numbered pieces of work, held on a connection of their own: who loses the connection loses the leases,
-// and another may take them. They only spare work done twice; what must happen once is guarded by constraints. They need a session, so
-// the database URL must not lead through a pooler in transaction mode. Not for concurrent use.
+// Leases are session locks on numbered pieces of work, held on a connection of their own: who loses
+// the connection loses the leases, and another may take them. They only spare work done twice; what
+// must happen once is guarded by constraints. They need a session, so the database URL must not
+// lead through a pooler in transaction mode. Not for concurrent use.
 type Leases struct {
 	conn  *pgx.Conn
 	class LeaseClass
@@ -56,7 +58,8 @@ WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 2
 	return n, nil
 }
 
-// Take tries to get the lease on a piece of work and says whether the caller holds it now. A lease that is held must not be taken again.
+// Take tries to get the lease on a piece of work and says whether the caller holds it now. A lease
+// that is held must not be taken again.
 func (l *Leases) Take(ctx context.Context, number int) (bool, error) {
 	held, err := db.New(l.conn).TryLease(ctx, db.TryLeaseParams{Class: int32(l.class), Number: int32(number)}) //nolint:gosec // small
 	if err != nil {
@@ -65,7 +68,7 @@ func (l *Leases) Take(ctx context.Context, number int) (bool, error) {
 	return held, nil
 }
 
-// Release gives a lease back.
+// Release returns a lease.
 func (l *Leases) Release(ctx context.Context, number int) error {
 	_, err := db.New(l.conn).ReleaseLease(ctx, db.ReleaseLeaseParams{Class: int32(l.class), Number: int32(number)}) //nolint:gosec // small
 	if err != nil {
@@ -74,7 +77,7 @@ func (l *Leases) Release(ctx context.Context, number int) error {
 	return nil
 }
 
-// Close gives every lease back.
+// Close returns every lease.
 func (l *Leases) Close(ctx context.Context) error {
 	if err := l.conn.Close(ctx); err != nil {
 		return fmt.Errorf("close leases: %w", err)
@@ -82,7 +85,8 @@ func (l *Leases) Close(ctx context.Context) error {
 	return nil
 }
 
-// closeAfter closes a connection that failed with err, and returns err. The caller's context may be over, so it has its own deadline.
+// closeAfter closes a connection that failed with err, and returns err. The caller's context may be
+// over, so it has its own deadline.
 func closeAfter(ctx context.Context, conn *pgx.Conn, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -18,11 +18,12 @@ type MailID struct{ uuid.UUID }
 // NewMailID makes a mail id.
 func NewMailID() MailID { return MailID{uuid.Must(uuid.NewV7())} }
 
-// NewMail is a mail for the outbox, sealed already: package outbox makes it. It is queued in the transaction that records the fact it tells.
+// NewMail is a mail for the outbox, sealed already: package outbox makes it. It is queued in the
+// transaction that records the fact it tells.
 type NewMail struct {
 	ID MailID
-	// Reason is a business key, such as adopted/<key>/<user>, of at most 200 characters and without an address. A reason has one mail, for
-	// ever: queueing another changes nothing.
+	// Reason is a business key, such as adopted/<key>/<user>, of at most 200 characters and without
+	// an address. A reason has one mail, for ever: queueing another changes nothing.
 	Reason          string
 	Kind            string
 	Account         account.ID // zero for a mail of no account
@@ -30,11 +31,13 @@ type NewMail struct {
 	Recipient       []byte     // sealed
 	Payload         []byte     // sealed
 	Expires         time.Time  // it is not sent any more from then on
-	// Most is how many mails of the kind the recipient gets in 24 hours, those that were given up not counted. What exceeds it is recorded
-	// as given up, and is no error, so that nothing else fails for it. Two transactions at once may exceed it by one.
+	// Most is how many mails of the kind the recipient gets in 24 hours, those that were given up
+	// not counted. What exceeds it is recorded as given up, and is no error, so that nothing else
+	// fails for it. Two transactions at once may exceed it by one.
 	Most int
-	// MostOfAccount is how many of them may be about one account, so that none uses up what the others have; zero for as many as Most.
-	MostOfAccount int
+	// MaxOfAccount is how many of them may be about one account, so that none uses up what the
+	// others have; zero for as many as Most.
+	MaxOfAccount int
 }
 
 // Classes of failures that the record itself gives.
@@ -59,10 +62,10 @@ func queueMails(ctx context.Context, q *db.Queries, mails ...NewMail) error {
 		p := db.InsertMailParams{
 			ID: m.ID.UUID, Reason: m.Reason, Kind: m.Kind, RecipientDigest: m.RecipientDigest, Recipient: m.Recipient, Payload: m.Payload,
 			ExpiresAt: m.Expires, FullClass: MailCrowded, Most: int32(min(m.Most, maxMails)), //nolint:gosec // bounded
-			MostOfAccount: maxMails,
+			MaxOfAccount: maxMails,
 		}
-		if m.MostOfAccount > 0 {
-			p.MostOfAccount = int32(min(m.MostOfAccount, maxMails)) //nolint:gosec // bounded
+		if m.MaxOfAccount > 0 {
+			p.MaxOfAccount = int32(min(m.MaxOfAccount, maxMails)) //nolint:gosec // bounded
 		}
 		if m.Account != (account.ID{}) {
 			p.AccountID = &m.Account.UUID
@@ -87,8 +90,8 @@ type ClaimedMail struct {
 	Expires   time.Time
 }
 
-// ClaimMails gives up to most mails that are due, those that expire first in front, and leases them to the caller: no other gets them before
-// the lease is over.
+// ClaimMails returns up to most mails that are due, those that expire first in front, and leases
+// them to the caller: no other gets them before the lease is over.
 func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, most int) ([]ClaimedMail, error) {
 	rows, err := s.queries().ClaimMails(ctx, db.ClaimMailsParams{LeaseSeconds: lease.Seconds(), Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
 	if err != nil {
@@ -112,8 +115,8 @@ func (s *Store) EndMail(ctx context.Context, id MailID) error {
 	return nil
 }
 
-// RetryMail records that an attempt failed, and makes the mail due again after a while. It does nothing when the mail was claimed by another
-// meanwhile.
+// RetryMail records that an attempt failed, and makes the mail due again after a while. It does
+// nothing when the mail was claimed by another meanwhile.
 func (s *Store) RetryMail(ctx context.Context, id MailID, attempt int, after time.Duration, class string) error {
 	p := db.RetryMailParams{ID: id.UUID, Attempts: int32(attempt), AfterSeconds: after.Seconds(), Class: class} //nolint:gosec // counted by the record
 	if _, err := s.queries().RetryMail(ctx, p); err != nil {
@@ -122,7 +125,8 @@ func (s *Store) RetryMail(ctx context.Context, id MailID, attempt int, after tim
 	return nil
 }
 
-// GiveUpMail records that a mail will not be sent, and wipes what it held. It does nothing when the mail was claimed by another meanwhile.
+// GiveUpMail records that a mail will not be sent, and wipes what it held. It does nothing when the
+// mail was claimed by another meanwhile.
 func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class string) error {
 	p := db.GiveUpMailParams{ID: id.UUID, Attempts: int32(attempt), Class: class} //nolint:gosec // counted by the record
 	if _, err := s.queries().GiveUpMail(ctx, p); err != nil {
@@ -131,7 +135,7 @@ func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class st
 	return nil
 }
 
-// ExpireMails gives up to most mails up whose time is over, and returns their kinds.
+// ExpireMails drops up to most mails whose time is over, and returns their kinds.
 func (s *Store) ExpireMails(ctx context.Context, most int) ([]string, error) {
 	kinds, err := s.queries().ExpireMails(ctx, db.ExpireMailsParams{Class: MailExpired, Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
 	if err != nil {
@@ -160,7 +164,8 @@ func (s *Store) CountWaitingMails(ctx context.Context) ([]WaitingMails, error) {
 	return waiting, nil
 }
 
-// ForgetMails deletes up to most mails that are over and were queued before, and returns how many. Their reasons may then come again.
+// ForgetMails deletes up to most mails that are over and were queued before, and returns how many.
+// Their reasons may then come again.
 func (s *Store) ForgetMails(ctx context.Context, before time.Time, most int) (int, error) {
 	n, err := s.queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 )
@@ -121,7 +121,8 @@ func setupBeside(t *testing.T) (context.Context, *store.Store, *pgx.Conn) {
 	return ctx, s, conn
 }
 
-// TestMailsThatNobodyGotDoNotCrowdARecipient ages what was queued by more than a day: what is left of the day was given up.
+// TestMailsThatNobodyGotDoNotCrowdARecipient ages what was queued by more than a day: what is left
+// of the day was given up.
 func TestMailsThatNobodyGotDoNotCrowdARecipient(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)

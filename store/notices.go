@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -36,9 +36,10 @@ type UsageNotice struct {
 	DeliveredAt time.Time
 }
 
-// notice enters those of the periods that reached a share of their allowance, in the transaction that added their usage. It compares with
-// what the account's terms include now and not with what was used before, so that a smaller plan is noticed with the next call. What comes
-// of a period that is over is noticed only when those terms are still the ones that held in it.
+// notice enters those of the periods that reached a share of their allowance, in the transaction
+// that added their usage. It compares with what the account's terms include now and not with what
+// was used before, so that a smaller plan is noticed with the next call. What comes of a period
+// that is over is noticed only when those terms are still the ones that held in it.
 func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, drawn []db.AddPeriodsRow) error {
 	ids := make([]uuid.UUID, len(drawn))
 	for i := range drawn {
@@ -91,7 +92,8 @@ type heldTerms struct {
 	since time.Time
 }
 
-// heldTermsOf reads the terms as far as allowances go. It reports false for a plan that this version does not know.
+// heldTermsOf reads the terms as far as allowances go. It reports false for a plan that this
+// version does not know.
 func heldTermsOf(row db.ListAllowancesRow) (heldTerms, bool) {
 	held, known := plan.Lookup(row.Plan)
 	terms := heldTerms{since: instant(row.TermsChangedAt), Terms: account.Terms{
@@ -109,12 +111,15 @@ func heldTermsOf(row db.ListAllowancesRow) (heldTerms, bool) {
 
 const (
 	slotLength = 10 * time.Second // of the meter's buckets
-	// clocksApart is how far PostgreSQL's clock, by which terms change, may be behind the meter's, by which periods end.
+	// clocksApart is how far PostgreSQL's clock, by which terms change, may be behind the meter's,
+	// by which periods end.
 	clocksApart = 2 * time.Second
 )
 
-// heldIn says whether these are terms of the period by that name, whose charges go on into the slot that begins at newest: it is the period
-// that they give for the slot, and they did not come only after its end, as a plan does that is smaller from the next period on. It gives that period's begin.
+// heldIn reports whether these are terms of the period by that name, whose charges go on into the
+// slot that begins at newest: it is the period that they give for the slot, and they did not come
+// only after its end, as a plan does that is smaller from the next period on. It gives that
+// period's begin.
 func (t heldTerms) heldIn(name string, newest time.Time) (start time.Time, held bool) {
 	if newest.IsZero() { // nothing but refunds
 		return time.Time{}, false
@@ -133,8 +138,8 @@ func share(allowance plan.Units, percent int) plan.Units {
 	return allowance/whole*p + (allowance%whole*p+whole-1)/whole
 }
 
-// OpenNotices lists up to most notices that nothing delivers yet, and those whose delivery began longer than stale ago and has not ended.
-// The oldest come first.
+// OpenNotices lists up to most notices that nothing delivers yet, and those whose delivery began
+// longer than stale ago and has not ended. The oldest come first.
 func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, most int) ([]UsageNotice, error) {
 	rows, err := s.queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{StaleSeconds: stale.Seconds(), Most: int32(min(most, maxPage))}) //nolint:gosec // bounded
 	if err != nil {
@@ -172,8 +177,8 @@ func (s *Store) StartNotice(ctx context.Context, id NoticeID) error {
 	return nil
 }
 
-// EndNotice records how the delivery of a notice ended, and returns the result that stands: the first one. ErrNotFound when there is no
-// such notice.
+// EndNotice records how the delivery of a notice ended, and returns the result that stands: the
+// first one. ErrNotFound when there is no such notice.
 func (s *Store) EndNotice(ctx context.Context, id NoticeID, result string, delivered bool) (string, error) {
 	start, err := time.Parse(periodLayout, id.Period)
 	if err == nil {

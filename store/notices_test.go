@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -40,7 +40,8 @@ func monthOf(at time.Time) string {
 	return start.Format(time.DateOnly)
 }
 
-// nextMonth is a slot in the middle of the month that comes: terms that change now hold in it, whenever the test runs.
+// nextMonth is a slot in the middle of the month that comes: terms that change now hold in it,
+// whenever the test runs.
 func nextMonth() time.Time {
 	_, start := plan.CalendarMonth(time.Now())
 	return start.AddDate(0, 0, 14)
@@ -136,7 +137,8 @@ func TestUnitsOfPacksAndOtherPeriodsDoNotCountTowardsAnAllowance(t *testing.T) {
 	}
 }
 
-// A call may weigh more than what is left, so units alone need not reach the allowance when calls are refused for it.
+// A call may weigh more than what is left, so units alone need not reach the allowance when calls
+// are refused for it.
 func TestACallRefusedForTheQuotaIsNoticedAsAllOfIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -213,7 +215,8 @@ func move(ctx context.Context, t *testing.T, s *store.Store, id account.ID, chan
 	}))
 }
 
-// The last slot of a period is flushed when the next one has begun, and an account often begins that one with other terms.
+// The last slot of a period is flushed when the next one has begun, and an account often begins
+// that one with other terms.
 func TestAPeriodThatIsOverIsNoticedOnlyByTermsThatHeldInIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 )
 
 // What operators ask of an account's changes beside the audit log.
 
-// ListPushesOf reads the changes of an account and its keys that the meter never took, oldest first.
+// ListPushesOf reads the changes of an account and its keys that the meter never took, oldest
+// first.
 func (s *Store) ListPushesOf(ctx context.Context, id account.ID) ([]Push, error) {
 	rows, err := s.queries().ListPushesOf(ctx, id.UUID)
 	if err != nil {
@@ -23,7 +24,8 @@ func (s *Store) ListPushesOf(ctx context.Context, id account.ID) ([]Push, error)
 	return pushes, nil
 }
 
-// LastKeyChanges says when fences of an account's keys changed last; a key that was never changed is not in it.
+// LastKeyChanges says when fences of an account's keys changed last; a key that was never changed
+// is not in it.
 func (s *Store) LastKeyChanges(ctx context.Context, id account.ID) (map[account.KeyID]time.Time, error) {
 	rows, err := s.queries().ListLastKeyChanges(ctx, id.UUID)
 	if err != nil {

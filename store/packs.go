@@ -8,9 +8,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -29,9 +29,10 @@ type Pack struct {
 	VoidReason string
 }
 
-// GrantPack grants a pack to its account, once for its origin: granting again gives the pack as it was granted and false, and changes
-// nothing. ErrNotFound when there is no such account, ErrOriginTaken when the origin's pack went to another one, fault.FieldRefused for a
-// pack that nobody can hold or that expired already.
+// GrantPack grants a pack to its account, once for its origin: granting again gives the pack as it
+// was granted and false, and changes nothing. ErrNotFound when there is no such account,
+// ErrOriginTaken when the origin's pack went to another one, fault.FieldRefused for a pack that
+// nobody can hold or that expired already.
 func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack, owner Account, fresh bool, err error) {
 	if refusal := p.check(); refusal != nil {
 		return Pack{}, Account{}, false, refusal
@@ -96,8 +97,9 @@ func (s *Store) FindPackByOrigin(ctx context.Context, origin string) (Pack, erro
 	return packOf(row), nil
 }
 
-// VoidPack makes void what is left of the pack that was granted for an origin: from at on it is drawn no more. What was drawn stays drawn, so it never
-// holds less than nothing. Voiding again changes nothing and reports false. ErrNotFound when nothing was granted for the origin.
+// VoidPack makes void what is left of the pack that was granted for an origin: from at on it is
+// drawn no more. What was drawn stays drawn, so it never holds less than nothing. Voiding again
+// changes nothing and reports false. ErrNotFound when nothing was granted for the origin.
 func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Time, by Author) (voided Pack, owner Account, fresh bool, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.GetPackByOrigin(ctx, origin)

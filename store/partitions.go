@@ -18,11 +18,13 @@ const (
 	day             = 24 * time.Hour
 	// partitionLock serialises the upkeep of partitions among workers.
 	partitionLock = 0x63616c6c
-	// lockPatience is how long the upkeep waits for a table lock before it gives way: behind a waiting exclusive lock every insert queues.
+	// lockPatience is how long the upkeep waits for a table lock before it gives way: behind a
+	// waiting exclusive lock every insert queues.
 	lockPatience = "3s"
 )
 
-// daily is a table that is kept in partitions by UTC day. What has no partition lies in the default one, which is named after the table.
+// daily is a table that is kept in partitions by UTC day. What has no partition lies in the default
+// one, which is named after the table.
 type daily struct{ table, column string }
 
 var (
@@ -30,8 +32,9 @@ var (
 	dailyFlushes = daily{"usage_flushes", "slot"}
 )
 
-// EnsurePartitions makes the partitions of call records and of the ledger of flushes for the UTC day of from and the days after it that do
-// not exist yet, and returns how many it made. Rows that landed in a default partition meanwhile move into theirs.
+// EnsurePartitions makes the partitions of call records and of the ledger of flushes for the UTC
+// day of from and the days after it that do not exist yet, and returns how many it made. Rows that
+// landed in a default partition meanwhile move into theirs.
 func (s *Store) EnsurePartitions(ctx context.Context, from time.Time, days int) (int, error) {
 	made := 0
 	for _, d := range []daily{dailyCalls, dailyFlushes} {
@@ -67,7 +70,8 @@ func (s *Store) ensurePartitions(ctx context.Context, d daily, from time.Time, d
 	return made, nil
 }
 
-// DropPartitionsBefore drops the call records of all UTC days before the day of cutoff, and returns how many partitions went.
+// DropPartitionsBefore drops the call records, and the sums of refused calls, of all UTC days
+// before the day of cutoff, and returns how many partitions went.
 func (s *Store) DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error) {
 	limit := cutoff.UTC().Truncate(day)
 	dropped, err := s.dropPartitions(ctx, dailyCalls, limit)
@@ -76,6 +80,9 @@ func (s *Store) DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int
 	}
 	if _, err := s.queries().DeleteDefaultCallsBefore(ctx, limit); err != nil {
 		return dropped, fmt.Errorf("delete old records of the default partition: %w", err)
+	}
+	if _, err := s.queries().DeleteRefusedCallsBefore(ctx, limit); err != nil {
+		return dropped, fmt.Errorf("delete old sums of refused calls: %w", err)
 	}
 	return dropped, nil
 }
@@ -103,7 +110,8 @@ func (s *Store) dropPartitions(ctx context.Context, d daily, limit time.Time) (i
 	return dropped, nil
 }
 
-// createPartition builds the table aside and attaches it, which locks the whole less than making it in place would.
+// createPartition builds the table aside and attaches it, which locks the whole less than making it
+// in place would.
 func (s *Store) createPartition(ctx context.Context, d daily, start time.Time) (created bool, err error) {
 	name := pgx.Identifier{d.partition(start)}.Sanitize()
 	whole, rest, column := pgx.Identifier{d.table}.Sanitize(), pgx.Identifier{d.table + "_default"}.Sanitize(), pgx.Identifier{d.column}.Sanitize()
@@ -135,7 +143,8 @@ func (s *Store) createPartition(ctx context.Context, d daily, start time.Time) (
 	return created, err
 }
 
-// partitionTx runs do in a transaction that excludes other upkeep and waits for table locks only briefly.
+// partitionTx runs do in a transaction that excludes other upkeep and waits for table locks only
+// briefly.
 func (s *Store) partitionTx(ctx context.Context, do func(pgx.Tx) error) error {
 	return s.tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx, _ *db.Queries) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(partitionLock)); err != nil {
@@ -148,7 +157,8 @@ func (s *Store) partitionTx(ctx context.Context, do func(pgx.Tx) error) error {
 	})
 }
 
-// partitions lists the partitions of a table by name with their day; the default partition is not among them.
+// partitions lists the partitions of a table by name with their day; the default partition is not
+// among them.
 func (s *Store) partitions(ctx context.Context, d daily) (map[string]time.Time, error) {
 	// Catalog tables are unknown to sqlc.
 	rows, err := s.pool.Query(ctx, `SELECT child.relname::text FROM pg_inherits

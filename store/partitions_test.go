@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -104,7 +104,8 @@ func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
 	if err := s.SaveWatermarks(ctx, marks); err != nil {
 		t.Fatal(err)
 	}
-	// One shard was not flushed for two days, so its day and those after it stay, whatever is asked for.
+	// One shard was not flushed for two days, so its day and those after it stay, whatever is asked
+	// for.
 	if got := must[int64](t)(s.DeleteFlushesBefore(ctx, slot.Add(24*time.Hour))); got != 3 {
 		t.Errorf("forgot %d ledger entries, want the three of the days before the oldest watermark", got)
 	}

@@ -42,6 +42,16 @@ func (g *gate) write(ctx context.Context, calls []Call) error {
 	return ctx.Err()
 }
 
+// writeSums takes sums while the gate is open.
+func (g *gate) writeSums(ctx context.Context, _ []RefusedSum) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.down {
+		return errors.New("connection refused")
+	}
+	return ctx.Err()
+}
+
 func (g *gate) set(down bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,7 +62,7 @@ func setupRecorder(t *testing.T, o RecorderOptions) (*gate, *Recorder) {
 	t.Helper()
 	g := &gate{refuse: map[uuid.UUID]string{}, tries: make(chan struct{}, 1)}
 	o.Logger = slog.New(slog.DiscardHandler)
-	return g, newRecorder(g.write, o)
+	return g, newRecorder(g.write, g.writeSums, o)
 }
 
 func closeRecorder(t *testing.T, r *Recorder) error {
@@ -201,7 +211,7 @@ func TestRecorderCopiesIntoPostgreSQL(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	r := newRecorder(func(context.Context, []Call) error { return nil }, RecorderOptions{Buffer: 1 << 20})
+	r := newRecorder(func(context.Context, []Call) error { return nil }, func(context.Context, []RefusedSum) error { return nil }, RecorderOptions{Buffer: 1 << 20})
 	call := newCall()
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

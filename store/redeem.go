@@ -8,11 +8,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // Grant is what a payer gets for a settlement. The credential's plaintext is not in it.
@@ -32,8 +32,9 @@ type Credential struct {
 	Prefix string
 }
 
-// GrantSettlement grants the units of a settlement, once for ever: an account of its own, a pack that ends with the window, and the credential.
-// Granting again gives what was granted, and changes nothing: whose credential it is shows Settlement.Key.
+// GrantSettlement grants the units of a settlement, once for ever: an account of its own, a pack
+// that ends with the window, and the credential. Granting again gives what was granted, and changes
+// nothing: whose credential it is shows Settlement.Key.
 func (s *Store) GrantSettlement(ctx context.Context, g Grant) (Settlement, error) { //nolint:gocritic // a copy does no harm
 	var granted Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -96,40 +97,67 @@ func grantSettlement(ctx context.Context, q *db.Queries, g *Grant) (Settlement, 
 	return settlementOf(row), nil
 }
 
-// RotateCredential gives a redeemed settlement another credential, and ends the one before. ErrNotFound when there is no such settlement, the
-// error of mayRotate when its units cannot be used any more. Rotating again with the same key changes nothing.
-func (s *Store) RotateCredential(ctx context.Context, id x402.ID, c Credential, at time.Time, by Author) (rotated Settlement, before account.KeyID, err error) {
+// Rotation is another credential for a redeemed settlement.
+type Rotation struct {
+	x402.ID
+	Credential
+	// Since: a credential that was given at this instant or later stays in force, and answers this
+	// request as well. Zero: none stays.
+	Since time.Time
+	Left  *plan.Units // of the settlement when it was asked for; nil when that is not known
+	At    time.Time
+	By    Author
+}
+
+// RotateCredential issues another credential for a redeemed settlement, and ends the one before;
+// Settlement.Key says which is in force. ErrNotFound when there is no such settlement, the error of
+// mayRotate when its units cannot be used any more. Rotating again with the same key changes
+// nothing.
+func (s *Store) RotateCredential(ctx context.Context, r *Rotation) (rotated Settlement, before account.KeyID, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))
+		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(r.ID)))
 		if err != nil {
 			return found(err)
 		}
 		rotated = settlementOf(row)
-		if err := mayRotate(&rotated, at); err != nil || rotated.Key == c.Key {
+		if err := mayRotate(&rotated, r.At); err != nil || rotated.Key == r.Key {
 			return err
+		}
+		given, err := q.GetKey(ctx, rotated.Key.UUID)
+		if err != nil {
+			return err
+		}
+		if !r.Since.IsZero() && !given.CreatedAt.Before(r.Since) && given.Status == string(account.Active) {
+			return nil
 		}
 		before = rotated.Key
-		if err := revoke(ctx, q, before, by); err != nil {
-			return err
-		}
-		_, err = q.InsertCredential(ctx, db.InsertCredentialParams{
-			ID: c.Key.UUID, AccountID: rotated.Account.UUID, Digest: c.Digest[:], Prefix: c.Prefix, ExpiresAt: rotated.WindowEnds,
-		})
-		if err != nil {
-			return err
-		}
-		k := settlementKey(id)
-		row, err = q.SetCredential(ctx, db.SetCredentialParams{ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, KeyID: c.Key.UUID})
-		if err != nil {
-			return err
-		}
-		rotated = settlementOf(row)
-		return nil
+		rotated, err = rotate(ctx, q, r, &rotated)
+		return err
 	})
 	if err != nil {
-		return Settlement{}, account.KeyID{}, fmt.Errorf("rotate the credential of settlement %s: %w", id, err)
+		return Settlement{}, account.KeyID{}, fmt.Errorf("rotate the credential of settlement %s: %w", r.ID, err)
 	}
 	return rotated, before, nil
+}
+
+func rotate(ctx context.Context, q *db.Queries, r *Rotation, was *Settlement) (Settlement, error) {
+	if err := revoke(ctx, q, was.Key, r.By); err != nil {
+		return Settlement{}, err
+	}
+	_, err := q.InsertCredential(ctx, db.InsertCredentialParams{
+		ID: r.Key.UUID, AccountID: was.Account.UUID, Digest: r.Digest[:], Prefix: r.Prefix, ExpiresAt: was.WindowEnds,
+	})
+	if err != nil {
+		return Settlement{}, err
+	}
+	k := settlementKey(r.ID)
+	row, err := q.SetCredential(ctx, db.SetCredentialParams{
+		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, KeyID: r.Key.UUID, CredentialLeft: (*int64)(r.Left),
+	})
+	if err != nil {
+		return Settlement{}, err
+	}
+	return settlementOf(row), nil
 }
 
 func mayRotate(s *Settlement, at time.Time) error {
@@ -168,9 +196,10 @@ func revokeLocked(ctx context.Context, q *db.Queries, row db.Key, by Author) err
 	return note(ctx, q, subject{key.Account, key.ID, row.Version}, "revoke_key", by, before, keyDocument(&key))
 }
 
-// ConcludeSettlement records whether a redeemed settlement's transaction is part of the chain for good, and where. One that is gone is
-// reorganised, and its credential ends; a final one is over once its window is. Concluding again changes nothing; one that is reorganised stays
-// so. ErrNotFound when there is none, or it was not redeemed.
+// ConcludeSettlement records whether a redeemed settlement's transaction is part of the chain for
+// good, and where. One that is gone is reorganised, and its credential ends; a final one is over
+// once its window is. Concluding again changes nothing; one that is reorganised stays so.
+// ErrNotFound when there is none, or it was not redeemed.
 func (s *Store) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time, by Author) (Settlement, error) {
 	var concluded Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -226,8 +255,9 @@ func concludedStage(s *Settlement, f x402.Finality, at time.Time) x402.Stage {
 // ErrRefundNoted says that a refund was noted before.
 var ErrRefundNoted = errors.New("store: a refund of this settlement was noted before")
 
-// NoteRefund records that support sends the money of a settlement back by hand, with a line of its history. From then on it is not granted.
-// ErrRefundNoted when that was recorded before, unless again is set; of two at the same time one is told so. It gives the settlement as it was.
+// NoteRefund records that support sends the money of a settlement back by hand, with a line of its
+// history. From then on it is not granted. ErrRefundNoted when that was recorded before, unless
+// again is set; of two at the same time one is told so. It gives the settlement as it was.
 func (s *Store) NoteRefund(ctx context.Context, id x402.ID, words string, again bool) (Settlement, error) {
 	var before Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {

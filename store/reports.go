@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// SumServices adds up the recorded units of an account, or of one key of it (zero: all), by service, since the hour that holds an instant.
+// SumServices adds up the recorded units of an account, or of one key of it (zero: all), by
+// service, since the hour that holds an instant.
 func (s *Store) SumServices(ctx context.Context, id account.ID, key account.KeyID, since time.Time) (map[account.Service]plan.Units, error) {
 	w := UsageWindow{Account: id, Since: since}
 	if !key.IsZero() {
@@ -38,8 +39,9 @@ type DayUsage struct {
 // maxDays bounds UsageByDay.
 const maxDays = 400
 
-// UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row for each day; with a period that is not zero what was
-// counted into it alone, because the day on which it begins has usage of the one before, too.
+// UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row
+// for each day; with a period that is not zero what was counted into it alone, because the day on
+// which it begins has usage of the one before, too.
 func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time, only account.Period) ([]DayUsage, error) {
 	from = from.UTC().Truncate(day)
 	rows, err := s.queries().SumDays(ctx, db.SumDaysParams{Account: id.UUID, Since: from, OnlyPeriod: onlyPeriod(only)})

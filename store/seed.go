@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -18,16 +18,18 @@ type FlushEntry struct {
 	Generation string
 }
 
-// Which flushed buckets a seed lists: those that the meter may still hold. What lies before its shard's watermark was dropped before that
-// was recorded, but a meter that lost its last writes, to a failover or a restart, has it again; and a bucket that was flushed so long ago
-// would have been dropped at one of the passes since.
+// Which flushed buckets a seed lists: those that the meter may still hold. What lies before its
+// shard's watermark was dropped before that was recorded, but a meter that lost its last writes, to
+// a failover or a restart, has it again; and a bucket that was flushed so long ago would have been
+// dropped at one of the passes since.
 const (
 	ledgerBehind = 2 * time.Hour // before the watermark, which stands still while the meter is away
 	ledgerReach  = 48 * time.Hour
 )
 
-// SumCounters reads, in one snapshot, what is recorded of an account's counters, in their order, and the account's buckets that these sums
-// hold and the meter may still hold too. A counter is its sum plus the meter's buckets that are not among them.
+// SumCounters reads, in one snapshot, what is recorded of an account's counters, in their order,
+// and the account's buckets that these sums hold and the meter may still hold too. A counter is its
+// sum plus the meter's buckets that are not among them.
 func (s *Store) SumCounters(ctx context.Context, id account.ID, counters []account.Counter) (sums []plan.Units, flushed []FlushEntry, err error) {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error {
@@ -61,7 +63,8 @@ type UsageHour struct {
 	account.UsageLine
 }
 
-// ListUsage reads all recorded usage of an account's period, in the order of its words. Period is its start date.
+// ListUsage reads all recorded usage of an account's period, in the order of its words. Period is
+// its start date.
 func (s *Store) ListUsage(ctx context.Context, id account.ID, period string) ([]UsageHour, error) {
 	start, err := time.Parse(periodLayout, period)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// How long a session lasts: 30 days after it was seen last, 90 after it began. Being seen is noted once a minute at most.
+// How long a session lasts: 30 days after it was seen last, 90 after it began. Being seen is noted
+// once a minute at most.
 const (
 	sessionRolling = 30 * 24 * time.Hour
 	sessionLongest = 90 * 24 * time.Hour
@@ -59,8 +60,9 @@ type OpenSession struct {
 	ExpiresAt time.Time
 }
 
-// FindSession gives the session of a token and notes that it was seen: one round trip, whatever it finds. ErrNotFound when the session is
-// over, never was, or its user belongs to its account no more.
+// FindSession returns the session of a token and notes that it was seen: one round trip, whatever
+// it finds. ErrNotFound when the session is over, never was, or its user belongs to its account no
+// more.
 func (s *Store) FindSession(ctx context.Context, token account.Digest, at time.Time) (Session, error) {
 	row, err := s.queries().FindSession(ctx, db.FindSessionParams{
 		At: at, Digest: token[:], SeenBefore: at.Add(-sessionStep), RenewedUntil: at.Add(sessionRolling), LongestSeconds: sessionLongest.Seconds(),
@@ -120,11 +122,12 @@ func (s *Store) ListSessions(ctx context.Context, user account.UserID, at time.T
 	return all, nil
 }
 
-// SwitchSession moves an open session of a user to another account of theirs. ErrNotFound when they belong to no such account, or have no
-// such session.
+// SwitchSession moves an open session of a user to another account of theirs. ErrNotFound when they
+// belong to no such account, or have no such session.
 func (s *Store) SwitchSession(ctx context.Context, user account.UserID, id SessionID, to account.ID, at time.Time) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		// The membership is locked by being written, so that a removal waits and then ends this session too.
+		// The membership is locked by being written, so that a removal waits and then ends this
+		// session too.
 		n, err := q.UseMembership(ctx, db.UseMembershipParams{At: at, AccountID: to.UUID, UserID: user.UUID})
 		if err != nil {
 			return err
@@ -144,7 +147,8 @@ func (s *Store) SwitchSession(ctx context.Context, user account.UserID, id Sessi
 	return nil
 }
 
-// beginSession starts a session and ends the one that it replaces. Like a removal, it locks the membership before any session.
+// beginSession starts a session and ends the one that it replaces. Like a removal, it locks the
+// membership before any session.
 func beginSession(ctx context.Context, q *db.Queries, b Browser, user account.UserID, id account.ID, at time.Time) error {
 	n, err := q.UseMembership(ctx, db.UseMembershipParams{At: at, AccountID: id.UUID, UserID: user.UUID})
 	if err != nil {

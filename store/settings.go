@@ -9,11 +9,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Settings are how an account wants to be told things, and what it told of itself. An account that never changed them has the defaults.
+// Settings are how an account wants to be told things, and what it told of itself. An account that
+// never changed them has the defaults.
 type Settings struct {
 	NotifyUsage80   bool
 	NotifyUsage100  bool
@@ -22,7 +23,8 @@ type Settings struct {
 	Insights        Insights
 }
 
-// Insights are what an account told of itself (interface document 2, section 4, update_account). Empty fields were not told.
+// Insights are what an account told of itself (docs/interface.md, 2.4, update_account).
+// Empty fields were not told.
 type Insights struct {
 	UseCase          string   `json:"use_case,omitempty"`
 	TeamSize         string   `json:"team_size,omitempty"`
@@ -51,8 +53,9 @@ func (s *Store) LoadSettings(ctx context.Context, id account.ID) (Settings, erro
 	return settingsOf(row)
 }
 
-// ChangeSettings changes the settings of an account, with a line in the audit log; a change that changes nothing writes nothing. ErrNotFound
-// when there is no such account, or the author may not change it.
+// ChangeSettings changes the settings of an account, with a line in the audit log; a change that
+// changes nothing writes nothing. ErrNotFound when there is no such account, or the author may not
+// change it.
 func (s *Store) ChangeSettings(ctx context.Context, id account.ID, by Author, change func(*Settings)) (Settings, error) {
 	var after Settings
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {

@@ -8,14 +8,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
 )
 
-// Settlement is what one payer sent in one transaction, as recorded. What stands below Found is set once it is redeemed.
+// Settlement is what one payer sent in one transaction, as recorded. What stands below Found is set
+// once it is redeemed.
 type Settlement struct {
 	x402.ID
 	Stage  x402.Stage
@@ -31,11 +32,14 @@ type Settlement struct {
 	RedeemedAt time.Time
 	WindowEnds time.Time
 	Rotations  int // how often it was redeemed again
+	// GivenLeft is how many units were left when the credential was given; -1 when that is not
+	// known.
+	GivenLeft plan.Units
 	// RefundedAt is when support last noted that the money is sent back by hand; zero when never.
 	RefundedAt time.Time
 }
 
-// Redeemed says whether units were granted for it, whatever came of them.
+// Redeemed reports whether units were granted for it, whatever came of them.
 func (s *Settlement) Redeemed() bool { return !s.RedeemedAt.IsZero() }
 
 // Pack names the pack that holds the settlement's units: it is the account's only one.
@@ -95,8 +99,9 @@ func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Sett
 	return settlementsOf(rows), nil
 }
 
-// ListUnconfirmed reads a page of the settlements that were granted longer ago than older and not as long ago as younger, and are not final, the oldest
-// first. after is the last of the page before; nil for the first page.
+// ListUnconfirmed reads a page of the settlements that were granted longer ago than older and not
+// as long ago as younger, and are not final, the oldest first. after is the last of the page
+// before; nil for the first page.
 func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement, most int) ([]Settlement, error) {
 	p := db.ListUnconfirmedParams{OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), Most: int32(min(most, maxPage))} //nolint:gosec // bounded
 	if after != nil {
@@ -109,8 +114,9 @@ func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duratio
 	return settlementsOf(rows), nil
 }
 
-// NoteSettlement records how far a settlement came before it is redeemed, with a line of its history when that is news. found is what the
-// chain says, nil when it was not read. One that is redeemed stays as it is, and is given so.
+// NoteSettlement records how far a settlement came before it is redeemed, with a line of its
+// history when that is news. found is what the chain says, nil when it was not read. One that is
+// redeemed stays as it is, and is given so.
 func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (Settlement, error) {
 	var noted Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -181,7 +187,8 @@ func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]Settlement
 	return events, nil
 }
 
-// SettlementUsage is how many units of a redeemed settlement are recorded as used: the meter may know of more, for some seconds.
+// SettlementUsage is how many units of a redeemed settlement are recorded as used: the meter may
+// know of more, for some seconds.
 func (s *Store) SettlementUsage(ctx context.Context, of *Settlement) (plan.Units, error) {
 	a, err := s.LoadAccount(ctx, of.Account)
 	if err != nil {
@@ -254,6 +261,10 @@ func settlementOf(row db.Settlement) Settlement { //nolint:gocritic // rows go b
 	}
 	if row.AccountID == nil || row.KeyID == nil { // a constraint: all of what follows is there, or nothing
 		return s
+	}
+	s.GivenLeft = -1
+	if row.CredentialLeft != nil {
+		s.GivenLeft = plan.Units(*row.CredentialLeft)
 	}
 	s.Account, s.Key, s.Finality = account.ID{UUID: *row.AccountID}, account.KeyID{UUID: *row.KeyID}, x402.Finality(*row.Finality)
 	s.Deal = x402.Deal{

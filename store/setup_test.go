@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -36,7 +36,7 @@ func newDoorKey(daily int64) (store.NewAccount, store.NewKey) {
 	}
 }
 
-// must gives the value of a call that may not fail.
+// must returns the value of a call that may not fail.
 func must[T any](t *testing.T) func(T, error) T {
 	t.Helper()
 	return func(v T, err error) T {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -60,10 +60,12 @@ type Joined struct {
 	Owners []Member // of the account, as they are now, without who joined
 }
 
-// Telling gives the mails about an arrival. It is called inside the transaction, so it may only compute.
+// Telling gives the mails about an arrival. It is called inside the transaction, so it may only
+// compute.
 type Telling func(Arrival) ([]NewMail, error)
 
-// StartSignIn records a wish to sign in and queues its mail, both or neither. It does not look whether the address is known.
+// StartSignIn records a wish to sign in and queues its mail, both or neither. It does not look
+// whether the address is known.
 func (s *Store) StartSignIn(ctx context.Context, n NewSignIn, mails ...NewMail) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		err := q.InsertSignIn(ctx, db.InsertSignInParams{
@@ -81,7 +83,8 @@ func (s *Store) StartSignIn(ctx context.Context, n NewSignIn, mails ...NewMail) 
 	return nil
 }
 
-// FindSignInByLink reads the sign-in of a link and changes nothing. ErrNotFound when it was used, is over, or never was.
+// FindSignInByLink reads the sign-in of a link and changes nothing. ErrNotFound when it was used,
+// is over, or never was.
 func (s *Store) FindSignInByLink(ctx context.Context, link account.Digest, at time.Time) (OpenSignIn, error) {
 	row, err := s.queries().GetSignInByLink(ctx, db.GetSignInByLinkParams{LinkDigest: link[:], At: at})
 	if err != nil {
@@ -99,8 +102,8 @@ func (s *Store) FindSignInOfBrowser(ctx context.Context, browser account.Digest,
 	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ExpiresAt.UTC()}, nil
 }
 
-// FinishByLink uses the sign-in of a link, once: it makes the user, an account when they have none, and a session. ErrNotFound when it was
-// used, is over, or never was.
+// FinishByLink uses the sign-in of a link, once: it makes the user, an account when they have none,
+// and a session. ErrNotFound when it was used, is over, or never was.
 func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
 	var arrived Arrival
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -118,8 +121,9 @@ func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser
 	return arrived, nil
 }
 
-// FinishByCode is FinishByLink for the code of the mail, typed in the browser that asked. ErrWrongCode counts; after the fifth, and when the
-// sign-in was used or is over, it is ErrNotFound.
+// FinishByCode is FinishByLink for the code of the mail, typed in the browser that asked.
+// ErrWrongCode counts; after the fifth, and when the sign-in was used or is over, it is
+// ErrNotFound.
 func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
 	var (
 		arrived Arrival
@@ -209,7 +213,8 @@ func welcome(ctx context.Context, q *db.Queries, arrived *Arrival, b Browser, at
 	return queueMails(ctx, q, mails...)
 }
 
-// SweepPeople deletes up to limit each of sessions, sign-ins and invitations that expired before a time, and says how many rows went.
+// SweepPeople deletes up to limit each of sessions, sign-ins and invitations that expired before a
+// time, and says how many rows went.
 func (s *Store) SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error) {
 	most := int32(min(limit, maxPage)) //nolint:gosec // bounded
 	q := s.queries()

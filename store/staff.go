@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -23,15 +23,16 @@ type StaffMember struct {
 // MaxStaff bounds the list of staff.
 const MaxStaff = 500
 
-// AddStaff gives a user the staff role, and says whether they had it not. ErrNotFound when nobody ever signed in with the address.
+// AddStaff grants a user the staff role, and reports whether they had it not. ErrNotFound when
+// nobody ever signed in with the address.
 func (s *Store) AddStaff(ctx context.Context, email account.Email, at time.Time, by Author) (changed bool, err error) {
 	return s.changeStaff(ctx, email, "add_staff", at, by, func(q *db.Queries, user account.UserID) (int64, error) {
 		return q.AddStaff(ctx, db.AddStaffParams{UserID: user.UUID, At: at, AddedBy: by.Actor})
 	})
 }
 
-// RemoveStaff takes the staff role from a user, from their next request on, and says whether they had it. ErrNotFound when nobody ever signed in
-// with the address.
+// RemoveStaff takes the staff role from a user, from their next request on, and says whether they
+// had it. ErrNotFound when nobody ever signed in with the address.
 func (s *Store) RemoveStaff(ctx context.Context, email account.Email, at time.Time, by Author) (changed bool, err error) {
 	return s.changeStaff(ctx, email, "remove_staff", at, by, func(q *db.Queries, user account.UserID) (int64, error) {
 		return q.RemoveStaff(ctx, user.UUID)

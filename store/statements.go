@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -30,8 +30,8 @@ type StatementHead struct {
 	Units      plan.Units
 }
 
-// EndedSpan is a metering period that a change of the cycle cut short, with the plan that it ended with. Cut is when the change was made: until it is
-// in force, usage is counted into the period.
+// EndedSpan is a metering period that a change of the cycle cut short, with the plan that it ended
+// with. Cut is when the change was made: until it is in force, usage is counted into the period.
 type EndedSpan struct {
 	UsagePeriod
 	Start, End time.Time
@@ -39,7 +39,8 @@ type EndedSpan struct {
 	Cut        time.Time
 }
 
-// StatementLine is usage of a period that shares key, agent, chain and class. What was refused at a limit is apart, Limit being its reason.
+// StatementLine is usage of a period that shares key, agent, chain and class. What was refused at a
+// limit is apart, Limit being its reason.
 type StatementLine struct {
 	UsagePeriod
 	Key                 account.KeyID
@@ -48,7 +49,8 @@ type StatementLine struct {
 	Totals              PeriodTotals
 }
 
-// StatementKey is what a statement tells of a key: the account that it belongs to now, and its agent's name.
+// StatementKey is what a statement tells of a key: the account that it belongs to now, and its
+// agent's name.
 type StatementKey struct {
 	Account      account.ID
 	Prefix, Name string
@@ -64,7 +66,8 @@ type StatementInvoice struct {
 	CreatedAt, PaidAt, PeriodStart, PeriodEnd time.Time
 }
 
-// StatementAdjustment is what was recorded of a closed period later, and the name of the statement that tells of it. Content is how it does.
+// StatementAdjustment is what was recorded of a closed period later, and the name of the statement
+// that tells of it. Content is how it does.
 type StatementAdjustment struct {
 	UsagePeriod
 	StatedIn string
@@ -103,11 +106,12 @@ func (s *Store) ReadStatements(ctx context.Context, read func(*StatementBook) er
 	return nil
 }
 
-// WriteStatements lends the book for closing periods of some accounts, which nobody else does meanwhile. What write puts in is there once it
-// returned nil, all or nothing.
+// WriteStatements lends the book for closing periods of some accounts, which nobody else does
+// meanwhile. What write puts in is there once it returned nil, all or nothing.
 func (s *Store) WriteStatements(ctx context.Context, accounts []account.ID, write func(*StatementBook) error) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		// Each query sees what was committed before it, so that after the wait for a lock nothing is read that is old.
+		// Each query sees what was committed before it, so that after the wait for a lock nothing
+		// is read that is old.
 		if err := q.LockStatements(ctx, uuidsOf(accounts)); err != nil {
 			return err
 		}
@@ -169,7 +173,7 @@ func (b *StatementBook) Ended(ctx context.Context, accounts []account.ID) ([]End
 	return spans, err
 }
 
-// PlansAt gives the plans that accounts had at instants, where they have had another one since.
+// PlansAt returns the plans that accounts had at instants, where they have had another one since.
 func (b *StatementBook) PlansAt(ctx context.Context, of []Moment) (map[Moment]string, error) {
 	var p db.ListPlansAtParams
 	for _, m := range of {
@@ -183,7 +187,8 @@ func (b *StatementBook) PlansAt(ctx context.Context, of []Moment) (map[Moment]st
 	return plans, err
 }
 
-// Lines adds up the usage of periods from the hours, for what is kept. limits are the refusals that are told apart.
+// Lines adds up the usage of periods from the hours, for what is kept. limits are the refusals that
+// are told apart.
 func (b *StatementBook) Lines(ctx context.Context, of []UsagePeriod, limits []string) ([]StatementLine, error) {
 	accounts, periods, err := columnsOf(of)
 	if err != nil {
@@ -236,7 +241,8 @@ func (b *StatementBook) Keys(ctx context.Context, ids []account.KeyID) (map[acco
 	return keys, err
 }
 
-// Invoices lists invoices of accounts that were created before an instant and that no statement tells of, oldest first.
+// Invoices lists invoices of accounts that were created before an instant and that no statement
+// tells of, oldest first.
 func (b *StatementBook) Invoices(ctx context.Context, before []Moment) ([]StatementInvoice, error) {
 	var p db.ListUntoldInvoicesParams
 	for _, m := range before {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -43,9 +43,10 @@ type ChainReport struct {
 	Calls      []ChainCalls // of a few slots, absolute
 }
 
-// RecordChain notes a report. The time since the measurement before counts as what that one found, as far as the two are not further apart than gap: then
-// nobody knows. A measurement that is not newer than the newest one, and calls that are fewer than those that are there, change nothing, so that any number of
-// workers may report the same.
+// RecordChain notes a report. The time since the measurement before counts as what that one found,
+// as far as the two are not further apart than gap: then nobody knows. A measurement that is not
+// newer than the newest one, and calls that are fewer than those that are there, change nothing, so
+// that any number of workers may report the same.
 func (s *Store) RecordChain(ctx context.Context, r *ChainReport, gap time.Duration) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		touched, err := measureChain(ctx, q, r, gap)
@@ -78,7 +79,8 @@ func (s *Store) RecordChain(ctx context.Context, r *ChainReport, gap time.Durati
 	return nil
 }
 
-// measureChain moves the newest measurement on, adds the time that passed since the one before, and gives the slots that it lies in.
+// measureChain moves the newest measurement on, adds the time that passed since the one before, and
+// gives the slots that it lies in.
 func measureChain(ctx context.Context, q *db.Queries, r *ChainReport, gap time.Duration) (slots []time.Time, err error) {
 	at := r.MeasuredAt.UTC().Truncate(time.Millisecond)
 	before, err := q.MoveChainMeasurement(ctx, db.MoveChainMeasurementParams{Chain: string(r.Chain), At: at, State: string(r.State), Reason: r.Why})
@@ -130,7 +132,8 @@ func chainCallsParams(id chain.ID, c *ChainCalls) db.SetChainCallsParams {
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// DeleteChainSlotsBefore forgets the slots of the days before the instant's, in batches, and returns how many rows went. The days stay.
+// DeleteChainSlotsBefore forgets the slots of the days before the instant's, in batches, and
+// returns how many rows went. The days stay.
 func (s *Store) DeleteChainSlotsBefore(ctx context.Context, before time.Time) (int64, error) {
 	const batch = 10_000
 	var total int64

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -31,7 +31,8 @@ func chainDays(t *testing.T, s *store.Store) *store.ChainRecord {
 func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	// Up until 23:58:20, then degraded over midnight until 00:01, then down for 30 seconds, then a gap of which nobody knows, then up.
+	// Up until 23:58:20, then degraded over midnight until 00:01, then down for 30 seconds, then a
+	// gap of which nobody knows, then up.
 	at := statusDay.Add(-100 * time.Second)
 	steps := []struct {
 		state chain.State

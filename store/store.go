@@ -1,12 +1,14 @@
-// Package store owns PostgreSQL, the record: accounts and keys, call records, usage by the hour, the ledger of what the meter
-// flushed, and the session locks by which workers share work. SQL lies in store/queries, typed by sqlc into store/db; transactions
-// are Go. It counts nothing and admits nothing (meter does), and it does not migrate (migrations do).
+// Package store owns PostgreSQL, the record: accounts and keys, call records, usage by the hour,
+// the ledger of what the meter flushed, and the session locks by which workers share work. SQL lies
+// in store/queries, typed by sqlc into store/db; transactions are Go. It counts nothing and admits
+// nothing (meter does), and it does not migrate (migrations do).
 package store
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,19 +30,23 @@ var (
 	ErrAccountMissing = errors.New("store: account does not exist; create it first")
 	// ErrRevoked says that a key was to be changed that is revoked for good.
 	ErrRevoked = errors.New("store: the key is revoked")
-	// ErrRejected says that PostgreSQL refuses the content of a row, so that writing it again is in vain.
+	// ErrRejected says that PostgreSQL refuses the content of a row, so that writing it again is in
+	// vain.
 	ErrRejected = errors.New("store: content refused")
 )
 
-// connectTimeout bounds one attempt to connect, so that an unreachable host fails instead of hanging.
+// connectTimeout bounds one attempt to connect, so that an unreachable host fails instead of
+// hanging.
 const connectTimeout = 5 * time.Second
 
 // Store is a pool of connections to one database. It is safe for concurrent use.
 type Store struct {
-	pool *pgxpool.Pool
+	pool  *pgxpool.Pool
+	epoch atomic.Int64 // as ReadDeployment found it last
 }
 
-// Open connects to the PostgreSQL at url and checks that it answers. An error never holds the URL's password.
+// Open connects to the PostgreSQL at url and checks that it answers. An error never holds the URL's
+// password.
 func Open(ctx context.Context, url string) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -52,7 +58,8 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "gateway"
 	}
-	// Without it an array of ids goes through text, one by one, which costs a flush more than all else on this side.
+	// Without it an array of ids goes through text, one by one, which costs a flush more than all
+	// else on this side.
 	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		pgxuuid.Register(conn.TypeMap())
 		return nil
@@ -112,8 +119,8 @@ func found(err error) error {
 	return err
 }
 
-// rejected says whether PostgreSQL refuses the content itself: class 22 is data exceptions, class 23 violated constraints (PostgreSQL
-// manual, appendix A).
+// rejected reports whether PostgreSQL refuses the content itself: class 22 is data exceptions,
+// class 23 violated constraints (PostgreSQL manual, appendix A).
 func rejected(err error) bool {
 	violation, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && len(violation.Code) == 5 && (violation.Code[:2] == "22" || violation.Code[:2] == "23")

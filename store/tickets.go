@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/ticket"
 )
 
 var (
@@ -37,8 +37,9 @@ func (e *TooManyTodayError) Error() string {
 	return fmt.Sprintf("store: %d tickets within 24 hours; the next in %s", e.Limit, e.Wait)
 }
 
-// Scope is what of an account's tickets and feedback somebody finds and joins: the id of an agent or of a key that sees nothing but its own. The
-// zero one is who manages the account and sees all of it.
+// Scope is what of an account's tickets and feedback somebody finds and joins: the id of an agent
+// or of a key that sees nothing but its own. The zero one is who manages the account and sees all
+// of it.
 type Scope struct{ uuid.UUID }
 
 // Writer is who of an account writes to support: a key or a user.
@@ -107,10 +108,12 @@ type NewTicket struct {
 	Tell      TicketTelling // nil tells nobody
 }
 
-// CreateTicket records a ticket, or adds the message to the one that it joins: of the same symptom, unresolved, with its last activity within an
-// hour. Two at once make one. Category, priority and subject of the first one stay then; a subject that differs stands in front of the message.
-// A form that was sent before gives what it made then. ErrTooManyTickets when the account has a hundred unresolved ones, *TooManyTodayError when it made
-// as many in 24 hours as it may, ErrFormSent; ErrNotFound when there is no such account.
+// CreateTicket records a ticket, or adds the message to the one that it joins: of the same symptom,
+// unresolved, with its last activity within an hour. Two at once make one. Category, priority and
+// subject of the first one stay then; a subject that differs stands in front of the message. A form
+// that was sent before gives what it made then. ErrTooManyTickets when the account has a hundred
+// unresolved ones, *TooManyTodayError when it made as many in 24 hours as it may, ErrFormSent;
+// ErrNotFound when there is no such account.
 func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
 	evidence, err := json.Marshal(n.Evidence)
 	if err != nil {
@@ -156,7 +159,7 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 	return t, joined, nil
 }
 
-// madeBefore gives the ticket that a form made, as it is now.
+// madeBefore returns the ticket that a form made, as it is now.
 func madeBefore(ctx context.Context, q *db.Queries, reference string, err error) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
@@ -172,7 +175,8 @@ func madeBefore(ctx context.Context, q *db.Queries, reference string, err error)
 	return ticketOf(row)
 }
 
-// findToJoin gives the ticket of the symptom that is joined. One that is too old or too long for that lets the symptom go.
+// findToJoin returns the ticket of the symptom that is joined. One that is too old or too long for
+// that lets the symptom go.
 func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket, joins bool, err error) {
 	symptom := n.Evidence.Symptom()
 	if symptom == nil {
@@ -218,7 +222,8 @@ func openTicket(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTick
 // ticketDay is what the tickets of an account are counted over.
 const ticketDay = 24 * time.Hour
 
-// boundDay refuses the account as many tickets in 24 hours as it may make: resolving them makes no room. Accounts that cost nothing to get have less.
+// boundDay refuses the account as many tickets in 24 hours as it may make: resolving them makes no
+// room. Accounts that cost nothing to get have less.
 func boundDay(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket) error {
 	limit := ticket.MaxDaily
 	if kind == KindDoor || kind == KindWallet {
@@ -236,7 +241,8 @@ func boundDay(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket
 	return &TooManyTodayError{limit, leaves.Add(ticketDay).Sub(n.At)}
 }
 
-// LoadTicket reads a ticket of an account with its messages, oldest first; of one scope alone unless that is zero. ErrNotFound when it has none.
+// LoadTicket reads a ticket of an account with its messages, oldest first; of one scope alone
+// unless that is zero. ErrNotFound when it has none.
 func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope, n ticket.Number) (Ticket, []TicketMessage, error) {
 	var (
 		t        Ticket
@@ -331,8 +337,9 @@ func given(id *uuid.UUID) uuid.UUID {
 	return *id
 }
 
-// stays says whether the key that writes still belongs to the account, which is locked: an owner may just have adopted it. What it writes then is tried
-// again, for the account that it has gone to.
+// stays reports whether the key that writes still belongs to the account, which is locked: an owner
+// may just have adopted it. What it writes then is tried again, for the account that it has gone
+// to.
 func (w *Writer) stays(ctx context.Context, q *db.Queries) error {
 	if w.Key.IsZero() {
 		return nil

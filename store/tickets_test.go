@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 )
 
 // noon is when most of these tests happen.
@@ -74,7 +74,8 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	if first.Number < 1001 || first.Evidence.Call.Units != 500 || first.Status != ticket.Open {
 		t.Errorf("the ticket is %+v", first)
 	}
-	// Each join is activity; another symptom, another account and an agent have tickets of their own.
+	// Each join is activity; another symptom, another account and an agent have tickets of their
+	// own.
 	if _, joined := create(newTicket(of.ID, -32022, noon.Add(time.Hour))); !joined {
 		t.Error("an hour after the last activity it does not join")
 	}
@@ -93,7 +94,8 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	if _, joined := create(newTicket(of.ID, 0, noon)); joined {
 		t.Error("one without a call joins")
 	}
-	// More than an hour after the last activity there is another, which gathers from then on, while the first is open.
+	// More than an hour after the last activity there is another, which gathers from then on, while
+	// the first is open.
 	second, joined := create(newTicket(of.ID, -32022, noon.Add(2*time.Hour+time.Second)))
 	if joined || second.Number == first.Number {
 		t.Errorf("the second is %+v", second)
@@ -445,7 +447,8 @@ func TestRefusalsOfADayAreCounted(t *testing.T) {
 	}
 }
 
-// A text is kept as it is written, whatever it would mean elsewhere; what is too long never comes this far.
+// A text is kept as it is written, whatever it would mean elsewhere; what is too long never comes
+// this far.
 func TestTextsOfTicketsAreKeptAsTheyAre(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

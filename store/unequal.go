@@ -8,12 +8,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// UnequalSum are words of which a sum of the hours is not what the hours add up to. Line has the words and no figures.
+// UnequalSum are words of which a sum of the hours is not what the hours add up to. Line has the
+// words and no figures.
 type UnequalSum struct {
 	Book       string // the table of sums
 	Start      time.Time
@@ -21,7 +22,8 @@ type UnequalSum struct {
 	Sum, Hours Figures
 }
 
-// findUnequal gives the first words of a period for which sums of the hours and the hours differ; nil when none do.
+// findUnequal returns the first words of a period for which sums of the hours and the hours differ;
+// nil when none do.
 func findUnequal(ctx context.Context, q *db.Queries, id account.ID, start time.Time) (*UnequalSum, error) {
 	for _, look := range []func() (*UnequalSum, error){
 		func() (*UnequalSum, error) {

@@ -8,17 +8,18 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
 // periodLayout is how usage lines write the start date of their period.
 const periodLayout = time.DateOnly
 
-// CommitUsage adds sealed buckets to the usage and latency hours and, added up apart from them, to the totals of their periods, all of them
-// or none. A bucket that was committed before, by whom ever, is not added again: the ledger of flushes and both books are written in one transaction.
-// A share of an allowance that is reached with it is noticed there too. ErrRejected when the content of a bucket is at fault; any other
-// error may pass.
+// CommitUsage adds sealed buckets to the usage and latency hours and, added up apart from them, to
+// the totals of their periods, all of them or none. A bucket that was committed before, by whom
+// ever, is not added again: the ledger of flushes and both books are written in one transaction. A
+// share of an allowance that is reached with it is noticed there too. ErrRejected when the content
+// of a bucket is at fault; any other error may pass.
 func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
 	if len(buckets) == 0 {
 		return nil
@@ -63,14 +64,16 @@ func flushParams(buckets []account.UsageBucket) db.InsertFlushesParams {
 	return p
 }
 
-// bucketID is a bucket's place in the ledger. The slot is in microseconds, which is what PostgreSQL keeps of it.
+// bucketID is a bucket's place in the ledger. The slot is in microseconds, which is what PostgreSQL
+// keeps of it.
 type bucketID struct {
 	slot       int64
 	account    uuid.UUID
 	generation string
 }
 
-// freshOf picks the buckets that the ledger had not yet. The same bucket twice in one call counts once.
+// freshOf picks the buckets that the ledger had not yet. The same bucket twice in one call counts
+// once.
 func freshOf(buckets []account.UsageBucket, entered []db.InsertFlushesRow) []*account.UsageBucket {
 	wanted := make(map[bucketID]struct{}, len(entered))
 	for _, row := range entered {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -156,7 +156,8 @@ func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
 	}
 }
 
-// A busy account has hundreds of thousands of hours' rows in a period, and calls wait for the sum of what it drew from its plan.
+// A busy account has hundreds of thousands of hours' rows in a period, and calls wait for the sum
+// of what it drew from its plan.
 func TestUnitsOfThePlanAreNotAddedUpFromTheHours(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupDatabase(t)
@@ -232,7 +233,8 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// A hundred thousand buckets must fit in a minute, so ten thousand fit in six seconds, with room for a slow machine.
+// A hundred thousand buckets must fit in a minute, so ten thousand fit in six seconds, with room
+// for a slow machine.
 func TestTenThousandBucketsCommitInSeconds(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -23,11 +23,13 @@ const (
 var (
 	// ErrLastOwner says that a change would leave an account without an owner.
 	ErrLastOwner = errors.New("store: an account keeps at least one owner")
-	// ErrNotOwner says that whoever wants to change the people of an account does not own it, or does no more.
+	// ErrNotOwner says that whoever wants to change the people of an account does not own it, or
+	// does no more.
 	ErrNotOwner = errors.New("store: not an owner of the account")
 	// ErrMemberExists says that whoever is invited belongs to the account already.
 	ErrMemberExists = errors.New("store: a member already")
-	// ErrTooManyPeople says that an account has as many members, or open invitations, as it may have.
+	// ErrTooManyPeople says that an account has as many members, or open invitations, as it may
+	// have.
 	ErrTooManyPeople = errors.New("store: no room for more people")
 )
 
@@ -94,7 +96,7 @@ func (s *Store) ListMemberships(ctx context.Context, id account.UserID) ([]Membe
 	return all, nil
 }
 
-// EmailsOf gives the addresses of those actors of audit lines who are users, by actor.
+// EmailsOf returns the addresses of those actors of audit lines who are users, by actor.
 func (s *Store) EmailsOf(ctx context.Context, actors []string) (map[string]string, error) {
 	var ids []uuid.UUID
 	for _, actor := range actors {
@@ -116,8 +118,10 @@ func (s *Store) EmailsOf(ctx context.Context, actors []string) (map[string]strin
 	return emails, nil
 }
 
-// SetRole gives a member of an account another role, in the name of an owner of it (else ErrNotOwner). ErrNotFound when there is no such member, ErrLastOwner when nobody would own the account.
-// Whoever stops being an owner has their open invitations taken back. The same role changes nothing.
+// SetRole changes the role of a member of an account, in the name of an owner of it (else
+// ErrNotOwner). ErrNotFound when there is no such member, ErrLastOwner when nobody would own the
+// account. Whoever stops being an owner has their open invitations taken back. The same role
+// changes nothing.
 func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.UserID, role Role, at time.Time, by Author) error {
 	err := s.byOwner(ctx, id, owner, func(q *db.Queries) error {
 		member, err := q.GetMember(ctx, db.GetMemberParams{AccountID: id.UUID, UserID: user.UUID})
@@ -143,9 +147,9 @@ func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.
 	return nil
 }
 
-// RemoveMember takes a user out of an account and ends their sessions of it, in the name of an owner of it (else ErrNotOwner), or of the user,
-// who may always leave. ErrNotFound when there is no such member, ErrLastOwner when
-// nobody would own the account.
+// RemoveMember takes a user out of an account and ends their sessions of it, in the name of an
+// owner of it (else ErrNotOwner), or of the user, who may always leave. ErrNotFound when there is
+// no such member, ErrLastOwner when nobody would own the account.
 func (s *Store) RemoveMember(ctx context.Context, id account.ID, owner, user account.UserID, at time.Time, by Author) error {
 	remove := func(q *db.Queries) error { return removeMember(ctx, q, id, user, at, by) }
 	var err error
@@ -179,7 +183,8 @@ func removeMember(ctx context.Context, q *db.Queries, id account.ID, user accoun
 	return notePerson(ctx, q, id, "remove_member", by, person(user, member.Email, member.Role), nobody)
 }
 
-// byOwner runs do in the name of an owner of the account, while no one else changes who belongs to it.
+// byOwner runs do in the name of an owner of the account, while no one else changes who belongs to
+// it.
 func (s *Store) byOwner(ctx context.Context, id account.ID, owner account.UserID, do func(*db.Queries) error) error {
 	return s.people(ctx, id, func(q *db.Queries) error {
 		// Asked under the lock: an owner who was removed a moment ago changes nothing any more.
@@ -194,7 +199,8 @@ func (s *Store) byOwner(ctx context.Context, id account.ID, owner account.UserID
 	})
 }
 
-// people runs do while no one else changes who belongs to an account. ErrNotFound when it is no account that users own.
+// people runs do while no one else changes who belongs to an account. ErrNotFound when it is no
+// account that users own.
 func (s *Store) people(ctx context.Context, id account.ID, do func(*db.Queries) error) error {
 	return s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockPeople(ctx, id.UUID); err != nil {
@@ -222,7 +228,8 @@ func join(ctx context.Context, q *db.Queries, id account.ID, user uuid.UUID, rol
 	return n > 0, err
 }
 
-// notePerson writes the audit line of a change of people. No fence changes with it, so the meter need not know.
+// notePerson writes the audit line of a change of people. No fence changes with it, so the meter
+// need not know.
 func notePerson(ctx context.Context, q *db.Queries, id account.ID, action string, by Author, before, after any) error {
 	return q.InsertAudit(ctx, db.InsertAuditParams{
 		AccountID: id.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason, Before: document(before), After: document(after),
@@ -232,7 +239,8 @@ func notePerson(ctx context.Context, q *db.Queries, id account.ID, action string
 // nobody is a person's document before they came and after they went.
 var nobody = map[string]any{}
 
-// person is what the audit log shows of a member. The address stands in it, so that a line can be read when the member is gone.
+// person is what the audit log shows of a member. The address stands in it, so that a line can be
+// read when the member is gone.
 func person(user account.UserID, email, role string) map[string]any {
 	return map[string]any{"user": user.String(), "email": email, "role": role}
 }

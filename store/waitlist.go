@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -39,8 +39,10 @@ const (
 	JoinRefused          // whoever reads it had it taken off: nobody else puts it back
 )
 
-// JoinWaitlist puts an address on the list. When it was there nothing changes, for nobody proved that the address is theirs. What is confirmed to the
-// address may be nil; the address gets it once for ever, now or, where too many were sent, when it is entered again. The digest is the address's.
+// JoinWaitlist puts an address on the list. When it was there nothing changes, for nobody proved
+// that the address is theirs. What is confirmed to the address may be nil; the address gets it once
+// for ever, now or, where too many were sent, when it is entered again. The digest is the
+// address's.
 func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Digest, c *Confirmation) (became Joining, err error) { //nolint:gocritic // a copy does no harm
 	err = s.ofAddress(ctx, w.Email, func(q *db.Queries) error {
 		switch left, err := q.HasLeft(ctx, digest[:]); {
@@ -72,8 +74,9 @@ func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Dige
 	return became, nil
 }
 
-// ConfirmWaiting notes that whoever reads an address wants it on the list, with news of the product or without, and puts it there when it is not on it.
-// Confirming again changes whether there is news, and nothing else.
+// ConfirmWaiting notes that whoever reads an address wants it on the list, with news of the product
+// or without, and puts it there when it is not on it. Confirming again changes whether there is
+// news, and nothing else.
 func (s *Store) ConfirmWaiting(ctx context.Context, w Waiting, digest account.Digest) (confirmed Waiting, err error) { //nolint:gocritic // a copy does no harm
 	err = s.ofAddress(ctx, w.Email, func(q *db.Queries) error {
 		row, err := q.ConfirmWaiting(ctx, db.ConfirmWaitingParams{
@@ -92,8 +95,8 @@ func (s *Store) ConfirmWaiting(ctx context.Context, w Waiting, digest account.Di
 	return confirmed, nil
 }
 
-// LeaveWaitlist takes an address off the list for good: nothing of it is kept but its digest, so that nobody else puts it back. It says whether it was on
-// the list; leaving again changes nothing.
+// LeaveWaitlist takes an address off the list for good: nothing of it is kept but its digest, so
+// that nobody else puts it back. It says whether it was on the list; leaving again changes nothing.
 func (s *Store) LeaveWaitlist(ctx context.Context, email account.Email, digest account.Digest, at time.Time) (was bool, err error) {
 	err = s.ofAddress(ctx, email, func(q *db.Queries) error {
 		n, err := q.DropWaiting(ctx, email.Key())
@@ -113,8 +116,9 @@ func (s *Store) LeaveWaitlist(ctx context.Context, email account.Email, digest a
 // ErrUnconfirmed says that nobody proved that an address of the waitlist is theirs.
 var ErrUnconfirmed = errors.New("store: the address is not confirmed")
 
-// InviteWaiting notes that an address on the waitlist was told that it may come in, with the mails that tell it; tell only computes. Who is invited
-// already is not told again. ErrNotFound when the address is not on the list, ErrUnconfirmed before it is confirmed.
+// InviteWaiting notes that an address on the waitlist was told that it may come in, with the mails
+// that tell it; tell only computes. Who is invited already is not told again. ErrNotFound when the
+// address is not on the list, ErrUnconfirmed before it is confirmed.
 func (s *Store) InviteWaiting(ctx context.Context, email account.Email, digest account.Digest, by Author, at time.Time, tell func() ([]NewMail, error)) (already bool, err error) {
 	err = s.ofAddress(ctx, email, func(q *db.Queries) error {
 		row, err := q.GetWaiting(ctx, email.Key())
@@ -149,7 +153,8 @@ func (s *Store) InviteWaiting(ctx context.Context, email account.Email, digest a
 	return already, nil
 }
 
-// ofAddress does what is done with an address of the waitlist, one after the other: whoever leaves while somebody enters the address is not put back.
+// ofAddress does what is done with an address of the waitlist, one after the other: whoever leaves
+// while somebody enters the address is not put back.
 func (s *Store) ofAddress(ctx context.Context, email account.Email, do func(*db.Queries) error) error {
 	return s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if err := q.LockAddress(ctx, email.Key()); err != nil {
@@ -159,7 +164,8 @@ func (s *Store) ofAddress(ctx context.Context, email account.Email, do func(*db.
 	})
 }
 
-// ListWaitlist lists the addresses on the waitlist with one of some statuses, newest first, after one of them; from the newest on when that is nil.
+// ListWaitlist lists the addresses on the waitlist with one of some statuses, newest first, after
+// one of them; from the newest on when that is nil.
 func (s *Store) ListWaitlist(ctx context.Context, statuses []string, after *Waiting, limit int) ([]Waiting, error) {
 	p := db.ListWaitlistParams{Statuses: statuses, Before: endOfTime, Most: int32(min(limit, MaxDeskPage))} //nolint:gosec // bounded
 	if after != nil {

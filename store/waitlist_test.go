@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/store"
 )
@@ -29,7 +29,8 @@ func emailOf(t *testing.T, text string) account.Email {
 	return e
 }
 
-// Whoever enters an address first decides what stands there: a repeat, by whomever, changes nothing.
+// Whoever enters an address first decides what stands there: a repeat, by whomever, changes
+// nothing.
 func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
 	t.Parallel()
 	url, ctx := testkit.Postgres(t), t.Context()
@@ -201,7 +202,8 @@ func TestWhoIsConfirmedIsInvitedOnce(t *testing.T) {
 	}
 }
 
-// A process that dies after the change and before the mail leaves neither, and the next one makes both.
+// A process that dies after the change and before the mail leaves neither, and the next one makes
+// both.
 func TestNobodyIsInvitedWithoutTheirMail(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")

@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store/db"
-	"github.com/chainaccess/gateway/wallet"
 )
 
-// Wallet is a wallet that proved itself. It has one account for ever, and one key that works at a time.
+// Wallet is a wallet that proved itself. It has one account for ever, and one key that works at a
+// time.
 type Wallet struct {
 	Address wallet.Address
 	Account account.ID
@@ -57,10 +58,11 @@ func (s *Store) FindWalletOfKey(ctx context.Context, id account.KeyID) (Wallet, 
 	return walletOf(row), nil
 }
 
-// BindKey binds a key of the anonymous door to a wallet. A wallet that is new makes the key's own account the wallet's. One that had a key
-// before, which is revoked now, takes the key into its account: its allowance follows the wallet. Binding again changes nothing.
-// Refused, and nothing changed, when the key or the wallet is bound otherwise, the key is revoked or no key of the door, or an account is
-// suspended. ErrNotFound when there is no such key.
+// BindKey binds a key of the anonymous door to a wallet. A wallet that is new makes the key's own
+// account the wallet's. One that had a key before, which is revoked now, takes the key into its
+// account: its allowance follows the wallet. Binding again changes nothing. Refused, and nothing
+// changed, when the key or the wallet is bound otherwise, the key is revoked or no key of the door,
+// or an account is suspended. ErrNotFound when there is no such key.
 func (s *Store) BindKey(ctx context.Context, b Binding, by Author) (Bound, error) {
 	var bound Bound
 	bind := func(_ pgx.Tx, q *db.Queries) (err error) {
@@ -128,7 +130,8 @@ func mayBind(key *Key, status string) *fault.Error {
 	return nil
 }
 
-// bindNew makes the key's own account that of a wallet which was never seen before. What the account used this month counts.
+// bindNew makes the key's own account that of a wallet which was never seen before. What the
+// account used this month counts.
 func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Account, by Author) (Bound, error) { //nolint:gocritic // rows go by value
 	after, err := accountOf(own)
 	if err != nil {
@@ -162,7 +165,8 @@ func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Acco
 // bindKnown takes the key into the account of a wallet that was bound before.
 func bindKnown(ctx context.Context, q *db.Queries, b Binding, key Key, known db.Wallet, by Author) (Bound, error) { //nolint:gocritic // rows go by value
 	if known.KeyID != nil {
-		// Read without a lock, which another binding of that key might hold while it waits for this wallet. Revoked keys stay so.
+		// Read without a lock, which another binding of that key might hold while it waits for this
+		// wallet. Revoked keys stay so.
 		other, err := q.GetKey(ctx, *known.KeyID)
 		if err != nil {
 			return Bound{}, err
@@ -203,8 +207,8 @@ func bindRow(ctx context.Context, q *db.Queries, key *Key, to account.ID, by Aut
 	return moved, noteMove(ctx, q, key, &moved, "bind_key", by)
 }
 
-// noteMove writes the audit lines of a key that went through a door, and that its pushes are due: in the account where it is, and in the one
-// where it was.
+// noteMove writes the audit lines of a key that went through a door, and that its pushes are due:
+// in the account where it is, and in the one where it was.
 func noteMove(ctx context.Context, q *db.Queries, before, after *Key, action string, by Author) error {
 	was, is := doorDocument(before), doorDocument(after)
 	if err := note(ctx, q, subject{after.Account, after.ID, after.Version}, action, by, was, is); err != nil || before.Account == after.Account {
@@ -230,7 +234,7 @@ func walletOf(row db.Wallet) Wallet {
 	return w
 }
 
-// violates says whether PostgreSQL refused a row for a constraint.
+// violates reports whether PostgreSQL refused a row for a constraint.
 func violates(err error, constraint string) bool {
 	violation, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && violation.ConstraintName == constraint

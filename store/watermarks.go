@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// SaveWatermarks records, per shard, the instant of the meter's clock before which all usage is in PostgreSQL. It may go back:
-// a bucket that returns after a failover of the meter makes an earlier instant the true one.
+// SaveWatermarks records, per shard, the instant of the meter's clock before which all usage is in
+// PostgreSQL. It may go back: a bucket that returns after a failover of the meter makes an earlier
+// instant the true one.
 func (s *Store) SaveWatermarks(ctx context.Context, watermarks map[int]time.Time) error {
 	if len(watermarks) == 0 {
 		return nil
@@ -38,8 +39,8 @@ func (s *Store) Watermark(ctx context.Context, shard int) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// UsageWatermark is the instant before which all usage of every account is in PostgreSQL, or ErrNotFound before every shard was flushed
-// once.
+// UsageWatermark is the instant before which all usage of every account is in PostgreSQL, or
+// ErrNotFound before every shard was flushed once.
 func (s *Store) UsageWatermark(ctx context.Context) (time.Time, error) {
 	row, err := s.queries().GetUsageWatermark(ctx)
 	if err == nil && row.Shards < account.Shards {
@@ -51,16 +52,18 @@ func (s *Store) UsageWatermark(ctx context.Context) (time.Time, error) {
 	return row.Watermark.UTC(), nil
 }
 
-// AccountWatermark is the instant before which all usage of an account is in PostgreSQL, or ErrNotFound before its shard's first flush. A
-// period may be closed once it lies past the period's end by more than the longest call takes and the meter's clock may step back:
-// refunds belong to their charge's period, and usage that comes later still is an adjustment.
+// AccountWatermark is the instant before which all usage of an account is in PostgreSQL, or
+// ErrNotFound before its shard's first flush. A period may be closed once it lies past the period's
+// end by more than the longest call takes and the meter's clock may step back: refunds belong to
+// their charge's period, and usage that comes later still is an adjustment.
 func (s *Store) AccountWatermark(ctx context.Context, id account.ID) (time.Time, error) {
 	return s.Watermark(ctx, account.Shard(id))
 }
 
-// DeleteFlushesBefore forgets ledger entries of slots before the instant, by whole UTC days where the days have partitions, and returns how
-// many. A bucket of such a slot which the meter still holds would be added once more, so the instant lies days behind the watermark; where
-// it does not, because usage was not flushed for so long, it is drawn back to it.
+// DeleteFlushesBefore forgets ledger entries of slots before the instant, by whole UTC days where
+// the days have partitions, and returns how many. A bucket of such a slot which the meter still
+// holds would be added once more, so the instant lies days behind the watermark; where it does not,
+// because usage was not flushed for so long, it is drawn back to it.
 func (s *Store) DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error) {
 	mark, err := s.UsageWatermark(ctx)
 	switch {

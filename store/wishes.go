@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store/db"
 )
 
@@ -25,7 +25,8 @@ type Wish struct {
 	Email   account.Email // zero once it was withdrawn
 	Channel string
 	At      time.Time
-	// What became of it. Answers is how often the service answered, and AnsweredAt when it did last.
+	// What became of it. Answers is how often the service answered, and AnsweredAt when it did
+	// last.
 	Status     string
 	Reply      string // empty for none
 	Answers    int
@@ -35,7 +36,8 @@ type Wish struct {
 // Subject names the wish in the desk's log.
 func (id WishID) Subject() string { return "wish/" + id.String() }
 
-// Confirmation is the one mail that an address ever gets that nobody proved to be theirs, about what was entered with it.
+// Confirmation is the one mail that an address ever gets that nobody proved to be theirs, about
+// what was entered with it.
 type Confirmation struct {
 	Email account.Digest // of the address
 	About string         // wishlist or waitlist
@@ -57,8 +59,9 @@ func (c *Confirmation) confirm(ctx context.Context, q *db.Queries, at time.Time)
 	return queueMails(ctx, q, c.Mail)
 }
 
-// JoinWishlist records a wish with the mails that tell of it, and says whether these wait to be sent: not when there are none, or their recipient has got
-// too many of the kind in 24 hours. What is confirmed to whoever wishes may be nil.
+// JoinWishlist records a wish with the mails that tell of it, and says whether these wait to be
+// sent: not when there are none, or their recipient has got too many of the kind in 24 hours. What
+// is confirmed to whoever wishes may be nil.
 func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Confirmation) (queued bool, err error) { //nolint:gocritic // copies do no harm
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		err := q.InsertWish(ctx, db.InsertWishParams{ID: w.ID.UUID, Items: w.Items, Email: w.Email.Address(), Channel: w.Channel, At: w.At})
@@ -87,7 +90,8 @@ func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Co
 	return queued, nil
 }
 
-// WithdrawWishes empties what was entered with an address, and says how many wishes there were. None are left to withdraw a second time.
+// WithdrawWishes empties what was entered with an address, and says how many wishes there were.
+// None are left to withdraw a second time.
 func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Author, at time.Time) (withdrawn int, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		rows, err := q.WithdrawWishes(ctx, email.Key())
@@ -112,8 +116,10 @@ func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Auth
 	return withdrawn, nil
 }
 
-// DeleteIdleEntries deletes up to limit each of the addresses on the waitlist that nobody confirmed since a time and of the wishes that were declined before
-// it, and says how many rows went. Nobody proved that these addresses are theirs. A wish that nobody answered stays: an operator owes it an answer.
+// DeleteIdleEntries deletes up to limit each of the addresses on the waitlist that nobody confirmed
+// since a time and of the wishes that were declined before it, and says how many rows went. Nobody
+// proved that these addresses are theirs. A wish that nobody answered stays: an operator owes it an
+// answer.
 func (s *Store) DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error) {
 	most := int32(min(limit, maxPage)) //nolint:gosec // bounded
 	addresses, err := s.queries().DeleteUnconfirmed(ctx, db.DeleteUnconfirmedParams{Before: before, Most: most})

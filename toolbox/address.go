@@ -5,14 +5,15 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// ParseAddress reads an account's address on a chain and gives its one form: with the capitals of EIP-55, or base58. Of an EVM address all
-// letters may be small or all may be capitals; a mixture must be that of EIP-55, because one that is not has a typing error in it. Anything
-// else is field_refused and says what the chain takes.
+// ParseAddress reads an account's address on a chain and gives its one form: with the capitals of
+// EIP-55, or base58. Of an EVM address all letters may be small or all may be capitals; a mixture
+// must be that of EIP-55, because one that is not has a typing error in it. Anything else is
+// field_refused and says what the chain takes.
 func ParseAddress(id chain.ID, text string) (string, *fault.Error) {
 	if id == chain.SolanaMainnet {
 		return parseSolanaAddress(text)

@@ -7,8 +7,8 @@ import (
 
 const gweiDecimals = 9
 
-// decimal writes n × 10^-decimals exactly: no exponent, no zeros at the end of a fraction, and no point without one. 1500000000 with nine
-// decimals is "1.5".
+// decimal writes n × 10^-decimals exactly: no exponent, no zeros at the end of a fraction, and no
+// point without one. 1500000000 with nine decimals is "1.5".
 func decimal(n *big.Int, decimals int) string {
 	digits, sign := new(big.Int).Abs(n).String(), ""
 	if n.Sign() < 0 {

@@ -6,11 +6,11 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
 )
 
 // Balances is what an address holds on a chain. Amounts are decimal strings.
@@ -32,8 +32,9 @@ type NativeBalance struct {
 	Formatted string `json:"formatted" doc:"in whole coins, exactly"`
 }
 
-// TokenBalance is an amount of a token. A name and a symbol are what the contract says of itself: anybody may deploy a token that is called
-// like another, only the contract's address tells them apart.
+// TokenBalance is an amount of a token. A name and a symbol are what the contract says of itself:
+// anybody may deploy a token that is called like another, only the contract's address tells them
+// apart.
 type TokenBalance struct {
 	Contract  string  `json:"contract" doc:"address of the token's contract; on Solana of its mint"`
 	Standard  string  `json:"standard" enum:"erc20,spl-token,spl-token-2022" doc:"what the token is; on Solana by the program that it belongs to"`
@@ -69,15 +70,16 @@ func NewLedger(chains dataCaller, now func() time.Time) *Ledger {
 }
 
 const (
-	mostTokens = 500 // of one answer
-	cutNote    = "It holds more tokens than are listed in one answer; these are some of them."
+	maxTokens = 500 // of one answer
+	cutNote   = "It holds more tokens than are listed in one answer; these are some of them."
 )
 
 var errNoIndex = errors.New("an upstream that has an index is known, and cannot be used")
 
-// Balances reads what an address, in its chain's form (ParseAddress), holds: the native coin from any upstream, tokens from those that have an
-// index of owners, all at once. Where no upstream has an index the tokens are nil, and the note says so; where one has, and cannot be used now,
-// it is no_upstream.
+// Balances reads what an address, in its chain's form (ParseAddress), holds: the native coin from
+// any upstream, tokens from those that have an index of owners, all at once. Where no upstream has
+// an index the tokens are nil, and the note says so; where one has, and cannot be used now, it is
+// no_upstream.
 func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Balances, error) {
 	answer := Balances{Chain: id, Address: address, CheckedAt: stamp(l.now())}
 	standing := l.chains.Standing(id, chain.Data)
@@ -88,7 +90,7 @@ func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Bal
 	if id == chain.SolanaMainnet {
 		native, tokens = l.lamports, l.spl
 	}
-	group, asking := together.WithContext(ctx)
+	group, asking := parallel.WithContext(ctx)
 	group.Go(func() error {
 		amount, err := native(asking, id, address)
 		if err == nil {

@@ -8,13 +8,14 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/wallet"
 )
 
-// tokenPage is a result of alchemy_getTokenBalances for "erc20": the tokens that an owner ever had to do with, a hundred at most. Entries are
-// read each for itself, because what a stranger's contract had the index write must not hide the others.
+// tokenPage is a result of alchemy_getTokenBalances for "erc20": the tokens that an owner ever had
+// to do with, a hundred at most. Entries are read each for itself, because what a stranger's
+// contract had the index write must not hide the others.
 type tokenPage struct {
 	Address wallet.Address    `json:"address"`
 	Tokens  []json.RawMessage `json:"tokenBalances"`
@@ -27,7 +28,8 @@ type tokenEntry struct {
 	Balance  *quantity `json:"tokenBalance"`
 }
 
-// readToken gives the contract of an entry and its balance, which is nil when either cannot be read.
+// readToken returns the contract of an entry and its balance, which is nil when either cannot be
+// read.
 func readToken(raw json.RawMessage) (contract wallet.Address, balance *big.Int) {
 	var t tokenEntry
 	if err := json.Unmarshal(raw, &t); err != nil || t.Balance == nil {
@@ -41,8 +43,8 @@ func readToken(raw json.RawMessage) (contract wallet.Address, balance *big.Int) 
 }
 
 const (
-	mostTokenPages = 5
-	mostPageKey    = 1 << 10 // bytes of one that are sent back
+	maxTokenPages = 5
+	maxPageKey    = 1 << 10 // bytes of one that are sent back
 )
 
 const (
@@ -51,8 +53,8 @@ const (
 	unnamedNote = " Some tokens could not be asked for their name this time."
 )
 
-// mirrors says whether a token is the chain's own coin under another name, which would count it twice: the addresses by which indexes mean
-// it, and the contract that shows Polygon's as a token.
+// mirrors reports whether a token is the chain's own coin under another name, which would count it
+// twice: the addresses by which indexes mean it, and the contract that shows Polygon's as a token.
 func mirrors(id chain.ID, contract string) bool {
 	switch contract {
 	case "0x0000000000000000000000000000000000000000", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE":
@@ -63,10 +65,11 @@ func mirrors(id chain.ID, contract string) bool {
 	return false
 }
 
-// erc20 lists the tokens that an address holds. The pages follow each other, because each names the next; a hundred tokens are one.
+// erc20 lists the tokens that an address holds. The pages follow each other, because each names the
+// next; a hundred tokens are one.
 func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]TokenBalance, string, error) {
 	found, note, unread, key := map[wallet.Address]*big.Int{}, erc20Note, 0, ""
-	for range mostTokenPages {
+	for range maxTokenPages {
 		var page tokenPage
 		params := []any{address, "erc20"}
 		if key != "" {
@@ -87,7 +90,7 @@ func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]Toke
 				found[contract] = balance
 			}
 		}
-		if page.PageKey == "" || page.PageKey == key || len(page.PageKey) > mostPageKey {
+		if page.PageKey == "" || page.PageKey == key || len(page.PageKey) > maxPageKey {
 			key = ""
 			break
 		}
@@ -97,8 +100,8 @@ func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]Toke
 		note += fmt.Sprintf(unreadNote, unread)
 	}
 	contracts := slices.SortedFunc(maps.Keys(found), func(a, b wallet.Address) int { return slices.Compare(a[:], b[:]) })
-	if key != "" || len(contracts) > mostTokens {
-		contracts, note = contracts[:min(len(contracts), mostTokens)], note+" "+cutNote
+	if key != "" || len(contracts) > maxTokens {
+		contracts, note = contracts[:min(len(contracts), maxTokens)], note+" "+cutNote
 	}
 	facts, all := l.facts.of(ctx, id, contracts)
 	if !all {

@@ -8,23 +8,25 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// splPrograms are the programs that tokens of Solana belong to: the first one, and the one with extensions.
+// splPrograms are the programs that tokens of Solana belong to: the first one, and the one with
+// extensions.
 var splPrograms = [...]struct{ id, standard string }{
 	{"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "spl-token"},
 	{"TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb", "spl-token-2022"},
 }
 
 const (
-	// commitment is what the cluster has voted for, as close to an EVM chain's newest block as is worth showing.
-	commitment    = "confirmed"
-	splAnswer     = 8 << 20 // of one program: an account is about 600 bytes
-	mostSPLDigits = 20      // of a 64-bit amount
-	splNote       = "SPL tokens of the Token and the Token-2022 program, those of several accounts of one mint added up, without those of balance 0. " +
+	// commitment is what the cluster has voted for, as close to an EVM chain's newest block as is
+	// worth showing.
+	commitment   = "confirmed"
+	splAnswer    = 8 << 20 // of one program: an account is about 600 bytes
+	maxSPLDigits = 20      // of a 64-bit amount
+	splNote      = "SPL tokens of the Token and the Token-2022 program, those of several accounts of one mint added up, without those of balance 0. " +
 		"Names are not part of them: look the mint up."
 	splUnread = " Accounts left out, because they could not be read: %d."
 )
@@ -75,7 +77,7 @@ type holding struct {
 // spl lists the tokens that an address holds, of both programs at once.
 func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenBalance, string, error) {
 	var accounts [len(splPrograms)][]splAccount
-	group, asking := together.WithContext(ctx)
+	group, asking := parallel.WithContext(ctx)
 	for i, program := range splPrograms {
 		group.Go(func() error {
 			var result struct {
@@ -106,8 +108,8 @@ func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenB
 	if unread > 0 {
 		note += fmt.Sprintf(splUnread, unread)
 	}
-	if len(mints) > mostTokens {
-		mints, note = mints[:mostTokens], note+" "+cutNote
+	if len(mints) > maxTokens {
+		mints, note = mints[:maxTokens], note+" "+cutNote
 	}
 	tokens := make([]TokenBalance, len(mints))
 	for i, mint := range mints {
@@ -120,7 +122,8 @@ func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenB
 	return tokens, note, nil
 }
 
-// hold adds an account to what its owner holds of its mint; false when it cannot be read, or is another's.
+// hold adds an account to what its owner holds of its mint; false when it cannot be read, or is
+// another's.
 func hold(held map[string]*holding, a splAccount, owner, standard string) bool {
 	var parsed parsedAccount
 	if json.Unmarshal(a.Account.Data, &parsed) != nil {
@@ -144,7 +147,7 @@ func hold(held map[string]*holding, a splAccount, owner, standard string) bool {
 }
 
 func splAmount(text string) (*big.Int, bool) {
-	if text == "" || len(text) > mostSPLDigits {
+	if text == "" || len(text) > maxSPLDigits {
 		return nil, false
 	}
 	amount, ok := new(big.Int).SetString(text, 10)

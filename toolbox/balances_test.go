@@ -13,11 +13,11 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 const (
@@ -79,7 +79,8 @@ func token(contract, balance string) map[string]any {
 	return map[string]any{"contractAddress": strings.ToLower(contract), "tokenBalance": balance}
 }
 
-// factsFor answers TokenFacts' eth_call: for every token that the call is about, in order, what said gives.
+// factsFor answers TokenFacts' eth_call: for every token that the call is about, in order, what
+// said gives.
 func factsFor(t *testing.T, said func(contract string) []byte) func([]any) any {
 	t.Helper()
 	return func(params []any) any {
@@ -207,10 +208,10 @@ func TestPagesOfTokensAreFollowedUpToABound(t *testing.T) {
 		},
 	}}
 	got, err := ledgerOf(s).Balances(t.Context(), chain.BaseMainnet, owner)
-	if err != nil || len(got.Tokens) != mostTokens || pages != mostTokenPages || !strings.Contains(got.TokensNote, cutNote) {
+	if err != nil || len(got.Tokens) != maxTokens || pages != maxTokenPages || !strings.Contains(got.TokensNote, cutNote) {
 		t.Errorf("%d tokens of %d pages, %q, %v", len(got.Tokens), pages, got.TokensNote, err)
 	}
-	if n := s.count("eth_call"); n != mostTokens/factsTogether {
+	if n := s.count("eth_call"); n != maxTokens/factsTogether {
 		t.Errorf("%d calls for names", n)
 	}
 	endless, pages = false, 0

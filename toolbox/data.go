@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
 )
 
 // dataCaller asks chains whose upstreams may have an index of owners, as node.Reader does.
@@ -24,10 +24,12 @@ type dataCaller interface {
 
 var _ dataCaller = (*node.Reader)(nil)
 
-// The data service belongs to paid plans, which have bought premium supply: every upstream may be asked.
+// The data service belongs to paid plans, which have bought premium supply: every upstream may be
+// asked.
 const dataSupply = plan.Premium
 
-// dataPause is when to come back when no upstream has the data: the next round of probes is over by then.
+// dataPause is when to come back when no upstream has the data: the next round of probes is over by
+// then.
 const dataPause = 5 * time.Second
 
 // noData is the refusal while no upstream of a chain has what the data service is made of.
@@ -38,8 +40,8 @@ func noData(id chain.ID, cause error) *fault.Error {
 	return f
 }
 
-// askIndex reads a result that takes an upstream of capability chain.Data. That none gave a usable one is no_upstream: those that are left
-// lack the data.
+// askIndex reads a result that takes an upstream of capability chain.Data. That none gave a usable
+// one is no_upstream: those that are left lack the data.
 func askIndex(ctx context.Context, chains dataCaller, out any, q node.Query) error {
 	q.Needs = chain.Data
 	err := askAny(ctx, chains, out, q)
@@ -67,12 +69,14 @@ func askAny(ctx context.Context, chains dataCaller, out any, q node.Query) error
 
 var errNull = errors.New("the result is null")
 
-// quantity is a number as upstreams write it: 0x and hexadecimal digits, of 256 bits at most. Null stays nil.
+// quantity is a number as upstreams write it: 0x and hexadecimal digits, of 256 bits at most. Null
+// stays nil.
 type quantity struct{ *big.Int }
 
-const mostDigits = 64 // of 256 bits
+const maxDigits = 64 // of 256 bits
 
-// UnmarshalJSON takes leading zeros, which some providers write. What is no such number is an error.
+// UnmarshalJSON takes leading zeros, which some providers write. What is no such number is an
+// error.
 func (q *quantity) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
@@ -82,7 +86,7 @@ func (q *quantity) UnmarshalJSON(raw []byte) error {
 		return fmt.Errorf("a quantity: %w", err)
 	}
 	digits, found := strings.CutPrefix(text, "0x")
-	if !found || len(digits) > mostDigits || strings.ContainsAny(digits, "+-_") {
+	if !found || len(digits) > maxDigits || strings.ContainsAny(digits, "+-_") {
 		return fmt.Errorf("%.80q is no quantity", text)
 	}
 	if digits == "" {
@@ -96,12 +100,13 @@ func (q *quantity) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// mostDecimals is how many decimals an amount is written with; 256 bits have no more digits.
-const mostDecimals = 77
+// maxAmountDecimals is how many decimals an amount is written with; 256 bits have no more digits.
+const maxAmountDecimals = 77
 
-// formatted writes an amount with its decimals; nil when they are not known, or no number of decimals.
+// formatted writes an amount with its decimals; nil when they are not known, or no number of
+// decimals.
 func formatted(amount *big.Int, decimals *int) *string {
-	if amount == nil || decimals == nil || *decimals < 0 || *decimals > mostDecimals {
+	if amount == nil || decimals == nil || *decimals < 0 || *decimals > maxAmountDecimals {
 		return nil
 	}
 	text := decimal(amount, *decimals)

@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// fakeChain answers by method, or by method, called address and selector of a call. What it has no answer for is an error of the test.
+// fakeChain answers by method, or by method, called address and selector of a call. What it has no
+// answer for is an error of the test.
 type fakeChain struct {
 	t       *testing.T
 	answers map[string]reply

@@ -9,12 +9,13 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Gas is what a transaction of EIP-1559 should offer on a chain right now. Amounts are decimal strings.
+// Gas is what a transaction of EIP-1559 should offer on a chain right now. Amounts are decimal
+// strings.
 type Gas struct {
 	Chain             chain.ID           `json:"chain"`
 	BaseFeePerGas     string             `json:"base_fee_per_gas" doc:"base fee of the next block, in wei"`
@@ -63,18 +64,21 @@ func NewGasOracle(chains caller, now func() time.Time) *GasOracle { return &GasO
 
 // feeMarket is how a chain differs from others in what transactions pay.
 type feeMarket struct {
-	// minTip is the lowest tip worth recommending, in wei: below it nodes refuse the transaction or builders leave it out.
+	// minTip is the lowest tip worth recommending, in wei: below it nodes refuse the transaction or
+	// builders leave it out.
 	minTip int64
 	// noTips says that tips change nothing, so that none is recommended.
 	noTips bool
-	// l1DataFee reads what a plain transfer pays for its data on Ethereum; nil where there is no such fee.
+	// l1DataFee reads what a plain transfer pays for its data on Ethereum; nil where there is no
+	// such fee.
 	l1DataFee func(context.Context, caller, chain.ID) (*L1DataFee, error)
 }
 
 const milliGwei = 1_000_000 // wei
 
-// feeMarkets are the chains with EIP-1559. Sources of the floors: go-ethereum's miner takes nothing under 0.001 gwei (miner.DefaultConfig);
-// op-geth suggests no less either (gpo.minsuggestedpriorityfee); Bor and Erigon refuse less than 25 gwei on Polygon (PIP-35).
+// feeMarkets are the chains with EIP-1559. Sources of the floors: go-ethereum's miner takes nothing
+// under 0.001 gwei (miner.DefaultConfig); op-geth suggests no less either
+// (gpo.minsuggestedpriorityfee); Bor and Erigon refuse less than 25 gwei on Polygon (PIP-35).
 var feeMarkets = map[chain.ID]feeMarket{
 	chain.EthMainnet:      {minTip: milliGwei},
 	chain.BaseMainnet:     {minTip: milliGwei, l1DataFee: opStackDataFee},
@@ -83,7 +87,8 @@ var feeMarkets = map[chain.ID]feeMarket{
 	chain.PolygonPoS:      {minTip: 25_000 * milliGwei},
 }
 
-// Recommend answers for one of the EVM chains. A chain without EIP-1559, and upstreams whose answers make no sense, are upstream_failed.
+// Recommend answers for one of the EVM chains. A chain without EIP-1559, and upstreams whose
+// answers make no sense, are upstream_failed.
 func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
 	market, ok := feeMarkets[id]
 	if !ok {
@@ -91,7 +96,7 @@ func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
 	}
 	var history feeHistory
 	var dataFee *L1DataFee
-	group, asking := together.WithContext(ctx)
+	group, asking := parallel.WithContext(ctx)
 	group.Go(func() error {
 		return ask(asking, g.chains, id, &history, "eth_feeHistory", hexutil.Uint64(historyBlocks), "latest", historyPercentiles)
 	})
@@ -120,7 +125,8 @@ const historyBlocks = 20
 // historyPercentiles of the tips in a block, weighted by gas: slow, standard, fast.
 var historyPercentiles = [...]int{10, 50, 90}
 
-// fullEnough is the share of its gas limit that a block must have used to count: in emptier ones tips are habit, not competition.
+// fullEnough is the share of its gas limit that a block must have used to count: in emptier ones
+// tips are habit, not competition.
 const fullEnough = 0.1
 
 // feeHistory is the answer of eth_feeHistory (execution-apis, eth_feeHistory).
@@ -131,7 +137,8 @@ type feeHistory struct {
 	Reward        [][]*hexutil.Big `json:"reward"` // a row for each block, or none at all
 }
 
-// check refuses a history that is not what was asked for. Fewer blocks than asked for are all right.
+// check refuses a history that is not what was asked for. Fewer blocks than asked for are all
+// right.
 func (h *feeHistory) check() error {
 	blocks := len(h.GasUsedRatio)
 	switch {
@@ -168,7 +175,8 @@ func (h *feeHistory) recommend(market feeMarket) Gas {
 	}
 }
 
-// tips are the medians of the three percentiles over the blocks that count, none under the floor and none under the one before.
+// tips are the medians of the three percentiles over the blocks that count, none under the floor
+// and none under the one before.
 func (h *feeHistory) tips(floor *big.Int) (tips [3]*big.Int, counted int) {
 	var columns [3][]*big.Int
 	for i, row := range h.Reward {

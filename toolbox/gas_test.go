@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
@@ -224,7 +224,8 @@ func TestOPStackChainsAddTheFeeOfAPlainTransfersData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Offset, length and content of the bytes argument: the transfer of EIP-1559 as it is signed, written out by hand.
+		// Offset, length and content of the bytes argument: the transfer of EIP-1559 as it is
+		// signed, written out by hand.
 		fields := chainID + "8204d2" + "830f4240" + "8405f5e100" + "825208" + "945aaeb6053f3e94c9b9a09f33669435e7ef1beaed" + "8801b69b4ba630f34e" + "80" + "c0"
 		transfer := fmt.Sprintf("02%02x", 0xc0+len(fields)/2) + fields
 		argument := fmt.Sprintf("0x49948e0e%064x%064x%s", 32, len(transfer)/2, transfer)

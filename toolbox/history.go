@@ -8,12 +8,12 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // History is a page of the transfers from and to an address.
@@ -26,7 +26,8 @@ type History struct {
 	UnitWeight plan.Units `json:"unit_weight" doc:"weighted units of a call"`
 }
 
-// Transfer is one movement of a coin or a token. Of one event of ERC-1155 that moves several tokens each is a transfer of its own.
+// Transfer is one movement of a coin or a token. Of one event of ERC-1155 that moves several tokens
+// each is a transfer of its own.
 type Transfer struct {
 	Hash        string     `json:"hash" doc:"hash of the transaction"`
 	BlockNumber uint64     `json:"block_number"`
@@ -49,19 +50,20 @@ type HistoryPage struct {
 	Chain   chain.ID
 	Address string // in its one form
 	Cursor  string // empty for the newest
-	Limit   int    // MostTransfers at most
+	Limit   int    // MaxTransfers at most
 }
 
 // Bounds of a page, and how many transfers it has when nobody says.
 const (
 	UsualTransfers = 50
-	MostTransfers  = 100
+	MaxTransfers   = 100
 )
 
 var errOtherHead = errors.New("the head is no number")
 
-// History lists transfers of an address of an EVM chain. Cursors are positions in the chain and not those of an upstream: they never expire,
-// whichever upstream answers, and what comes in meanwhile moves nothing.
+// History lists transfers of an address of an EVM chain. Cursors are positions in the chain and not
+// those of an upstream: they never expire, whichever upstream answers, and what comes in meanwhile
+// moves nothing.
 func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
 	owner, err := wallet.ParseAddress(p.Address)
 	if err != nil {
@@ -109,10 +111,11 @@ func (l *Ledger) indexedHead(ctx context.Context, id chain.ID) (uint64, error) {
 	return head.Uint64(), nil
 }
 
-// fill asks for more of the side that holds the merge up, until the page is full or both sides have ended. Both are asked at once at first.
+// fill asks for more of the side that holds the merge up, until the page is full or both sides have
+// ended. Both are asked at once at first.
 func (l *Ledger) fill(ctx context.Context, p HistoryPage, m *merge) error {
-	for range mostRounds {
-		group, asking := together.WithContext(ctx)
+	for range maxRounds {
+		group, asking := parallel.WithContext(ctx)
 		for _, s := range m.behind() {
 			group.Go(func() error {
 				var page transferPage
@@ -136,12 +139,13 @@ func (l *Ledger) fill(ctx context.Context, p HistoryPage, m *merge) error {
 	return noData(p.Chain, errCrowdedBlock)
 }
 
-// Bounds of what one page takes. Both sides are first asked for some more than the page has, because the block in which it ends must be known
-// whole; when that was not enough for as much as an upstream gives at once.
+// Bounds of what one page takes. Both sides are first asked for some more than the page has,
+// because the block in which it ends must be known whole; when that was not enough for as much as
+// an upstream gives at once.
 const (
 	roomForBlock    = 25
-	mostAtOnce      = 1_000
-	mostRounds      = 10
+	maxAtOnce       = 1_000
+	maxRounds       = 10
 	transfersAnswer = 4 << 20
 )
 
@@ -159,7 +163,8 @@ func (s *side) query(id chain.ID, m *merge) map[string]any {
 	return q
 }
 
-// categoriesOf are the kinds of transfers that providers list on a chain: those of contracts take traces, which they have for two chains.
+// categoriesOf are the kinds of transfers that providers list on a chain: those of contracts take
+// traces, which they have for two chains.
 func categoriesOf(id chain.ID) []string {
 	if id == chain.EthMainnet || id == chain.PolygonPoS {
 		return []string{"external", "internal", "erc20", "erc721", "erc1155"}

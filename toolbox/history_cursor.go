@@ -6,13 +6,14 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// A cursor is a position in the transfers of one address on one chain, with a checksum that holds it to them. It opens nothing that the
-// address does not, so nothing about it is secret: the checksum is against mistakes.
+// A cursor is a position in the transfers of one address on one chain, with a checksum that holds
+// it to them. It opens nothing that the address does not, so nothing about it is secret: the
+// checksum is against mistakes.
 const (
 	cursorVersion  = 1
 	positionBytes  = 8 + 4 + 12 + 4
@@ -22,8 +23,8 @@ const (
 	badCursorWords = "Correct and send again. cursor: it is not a next_cursor of this address on this chain; send one exactly as it came, or none for the newest transfers."
 )
 
-// MostCursor bounds a cursor in characters.
-const MostCursor = 128
+// MaxCursor bounds a cursor in characters.
+const MaxCursor = 128
 
 func newCursor(id chain.ID, owner wallet.Address, p position) string {
 	raw := make([]byte, 0, cursorBytes)
@@ -46,7 +47,8 @@ func CheckCursor(id chain.ID, address, text string) *fault.Error {
 	return refusal
 }
 
-// parseCursor reads a cursor; the empty one begins with the newest transfer. What is none of the address is field_refused.
+// parseCursor reads a cursor; the empty one begins with the newest transfer. What is none of the
+// address is field_refused.
 func parseCursor(id chain.ID, address, text string) (position, *fault.Error) {
 	if text == "" {
 		return beginning, nil

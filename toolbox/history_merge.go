@@ -11,11 +11,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// position orders the transfers of a chain, the newest first: by block; inside one by the place of the log, the last first, then those
-// without one; then by what tells them apart. It is known from a transfer alone, so two pages agree on it.
+// position orders the transfers of a chain, the newest first: by block; inside one by the place of
+// the log, the last first, then those without one; then by what tells them apart. It is known from
+// a transfer alone, so two pages agree on it.
 type position struct {
 	block uint64
 	place uint32   // of the log, counted from 1; 0 for transfers of the coin
@@ -38,8 +39,8 @@ type placed struct {
 	position position
 }
 
-// merge puts the transfers from an address and those to it into one list. The two come in pages, by block, in any order inside a block; one
-// from the address to itself comes in both.
+// merge puts the transfers from an address and those to it into one list. The two come in pages, by
+// block, in any order inside a block; one from the address to itself comes in both.
 type merge struct {
 	owner wallet.Address
 	after position // everything up to it was listed before
@@ -60,7 +61,8 @@ type side struct {
 	ended   bool
 }
 
-// behind are the sides to ask next: those of which nothing is known, or else the one that reaches down least.
+// behind are the sides to ask next: those of which nothing is known, or else the one that reaches
+// down least.
 func (m *merge) behind() (ask []*side) {
 	for i := range m.sides {
 		s := &m.sides[i]
@@ -81,7 +83,8 @@ func (m *merge) frontier() (block uint64) {
 	return block
 }
 
-// full gathers what is complete, and tells whether it fills the page with one more, or nothing more can come.
+// full gathers what is complete, and tells whether it fills the page with one more, or nothing more
+// can come.
 func (m *merge) full() bool {
 	ended, frontier, unique := m.sides[0].ended && m.sides[1].ended, m.frontier(), map[position]placed{}
 	for i := range m.sides {
@@ -100,8 +103,8 @@ var (
 	errPageKey  = errors.New("a page key that cannot be followed")
 )
 
-// take adds a page. When the first one is not all, the next is asked for from the start and in full size, because a page key belongs to the
-// size of its page; mostly the first is enough.
+// take adds a page. When the first one is not all, the next is asked for from the start and in full
+// size, because a page key belongs to the size of its page; mostly the first is enough.
 func (s *side) take(page *transferPage, m *merge) error {
 	again := s.begun && s.pageKey == "" // in full size
 	lowest := m.until
@@ -120,7 +123,7 @@ func (s *side) take(page *transferPage, m *merge) error {
 		}
 		lowest, read = block, append(read, transfers...)
 	}
-	if page.PageKey != "" && len(page.Transfers) == 0 || len(page.PageKey) > mostPageKey {
+	if page.PageKey != "" && len(page.Transfers) == 0 || len(page.PageKey) > maxPageKey {
 		return errPageKey
 	}
 	if again {
@@ -130,7 +133,7 @@ func (s *side) take(page *transferPage, m *merge) error {
 	if s.begun {
 		s.pageKey = page.PageKey
 	}
-	s.begun, s.size = true, mostAtOnce
+	s.begun, s.size = true, maxAtOnce
 	return nil
 }
 

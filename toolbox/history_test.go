@@ -16,10 +16,10 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
 )
 
 const (
@@ -349,13 +349,13 @@ func TestWhatAnIndexMayNotAnswer(t *testing.T) {
 func TestABlockThatIsTooCrowdedIsRefusedAndNotCut(t *testing.T) {
 	t.Parallel()
 	x := &index{head: 2, keys: map[string]string{}}
-	for i := range mostRounds * mostAtOnce {
+	for i := range maxRounds * maxAtOnce {
 		x.add(2, owner, other, fmt.Sprintf("log:%d", i), nil)
 	}
 	x.add(1, owner, other, "external", nil)
 	_, err := ledgerOf(x).History(t.Context(), HistoryPage{Chain: chain.EthMainnet, Address: owner, Limit: 5})
 	refusedFor(t, err, fault.NoUpstream)
-	if !errors.Is(err, errCrowdedBlock) || x.asked > 2*mostRounds+1 {
+	if !errors.Is(err, errCrowdedBlock) || x.asked > 2*maxRounds+1 {
 		t.Errorf("after %d queries: %v", x.asked, err)
 	}
 }
@@ -367,7 +367,7 @@ func TestCursorsBelongToTheirAddressAndChain(t *testing.T) {
 		x.add(block, owner, other, "external", nil)
 	}
 	got, err := ledgerOf(x).History(t.Context(), HistoryPage{Chain: chain.EthMainnet, Address: owner, Limit: 3})
-	if err != nil || got.NextCursor == nil || len(*got.NextCursor) > MostCursor {
+	if err != nil || got.NextCursor == nil || len(*got.NextCursor) > MaxCursor {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	cursor := *got.NextCursor

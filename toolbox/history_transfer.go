@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
 )
 
 // transferPage is a result of alchemy_getAssetTransfers.
@@ -18,7 +18,8 @@ type transferPage struct {
 	PageKey   string          `json:"pageKey"`
 }
 
-// assetTransfer is one of its transfers. The value that is a floating-point number is not read: rawContract has the exact one.
+// assetTransfer is one of its transfers. The value that is a floating-point number is not read:
+// rawContract has the exact one.
 type assetTransfer struct {
 	Block    hexutil.Uint64  `json:"blockNum"`
 	ID       string          `json:"uniqueId"` // "<hash>:external", "<hash>:log:<number>", …
@@ -44,8 +45,8 @@ type assetTransfer struct {
 }
 
 const (
-	mostTransferID = 256 // bytes
-	assetLength    = 32
+	maxTransferID = 256 // bytes
+	assetLength   = 32
 )
 
 var (
@@ -54,9 +55,10 @@ var (
 	errKind    = errors.New("its category was not asked for")
 )
 
-// read gives the transfer as clients see it: one, or as many as the event moves tokens of ERC-1155.
+// read returns the transfer as clients see it: one, or as many as the event moves tokens of
+// ERC-1155.
 func (a *assetTransfer) read(owner wallet.Address) ([]placed, error) {
-	if a.ID == "" || len(a.ID) > mostTransferID {
+	if a.ID == "" || len(a.ID) > maxTransferID {
 		return nil, errNoID
 	}
 	t := Transfer{

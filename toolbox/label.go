@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// label makes what a contract says of itself fit to be shown: whoever deploys a token chooses its name. Nothing stays but printable
-// characters and single spaces, at most so many of them: no control characters, none that change the direction of text or have no width, and
-// nothing that is not UTF-8. nil when nothing is left.
+// label makes what a contract says of itself fit to be shown: whoever deploys a token chooses its
+// name. Nothing stays but printable characters and single spaces, at most so many of them: no
+// control characters, none that change the direction of text or have no width, and nothing that is
+// not UTF-8. nil when nothing is left.
 func label(text string, most int) *string {
 	var b strings.Builder
 	space, count := false, 0

@@ -19,14 +19,14 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/sandbox"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
 )
 
 const patience = time.Minute
@@ -117,7 +117,8 @@ func contract(t *testing.T, name string, args ...any) []byte {
 	return append(made.Bytecode, packed...)
 }
 
-// deploy sends contracts from the second funded account and waits for them; it gives their addresses.
+// deploy sends contracts from the second funded account and waits for them; it gives their
+// addresses.
 func (r *realm) deploy(codes ...[]byte) (addresses []common.Address) {
 	r.t.Helper()
 	from := r.Accounts()[1]
@@ -166,7 +167,8 @@ var holder = common.HexToAddress("0x00000000000000000000000000000000C0Ffee01")
 func TestAHundredTokensTakeOneRequestOfEachSource(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.EthMainnet, sandbox.Options{})
-	// As many as one transaction's gas pays for, four times; one less, for the index asks everybody for USDC, of which the holder has none.
+	// As many as one transaction's gas pays for, four times; one less, for the index asks everybody
+	// for USDC, of which the holder has none.
 	counts := []int64{25, 25, 25, 24}
 	var codes [][]byte
 	for _, n := range counts {
@@ -257,7 +259,7 @@ func TestTokensSayWhatTheyLikeAndHarmNobody(t *testing.T) {
 	}
 }
 
-// TestTokenFactsStopsBeforeItsGasIsGone gives the contract less than its tokens burn.
+// TestTokenFactsStopsBeforeItsGasIsGone sends the contract less than its tokens burn.
 func TestTokenFactsStopsBeforeItsGasIsGone(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.BaseMainnet, sandbox.Options{NoData: true})

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // breaking is a chain whose answers nobody can read without a panic.
@@ -27,7 +27,8 @@ func (breaking) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
 
 func (breaking) Standing(chain.ID, chain.Capability) upstream.Standing { return upstream.Live }
 
-// What asks a chain for several things at a time does so in goroutines, where a panic that nobody hands on would end the process of this test.
+// What asks a chain for several things at a time does so in goroutines, where a panic that nobody
+// hands on would end the process of this test.
 func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, now := t.Context(), time.Now
@@ -56,7 +57,7 @@ func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {
-				if p, ok := recover().(*together.PanicError); !ok || p.Cause != "of the test" || !strings.Contains(string(p.Stack), "breaking.Call") {
+				if p, ok := recover().(*parallel.PanicError); !ok || p.Cause != "of the test" || !strings.Contains(string(p.Stack), "breaking.Call") {
 					t.Errorf("it panics with %v", p)
 				}
 			}()

@@ -11,10 +11,10 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // Prices are what Chainlink's feeds on Ethereum say.
@@ -68,8 +68,9 @@ func NewPriceReader(chains caller, heartbeat time.Duration, now func() time.Time
 	return &PriceReader{chains, heartbeat, now}
 }
 
-// ParseSymbols brings a list of symbols, separated by commas, into its one form: small letters, each once, in the order in which they are
-// offered. Nothing stands for all. A symbol that is not offered is refused, with those that are.
+// ParseSymbols brings a list of symbols, separated by commas, into its one form: small letters,
+// each once, in the order in which they are offered. Nothing stands for all. A symbol that is not
+// offered is refused, with those that are.
 func ParseSymbols(list string) (string, *fault.Error) {
 	named := strings.Split(list, ",")
 	if len(named) > maxSymbols {
@@ -105,7 +106,8 @@ func offered() string {
 	return strings.Join(all, ", ")
 }
 
-// Read gives the prices of a list in ParseSymbols' form. When one feed cannot be read, none is given: nobody pays for part of an answer.
+// Read returns the prices of a list in ParseSymbols' form. When one feed cannot be read, none is
+// given: nobody pays for part of an answer.
 func (p *PriceReader) Read(ctx context.Context, symbols string) (Prices, error) {
 	named := strings.Split(symbols, ",")
 	wanted := make([]feed, 0, len(feeds))
@@ -115,7 +117,7 @@ func (p *PriceReader) Read(ctx context.Context, symbols string) (Prices, error) 
 		}
 	}
 	found := make([]round, len(wanted))
-	group, asking := together.WithContext(ctx)
+	group, asking := parallel.WithContext(ctx)
 	for i, f := range wanted {
 		group.Go(func() error { return p.latest(asking, f, &found[i]) })
 		group.Go(func() error { return p.decimals(asking, f, &found[i]) })
@@ -131,7 +133,8 @@ func (p *PriceReader) Read(ctx context.Context, symbols string) (Prices, error) 
 	return answer, nil
 }
 
-// round is what a feed says of its newest round. answeredInRound is not looked at: Chainlink has it for contracts of the past only.
+// round is what a feed says of its newest round. answeredInRound is not looked at: Chainlink has it
+// for contracts of the past only.
 type round struct {
 	id        *big.Int
 	answer    *big.Int
@@ -145,7 +148,8 @@ var (
 	errNoFeed       = errors.New("the result is not that of a price feed")
 )
 
-// latest reads latestRoundData() → (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound).
+// latest reads latestRoundData() → (uint80 roundId, int256 answer, uint256 startedAt, uint256
+// updatedAt, uint80 answeredInRound).
 func (p *PriceReader) latest(ctx context.Context, f feed, into *round) error {
 	result, err := ethCall(ctx, p.chains, chain.EthMainnet, f.address, latestRoundData)
 	if err != nil {
@@ -175,7 +179,8 @@ func (p *PriceReader) decimals(ctx context.Context, f feed, into *round) error {
 	return nil
 }
 
-// price judges a round. Age is measured by the gateway's clock, which tells of a chain that stands still too.
+// price judges a round. Age is measured by the gateway's clock, which tells of a chain that stands
+// still too.
 func (r *round) price(f feed, now time.Time, heartbeat time.Duration) Price {
 	p := Price{Stale: true, RoundID: r.id.String(), Decimals: r.decimals, Feed: f.address.Hex()}
 	if r.updatedAt.Sign() == 0 {

@@ -1,6 +1,6 @@
-// Package toolbox owns answers that take several calls of a chain: what gas costs, what became of a transaction, prices, balances,
-// transfers. It asks through toolbox/node and computes in integers. It knows nothing of keys, charges and caches (capability does), nor of
-// HTTP.
+// Package toolbox owns answers that take several calls of a chain: what gas costs, what became of a
+// transaction, prices, balances, transfers. It asks through toolbox/node and computes in integers.
+// It knows nothing of keys, charges and caches (capability does), nor of HTTP.
 package toolbox
 
 import (
@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
@@ -23,17 +23,18 @@ type caller interface {
 
 var _ caller = (*node.Reader)(nil)
 
-// mostOfAnswer bounds what is read of one upstream's answer, in bytes, when the query does not say. None of those is a tenth of it.
-const mostOfAnswer = 256 << 10
+// maxOfAnswer bounds what is read of one upstream's answer, in bytes, when the query does not say.
+// None of those is a tenth of it.
+const maxOfAnswer = 256 << 10
 
-// ask reads the result of one call into out. A node's own error and a result of another form are upstream_failed: the client asked for
-// nothing of the kind and can mend nothing.
+// ask reads the result of one call into out. A node's own error and a result of another form are
+// upstream_failed: the client asked for nothing of the kind and can mend nothing.
 func ask(ctx context.Context, chains caller, id chain.ID, out any, method string, params ...any) error {
 	return askFor(ctx, chains, out, node.Query{Chain: id, Method: method, Params: params})
 }
 
 func askFor(ctx context.Context, chains caller, out any, q node.Query) error {
-	q.MaxAnswer = cmp.Or(q.MaxAnswer, mostOfAnswer)
+	q.MaxAnswer = cmp.Or(q.MaxAnswer, maxOfAnswer)
 	result, err := chains.Call(ctx, q)
 	if inBand, ok := errors.AsType[*node.Error](err); ok {
 		return unusable(q.Chain, q.Method, inBand)

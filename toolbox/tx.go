@@ -10,16 +10,16 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
 // TxState is what became of a transaction.
 type TxState string
 
-// The states (interface document 1, section 2).
+// The states (docs/interface.md, 1.2).
 const (
 	TxConfirmed TxState = "confirmed"
 	TxFailed    TxState = "failed"
@@ -67,8 +67,9 @@ func (t *TxTracker) Status(ctx context.Context, id chain.ID, hash string) (TxSta
 	return s, err
 }
 
-// evmTx and evmReceipt are what is read of eth_getTransactionByHash and eth_getTransactionReceipt. Both are null for what a node does not
-// know. Status is missing before Byzantium (EIP-658), the price in what nodes before London wrote.
+// evmTx and evmReceipt are what is read of eth_getTransactionByHash and eth_getTransactionReceipt.
+// Both are null for what a node does not know. Status is missing before Byzantium (EIP-658), the
+// price in what nodes before London wrote.
 type evmTx struct {
 	Hash        string          `json:"hash"`
 	BlockNumber *hexutil.Uint64 `json:"blockNumber"` // null while it waits
@@ -83,15 +84,16 @@ type evmReceipt struct {
 	EffectiveGasPrice *hexutil.Big    `json:"effectiveGasPrice"`
 }
 
-// evm asks for the transaction, its receipt and the head at once. A transaction that one upstream does not know is asked for at others:
-// it may not have come that far yet. A receipt is, when the transaction is in a block.
+// evm asks for the transaction, its receipt and the head at once. A transaction that one upstream
+// does not know is asked for at others: it may not have come that far yet. A receipt is, when the
+// transaction is in a block.
 func (t *TxTracker) evm(ctx context.Context, id chain.ID, hash string) (TxStatus, error) {
 	var tx *evmTx
 	var receipt *evmReceipt
 	var head hexutil.Uint64
 	byHash := node.Query{Chain: id, Method: "eth_getTransactionByHash", Params: []any{hash}, Empty: isNull}
 	ofReceipt := node.Query{Chain: id, Method: "eth_getTransactionReceipt", Params: []any{hash}}
-	group, asking := together.WithContext(ctx)
+	group, asking := parallel.WithContext(ctx)
 	group.Go(func() error { return askFor(asking, t.chains, &tx, byHash) })
 	group.Go(func() error { return askFor(asking, t.chains, &receipt, ofReceipt) })
 	group.Go(func() error { return ask(asking, t.chains, id, &head, "eth_blockNumber") })
@@ -121,7 +123,8 @@ func (t *TxTracker) evm(ctx context.Context, id chain.ID, hash string) (TxStatus
 
 var errOtherTx = errors.New("it is about another transaction, or lacks a part")
 
-// mined reads a receipt. The head may be of an upstream that has not seen the receipt's block yet: then that block is the head.
+// mined reads a receipt. The head may be of an upstream that has not seen the receipt's block yet:
+// then that block is the head.
 func mined(id chain.ID, hash string, r *evmReceipt, tx *evmTx, head uint64) (TxStatus, error) {
 	if !strings.EqualFold(r.Hash, hash) || r.BlockNumber == nil || r.GasUsed == nil {
 		return TxStatus{}, unusable(id, "eth_getTransactionReceipt", errOtherTx)

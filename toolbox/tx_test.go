@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 

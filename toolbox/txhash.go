@@ -6,8 +6,8 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 const (
@@ -22,8 +22,9 @@ const (
 	evmHashOfAnotherThing = evmHashTakes + " 40 digits are an address."
 )
 
-// ParseTxHash brings the name of a transaction on a chain into its one form: hashes in lower case, signatures as they are, since base58
-// tells capitals apart. Anything else is refused with what the chain takes.
+// ParseTxHash brings the name of a transaction on a chain into its one form: hashes in lower case,
+// signatures as they are, since base58 tells capitals apart. Anything else is refused with what the
+// chain takes.
 func ParseTxHash(id chain.ID, text string) (string, *fault.Error) {
 	if id == chain.SolanaMainnet {
 		switch {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func TestNamesOfTransactionsComeIntoOneForm(t *testing.T) {

@@ -21,19 +21,22 @@ type BillingStore interface {
 
 const (
 	billingPage = 100
-	// eventStale is after how long an event that was stored and not handed on is taken for lost by the process that stored it.
+	// eventStale is after how long an event that was stored and not handed on is taken for lost by
+	// the process that stored it.
 	eventStale = time.Minute
-	// sessionLess is how long after its end a checkout may have no session: nobody ever saw its page.
+	// sessionLess is how long after its end a checkout may have no session: nobody ever saw its
+	// page.
 	sessionLess = 10 * time.Minute
-	// customerSweep is between two sweeps of customers; lastingUnread and othersUnread are how long ago Stripe was read at most for those whose
-	// subscription lasts (their flows look once a day) and for all others (a refund of a pack, of which no event came).
+	// customerSweep is between two sweeps of customers; lastingUnread and othersUnread are how long
+	// ago Stripe was read at most for those whose subscription lasts (their flows look once a day)
+	// and for all others (a refund of a pack, of which no event came).
 	customerSweep = 30 * time.Minute
 	lastingUnread = 26 * time.Hour
 	othersUnread  = 7 * 24 * time.Hour
 )
 
-// sweepBilling tells flows again what may have been lost between the record and them, until ctx ends. Of customers it takes one page at a time: each of
-// their flows asks Stripe several times.
+// sweepBilling tells flows again what may have been lost between the record and them, until ctx
+// ends. Of customers it takes one page at a time: each of their flows asks Stripe several times.
 func (w *Worker) sweepBilling(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()
@@ -86,8 +89,9 @@ func (w *Worker) handEvents(ctx context.Context, c *workflows.Client) error {
 	}
 }
 
-// watchCheckouts has checkouts followed that are open after their end: whoever opened them may have died before it could begin the flow. Those without
-// a session end here, since nobody was ever shown a page.
+// watchCheckouts has checkouts followed that are open after their end: whoever opened them may have
+// died before it could begin the flow. Those without a session end here, since nobody was ever
+// shown a page.
 func (w *Worker) watchCheckouts(ctx context.Context, c *workflows.Client) error {
 	now := w.o.Now()
 	for last := (*store.Checkout)(nil); ; {
@@ -117,8 +121,8 @@ func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *s
 	return nil
 }
 
-// lookAtCustomers has flows look at a page of customers for whom Stripe was not read for long: a flow was lost, or an event. It gives the last one, or nil
-// when there are no more.
+// lookAtCustomers has flows look at a page of customers for whom Stripe was not read for long: a
+// flow was lost, or an event. It gives the last one, or nil when there are no more.
 func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time, last *store.Customer) (*store.Customer, error) {
 	var page []store.Customer
 	err := within(ctx, func(ctx context.Context) (err error) {

@@ -12,13 +12,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 	"github.com/chainaccess/gateway/worker"
 )
 
@@ -119,7 +119,8 @@ func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
 	}
 }
 
-// Without a key of Stripe nobody could be asked: flows would wait in vain, one for every customer there ever was.
+// Without a key of Stripe nobody could be asked: flows would wait in vain, one for every customer
+// there ever was.
 func TestWithoutPaymentsNobodyIsSwept(t *testing.T) {
 	t.Parallel()
 	record, server := unread(t, 1), testkit.Temporal(t)

@@ -11,13 +11,13 @@ import (
 const (
 	// noticePage is how many notices are begun between two looks into the record.
 	noticePage = 100
-	// noticeStale is after how long a notice whose delivery was begun and has no result is begun again: a run that still tries is left
-	// alone, one that Temporal has lost is replaced.
+	// noticeStale is after how long a notice whose delivery was begun and has no result is begun
+	// again: a run that still tries is left alone, one that Temporal has lost is replaced.
 	noticeStale = time.Hour
 )
 
-// carryNotices begins the delivery of what the flush noticed, until ctx ends. Several workers may do so at once: the workflow's id lets
-// each notice be delivered once.
+// carryNotices begins the delivery of what the flush noticed, until ctx ends. Several workers may
+// do so at once: the workflow's id lets each notice be delivered once.
 func (w *Worker) carryNotices(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()

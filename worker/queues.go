@@ -14,21 +14,21 @@ type queue struct {
 	register func(r worker.Registry, o Options)
 }
 
-// mostBilling is how many activities ask Stripe at a time: at the turn of a month all flows want to, and Stripe takes a hundred requests a second from an
-// account in all.
-const mostBilling = 16
+// maxBilling is how many activities ask Stripe at a time: at the turn of a month all flows want to,
+// and Stripe takes a hundred requests a second from an account in all.
+const maxBilling = 16
 
 // queues lists the task queues that have something registered.
 var queues = []queue{
 	{workflows.QueueGateway, 0, func(r worker.Registry, o Options) {
 		workflows.RegisterGateway(r)
-		r.RegisterActivity(&activities.Partitions{Store: o.Store, Now: o.Now})
+		r.RegisterActivity(&activities.Partitions{Store: o.Store, Now: o.Now, OnSwept: o.OnSwept})
 		r.RegisterActivity(o.Doors)
 		r.RegisterActivity(o.Settlements)
 		r.RegisterActivity(&activities.Tickets{Record: o.Store, Now: o.Now, Logger: o.Logger})
 		r.RegisterActivity(&activities.Notices{Store: o.Store, Messenger: o.Messenger, Logger: o.Logger})
 	}},
-	{workflows.QueueBilling, mostBilling, func(r worker.Registry, o Options) {
+	{workflows.QueueBilling, maxBilling, func(r worker.Registry, o Options) {
 		workflows.RegisterBilling(r)
 		r.RegisterActivity(o.Billing)
 		r.RegisterActivity(o.Statements)

@@ -4,21 +4,24 @@ import (
 	"context"
 	"time"
 
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
 const (
-	// settlementSweep is between two sweeps of a worker: how often a flow that runs is made to look besides its own time.
+	// settlementSweep is between two sweeps of a worker: how often a flow that runs is made to look
+	// besides its own time.
 	settlementSweep = 30 * time.Minute
 	settlementPage  = 100
-	// unwatchedDelays is how many delays after its grant a settlement that is not final may have no flow that watches it.
+	// unwatchedDelays is how many delays after its grant a settlement that is not final may have no
+	// flow that watches it.
 	unwatchedDelays = 2
 )
 
-// sweepSettlements has granted settlements watched whose flow is late or not there (its history was deleted, or whoever granted died before it could
-// begin one), until ctx ends. It tries again soon when a sweep failed.
+// sweepSettlements has granted settlements watched whose flow is late or not there (its history was
+// deleted, or whoever granted died before it could begin one), until ctx ends. It tries again soon
+// when a sweep failed.
 func (w *Worker) sweepSettlements(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()
@@ -38,7 +41,8 @@ func (w *Worker) sweepSettlements(ctx context.Context) {
 	}
 }
 
-// watchSettlements has each one looked at, oldest first. Those of more than thirty days flows have given up, too.
+// watchSettlements has each one looked at, oldest first. Those of more than thirty days flows have
+// given up, too.
 func (w *Worker) watchSettlements(ctx context.Context) error {
 	c := workflows.NewClient(w.o.Temporal)
 	for last := (*store.Settlement)(nil); ; {

@@ -8,16 +8,16 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // ListUnconfirmed has nothing.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -19,14 +19,17 @@ type TicketStore interface {
 
 const (
 	ticketPage = 100
-	// ticketStale is after how long a change of a ticket whose flow has not heard of it is taken for lost by the process that made it.
+	// ticketStale is after how long a change of a ticket whose flow has not heard of it is taken
+	// for lost by the process that made it.
 	ticketStale = time.Minute
-	// overdueSweep is between two looks for tickets that should have closed overdueAfter ago: their flows were lost.
+	// overdueSweep is between two looks for tickets that should have closed overdueAfter ago: their
+	// flows were lost.
 	overdueSweep = 30 * time.Minute
 	overdueAfter = time.Hour
 )
 
-// sweepTickets tells flows of tickets what they have not heard, until ctx ends: a ticket is made whether or not Temporal is there.
+// sweepTickets tells flows of tickets what they have not heard, until ctx ends: a ticket is made
+// whether or not Temporal is there.
 func (w *Worker) sweepTickets(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()

@@ -4,16 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Tickets are made, resolved and closed though nobody told a flow: whoever made them died, or Temporal was away, or it lost the flow.
+// Tickets are made, resolved and closed though nobody told a flow: whoever made them died, or
+// Temporal was away, or it lost the flow.
 func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -1,6 +1,7 @@
-// Package worker owns the durable role: it registers workflows and activities on their task queues, starts what always runs, keeps the
-// schedules, and runs the usage flusher and the courier of mails beside them. Those two do not need Temporal: while it is away usage is still
-// recorded and mails are sent, and the rest is tried again. It holds no rules of its own.
+// Package worker owns the durable role: it registers workflows and activities on their task queues,
+// starts what always runs, keeps the schedules, and runs the usage flusher and the courier of mails
+// beside them. Those two do not need Temporal: while it is away usage is still recorded and mails
+// are sent, and the rest is tried again. It holds no rules of its own.
 package worker
 
 import (
@@ -15,7 +16,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
 )
@@ -42,15 +43,18 @@ type Store interface {
 
 // Options of a Worker. Those without a default are required.
 type Options struct {
-	// Temporal is a connection, best a lazy one: the worker waits for the server itself. The caller closes it.
+	// Temporal is a connection, best a lazy one: the worker waits for the server itself. The caller
+	// closes it.
 	Temporal  client.Client
 	Namespace string // of that connection; "default"
 	Store     Store
 	Messenger activities.Messenger
 	Doors     *activities.Doors
-	// Settlements are there whether or not anything is sold: what was sold before is watched to its end.
+	// Settlements are there whether or not anything is sold: what was sold before is watched to its
+	// end.
 	Settlements *activities.Settlements
-	// Billing is there whether or not payments are on: what was bought before is kept at what it is.
+	// Billing is there whether or not payments are on: what was bought before is kept at what it
+	// is.
 	Billing    *activities.Billing
 	Statements *activities.Statements
 	Prober     activities.Prober
@@ -60,12 +64,16 @@ type Options struct {
 	Chains     func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
 	Now        func() time.Time
 	Logger     *slog.Logger // slog.Default()
+	// OnSwept hears what became of anonymous keys that nobody uses; nil for nobody.
+	OnSwept func(store.SweptKeys)
+
+	KeepCallDays int // for which call records are kept; 30
 
 	ProbeInterval  time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
 	ProbeTimeout   time.Duration // of one attempt; the workflow's default, ten seconds
 	NoticeInterval time.Duration // between looks for notices that nothing delivers yet; ten seconds
 	FinalityDelay  time.Duration // after which flows of settlements look whether they are final; twenty minutes
-	CheckInterval  time.Duration // between looks at Temporal; ten seconds
+	CheckInterval  time.Duration // between looks at Temporal, which make again what is missing there; ten seconds
 	MaxBackoff     time.Duration // between attempts to begin; thirty seconds
 	StopTimeout    time.Duration // for activities that run when the worker stops; ten seconds
 }
@@ -84,6 +92,7 @@ type Worker struct {
 	o Options
 
 	changed chan struct{} // by ChainsChanged
+	found   bool          // the namespace was there once; of the goroutine of durable work
 	swept   time.Time     // when settlements were last swept; of the one goroutine that does
 
 	mu      sync.Mutex // guards durable
@@ -112,8 +121,8 @@ func New(o Options) (*Worker, error) {
 	return &Worker{o: o, changed: make(chan struct{}, 1), durable: errStarting}, nil
 }
 
-// Run works until ctx ends, then lets running activities finish and flushes once more. Temporal's failures are logged and tried again,
-// so the error is the flusher's last one, if any.
+// Run works until ctx ends, then lets running activities finish and flushes once more. Temporal's
+// failures are logged and tried again, so the error is the flusher's last one, if any.
 func (w *Worker) Run(ctx context.Context) error {
 	var (
 		beside sync.WaitGroup
@@ -128,8 +137,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// ChainsChanged tells the worker that there are other chains to probe, or other upstreams: new probes are started, running ones begin a
-// round at once.
+// ChainsChanged tells the worker that there are other chains to probe, or other upstreams: new
+// probes are started, running ones begin a round at once.
 func (w *Worker) ChainsChanged() {
 	select {
 	case w.changed <- struct{}{}:
@@ -137,7 +146,8 @@ func (w *Worker) ChainsChanged() {
 	}
 }
 
-// Ready is nil while durable work runs and usage is flushed; otherwise it says what does not and why. Safe for concurrent use.
+// Ready is nil while durable work runs and usage is flushed; otherwise it says what does not and
+// why. Safe for concurrent use.
 func (w *Worker) Ready() error {
 	var failed []error
 	if err := w.state(); err != nil {
@@ -191,9 +201,10 @@ func (w *Worker) keepDurable(ctx context.Context) {
 	}
 }
 
-// runDurable waits for nothing: it begins, or says why it cannot. Once it began it returns when ctx ends or a worker fails for good.
+// runDurable waits for nothing: it begins, or says why it cannot. Once it began it returns when ctx
+// ends or a worker fails for good.
 func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
-	if err := w.prepare(ctx); err != nil {
+	if err := w.all(ctx, w.prepared()); err != nil {
 		return false, err
 	}
 	failed := make(chan error, len(queues))
@@ -201,7 +212,8 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 		polling := worker.New(w.o.Temporal, q.name, worker.Options{
 			WorkerStopTimeout:                  w.o.StopTimeout,
 			MaxConcurrentActivityExecutionSize: q.most,
-			// Somebody waits for answers of flows: those of a worker that died go to another one soon.
+			// Somebody waits for answers of flows: those of a worker that died go to another one
+			// soon.
 			StickyScheduleToStartTimeout: stickyTimeout,
 			OnFatalError:                 func(err error) { failed <- fmt.Errorf("task queue %s: %w", q.name, err) },
 		})
@@ -211,7 +223,7 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 		}
 		defer polling.Stop()
 	}
-	if err := w.begin(ctx); err != nil {
+	if err := w.all(ctx, w.begin()); err != nil {
 		return false, err
 	}
 	w.setState(nil)
@@ -228,34 +240,39 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	return true, w.watch(ctx, failed)
 }
 
-// begin starts what always runs.
-func (w *Worker) begin(ctx context.Context) error {
-	if err := w.startProbes(ctx); err != nil {
-		return err
-	}
+// begin lists what brings the things that always run to today's form, once they can be worked on.
+func (w *Worker) begin() []step {
 	flows := workflows.NewClient(w.o.Temporal)
-	if err := within(ctx, flows.ScheduleStatementSweep); err != nil {
-		return err
-	}
-	return within(ctx, flows.SchedulePartitionUpkeep)
+	return []step{w.startProbes, flows.ScheduleStatementSweep, w.schedulePartitions}
 }
 
-// startProbes makes sure that every chain is probed. The probe of a chain that no worker knows any more ends by itself: another worker
-// may have it still.
+func (w *Worker) schedulePartitions(ctx context.Context) error {
+	return workflows.NewClient(w.o.Temporal).SchedulePartitionUpkeep(ctx, w.o.KeepCallDays)
+}
+
+// startProbes has every chain probed, by a run that begins a round with this worker's settings at
+// once. The probe of a chain that no worker knows any more ends by itself: another worker may have
+// it still.
 func (w *Worker) startProbes(ctx context.Context) error {
 	c := workflows.NewClient(w.o.Temporal)
 	for _, id := range w.o.Chains() {
-		in := workflows.ProbeInput{
-			Chain: id, IntervalMillis: w.o.ProbeInterval.Milliseconds(), TimeoutMillis: w.o.ProbeTimeout.Milliseconds(),
-		}
-		if err := within(ctx, func(ctx context.Context) error { return c.StartProbe(ctx, in) }); err != nil {
+		in := w.probe(id)
+		if err := c.StartProbe(ctx, in); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// watch looks at Temporal now and then, for Ready, until ctx ends or a worker fails for good. The workers themselves survive an outage.
+func (w *Worker) probe(id chain.ID) workflows.ProbeInput {
+	return workflows.ProbeInput{
+		Chain: id, IntervalMillis: w.o.ProbeInterval.Milliseconds(), TimeoutMillis: w.o.ProbeTimeout.Milliseconds(),
+	}
+}
+
+// watch looks at Temporal now and then, for Ready, until ctx ends or a worker fails for good. What
+// is missing there is made again: a server may have come back without what it held, and a person
+// may have ended a probe. The workers themselves survive an outage.
 func (w *Worker) watch(ctx context.Context, failed <-chan error) error {
 	tick := time.NewTicker(w.o.CheckInterval)
 	defer tick.Stop()
@@ -266,11 +283,11 @@ func (w *Worker) watch(ctx context.Context, failed <-chan error) error {
 		case err := <-failed:
 			return err
 		case <-w.changed:
-			if err := w.startProbes(ctx); err != nil {
+			if err := within(ctx, w.startProbes); err != nil {
 				return err
 			}
 		case <-tick.C:
-			w.setState(within(ctx, w.reach))
+			w.setState(w.all(ctx, w.ensured()))
 		}
 	}
 }

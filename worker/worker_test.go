@@ -20,19 +20,20 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
-	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
 
 const (
-	// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its repetition.
+	// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its
+	// repetition.
 	testTimeout = 150 * time.Second
 	// canary stands for the credential in an upstream's address.
 	canary = "canary-77c1e0"
@@ -86,6 +87,12 @@ func (o *outside) DropPartitionsBefore(context.Context, time.Time) (int, error) 
 func (o *outside) SweepPeople(context.Context, time.Time, int) (int64, error) { return 0, nil }
 
 func (o *outside) DeleteIdleEntries(context.Context, time.Time, int) (int64, error) { return 0, nil }
+
+func (o *outside) UsageWatermark(context.Context) (time.Time, error) { return time.Now(), nil }
+
+func (o *outside) SweepAnonymousKeys(_ context.Context, after account.KeyID, _ store.AnonymousSweep, _ int) (store.SweptKeys, account.KeyID, bool, error) {
+	return store.SweptKeys{}, after, false, nil
+}
 
 func (o *outside) DeleteFlushesBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
@@ -237,7 +244,8 @@ func eventsOf(t *testing.T, c client.Client, id string) []*history.HistoryEvent 
 	return events
 }
 
-// historyOf is everything that the server keeps of a workflow, as text. Payloads of activities are decoded.
+// historyOf is everything that the server keeps of a workflow, as text. Payloads of activities are
+// decoded.
 func historyOf(t *testing.T, c client.Client, id string) string {
 	t.Helper()
 	var all strings.Builder

@@ -3,21 +3,21 @@ package workflows
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Adopt a key: moves it to the account of an owner who gave its claim code.
 //
-// ID       adopt/<key id>, one at a time for each key
-// Queue    gateway
-// Started  by the API, with the update "adopt"
-// Updates  adopt (activities.KeyAdoption): who adopts. It answers when every call of the key counts for the owner, or says that it does not
+// ID adopt/<key id>, one at a time for each key Queue gateway Started by the API, with the update
+// "adopt" Updates adopt (activities.KeyAdoption): who adopts. It answers when every call of the key
+// counts for the owner, or says that it does not
 //
 //	yet. Of two owners the first gets the key; the others are refused, here and in PostgreSQL
 //
-// Ends     with its first answered update, adopted and in force or refused; a minute after its start when none came
+// Ends with its first answered update, adopted and in force or refused; a minute after its start
+// when none came
 const (
 	AdoptWorkflow = "adopt"
 	UpdateAdopt   = "adopt"

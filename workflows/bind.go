@@ -5,22 +5,21 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Bind a key to a wallet.
 //
-// ID       bind/<key id>, one at a time for each key
-// Queue    gateway
-// Started  by the API, with the update "challenge"
-// Updates  challenge (Challenge): a message that a wallet is to sign. A newer one replaces the older, up to 20 in a run
+// ID bind/<key id>, one at a time for each key Queue gateway Started by the API, with the update
+// "challenge" Updates challenge (Challenge): a message that a wallet is to sign. A newer one
+// replaces the older, up to 20 in a run
 //
 //	complete (BindProof): that the wallet signed it. It answers when the wallet's fences are in force, or says that they are not yet
 //
-// Query    challenge: the newest Challenge
-// Ends     bound and in force; or expired, with its last challenge, or a minute after its start when it took none. Doors ask PostgreSQL
+// Query challenge: the newest Challenge Ends bound and in force; or expired, with its last
+// challenge, or a minute after its start when it took none. Doors ask PostgreSQL
 //
 //	whether a key is bound, before this flow and after it
 const (
@@ -128,7 +127,8 @@ func (b *binding) mayComplete(ctx workflow.Context, in BindProof) error {
 	return b.mayProve(workflow.Now(ctx), in.Proof)
 }
 
-// complete binds. The nonce is used up whatever comes of it, save that a proof sent again with the same update id gets the same answer.
+// complete binds. The nonce is used up whatever comes of it, save that a proof sent again with the
+// same update id gets the same answer.
 func (b *binding) complete(ctx workflow.Context, in BindProof) (activities.BoundKey, error) {
 	b.used, b.busy = true, true
 	defer func() { b.busy = false }()

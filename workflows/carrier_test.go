@@ -19,20 +19,21 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/notify"
-	"github.com/chainaccess/gateway/outbox"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// A carrier is a worker in a process of its own: this test binary again, told by its environment to carry flows until it is killed.
+// A carrier is a worker in a process of its own: this test binary again, told by its environment to
+// carry flows until it is killed.
 const (
 	carrierTemporal  = "CARRIER_TEMPORAL"
 	carrierNamespace = "CARRIER_NAMESPACE"

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Names of the updates and the query of flows in which a wallet proves itself.
@@ -24,11 +24,13 @@ const (
 const ChallengeTime = 10 * time.Minute
 
 const (
-	// idleTime is how long a flow waits for its first accepted update: one that refused it ends by itself.
+	// idleTime is how long a flow waits for its first accepted update: one that refused it ends by
+	// itself.
 	idleTime = time.Minute
 	// latestChallenge bounds how far ahead of a worker's clock a challenge may end.
 	latestChallenge = ChallengeTime + 5*time.Minute
-	// maxChallenges is how many challenges one run takes; the next run begins when the last of them has ended.
+	// maxChallenges is how many challenges one run takes; the next run begins when the last of them
+	// has ended.
 	maxChallenges = 20
 )
 
@@ -40,7 +42,8 @@ type Challenge struct {
 	Expires time.Time      `json:"expires"`
 }
 
-// Proof says that the wallet of a challenge signed its message. Whoever sends it has verified the signature.
+// Proof says that the wallet of a challenge signed its message. Whoever sends it has verified the
+// signature.
 type Proof struct {
 	Address wallet.Address `json:"address"`
 	Nonce   string         `json:"nonce"`
@@ -106,7 +109,8 @@ func notYetInForce() error {
 	return refuse(fault.NotYetInForce, fault.NotYetInForce.Entry().Meaning, 0)
 }
 
-// handed gives an activity's failure to who sent the update: a refusal as it is, anything else as what it means to them.
+// handed returns an activity's failure to who sent the update: a refusal as it is, anything else as
+// what it means to them.
 func handed(err error) error {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		if _, refusal := fault.Named(failed.Type()); refusal {

@@ -8,15 +8,14 @@ import (
 	"github.com/chainaccess/gateway/activities"
 )
 
-// Checkout: one way to pay, from the page that Stripe made of it until the account has what was bought, or nobody can pay any more. It frees the seat
-// that the checkout holds.
+// Checkout: one way to pay, from the page that Stripe made of it until the account has what was
+// bought, or nobody can pay any more. It frees the seat that the checkout holds.
 //
-// ID       checkout/<session id>, one at a time
-// Queue    gateway-billing
-// Started  by whoever opened the checkout, and again by webhooks and a sweep, by signal-with-start "look"
-// Signal   look: ask Stripe now
-// Looks    when told, and by itself after longer and longer pauses: no webhook need come
-// Ends     with the checkout's state: paid (in force), refunded (another one was paid before), expired (Stripe says so; a clock of ours frees no seat),
+// ID checkout/<session id>, one at a time Queue gateway-billing Started by whoever opened the
+// checkout, and again by webhooks and a sweep, by signal-with-start "look" Signal look: ask Stripe
+// now Looks when told, and by itself after longer and longer pauses: no webhook need come Ends with
+// the checkout's state: paid (in force), refunded (another one was paid before), expired (Stripe
+// says so; a clock of ours frees no seat),
 //
 //	failed; open or paying after three days in which that did not change: the sweep begins another while the record has it open, and no history grows
 //	to where Temporal ends it
@@ -27,13 +26,14 @@ const (
 // CheckoutID is the workflow id of a checkout.
 func CheckoutID(session string) string { return "checkout/" + session }
 
-// How long a checkout is looked at, and how the pauses grow: while its page is open, and once it is paid.
+// How long a checkout is looked at, and how the pauses grow: while its page is open, and once it is
+// paid.
 const (
 	checkoutFor = 3 * 24 * time.Hour
 	firstOpen   = 30 * time.Second
-	mostOpen    = 10 * time.Minute
+	maxOpen     = 10 * time.Minute
 	firstPaying = 2 * time.Second
-	mostPaying  = 5 * time.Minute
+	maxPaying   = 5 * time.Minute
 )
 
 // CheckOut is the workflow. Its result is the checkout's last state.
@@ -68,7 +68,8 @@ type checkingOut struct {
 	stuck string
 }
 
-// hear takes all signals that came, without waiting, and says whether there is one that nobody looked for yet.
+// hear takes all signals that came, without waiting, and says whether there is one that nobody
+// looked for yet.
 func (c *checkingOut) hear(signals workflow.ReceiveChannel) bool {
 	for signals.ReceiveAsync(nil) {
 		c.told = true
@@ -76,7 +77,7 @@ func (c *checkingOut) hear(signals workflow.ReceiveChannel) bool {
 	return c.told
 }
 
-// waits says whether something is to be expected of the checkout.
+// waits reports whether something is to be expected of the checkout.
 func (c *checkingOut) waits() bool {
 	return c.stage == activities.CheckoutOpen || c.stage == activities.CheckoutPaying
 }
@@ -85,11 +86,11 @@ func (c *checkingOut) waits() bool {
 func (c *checkingOut) pause() time.Duration {
 	switch {
 	case c.stuck != "":
-		return growing(firstAway, c.tries, mostAway)
+		return growing(firstAway, c.tries, maxAway)
 	case c.stage == activities.CheckoutPaying:
-		return growing(firstPaying, c.tries, mostPaying)
+		return growing(firstPaying, c.tries, maxPaying)
 	}
-	return growing(firstOpen, c.tries, mostOpen)
+	return growing(firstOpen, c.tries, maxOpen)
 }
 
 // look asks how the checkout is. That Stripe cannot be asked is shown, and tried again.

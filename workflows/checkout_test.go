@@ -14,7 +14,8 @@ import (
 
 var someCheckout = activities.CheckoutRef{Session: "cs_test_1", Checkout: "018f0000-0000-7000-8000-000000000000", Account: someOwner}
 
-// follow runs the flow of a checkout whose state after a time is scripted, and gives its result, when it looked, and how long it lasted.
+// follow runs the flow of a checkout whose state after a time is scripted, and gives its result,
+// when it looked, and how long it lasted.
 func follow(t *testing.T, told []time.Duration, state func(after time.Duration) (string, error)) (stage string, looks []time.Duration, lasted time.Duration) {
 	t.Helper()
 	env := newEnvironment()
@@ -37,7 +38,7 @@ func follow(t *testing.T, told []time.Duration, state func(after time.Duration) 
 	return stage, looks, env.Now().Sub(begun)
 }
 
-// states gives one state after another.
+// states returns one state after another.
 func states(steps ...any) func(time.Duration) (string, error) {
 	return func(after time.Duration) (string, error) {
 		now := ""

@@ -7,26 +7,25 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Claim an agent: a wallet proves itself as an agent of an account and is given a key.
 //
-// ID       claim/<account>/<address in lower case>, one at a time for each agent
-// Queue    gateway
-// Started  by the API, with the update "challenge"
-// Updates  challenge (ClaimChallenge): what the agent is called, and the message that its wallet is to sign. A newer one replaces the
+// ID claim/<account>/<address in lower case>, one at a time for each agent Queue gateway Started by
+// the API, with the update "challenge" Updates challenge (ClaimChallenge): what the agent is
+// called, and the message that its wallet is to sign. A newer one replaces the
 //
 //	older, up to 20 in a run
 //	complete (ClaimProof): that the wallet signed it, and the key that was made for it. While the challenge lives it may come again, with
 //	another key each time, up to 20 times: the key before dies with the one that comes. It answers when that is in force, or says that it
 //	is not yet
 //
-// Query    challenge: the newest Challenge
-// Ends     when its newest challenge has expired, claimed and in force or not claimed; a minute after its start when it took none
+// Query challenge: the newest Challenge Ends when its newest challenge has expired, claimed and in
+// force or not claimed; a minute after its start when it took none
 const (
 	ClaimWorkflow = "claim"
 )
@@ -164,7 +163,8 @@ func (c *claim) mayComplete(ctx workflow.Context, in ClaimProof) error {
 	return nil
 }
 
-// complete gives the agent its key. What it was asked with stands, whatever challenge comes while it waits for its turn.
+// complete sets the agent's key. What it was asked with stands, whatever challenge comes while it
+// waits for its turn.
 func (c *claim) complete(ctx workflow.Context, in ClaimProof) (activities.ClaimedAgent, error) {
 	asked := activities.AgentClaim{
 		Account: c.in.Account, Address: c.in.Address, Name: c.name, Message: c.newest.Message, Key: in.Key, Digest: in.Digest,

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // Client starts workflows. It owns no connection.
@@ -19,8 +21,8 @@ type Client struct{ temporal client.Client }
 // NewClient makes a client over a connection that the caller closes.
 func NewClient(c client.Client) *Client { return &Client{temporal: c} }
 
-// StartProbe makes sure that the chain's probe runs with this input: it starts one, or hands the input to the one that runs, which begins
-// its next round at once.
+// StartProbe makes sure that the chain's probe runs with this input: it starts one, or hands the
+// input to the one that runs, which begins its next round at once.
 func (c *Client) StartProbe(ctx context.Context, in ProbeInput) error {
 	options := client.StartWorkflowOptions{
 		ID: ProbeID(in.Chain), TaskQueue: QueueProbe,
@@ -35,7 +37,32 @@ func (c *Client) StartProbe(ctx context.Context, in ProbeInput) error {
 	return nil
 }
 
-// StartUsageNotice makes sure that a notice is delivered: by the run that there is, of today or of before, unless that one failed.
+// Probes reports whether the chain's probe runs.
+func (c *Client) Probes(ctx context.Context, id chain.ID) (bool, error) {
+	run, err := c.temporal.DescribeWorkflowExecution(ctx, ProbeID(id), "")
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up workflow %s: %w", ProbeID(id), err)
+	}
+	return run.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
+// HasSchedule reports whether a schedule stands.
+func (c *Client) HasSchedule(ctx context.Context, id string) (bool, error) {
+	_, err := c.temporal.ScheduleClient().GetHandle(ctx, id).Describe(ctx)
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up schedule %s: %w", id, err)
+	}
+	return true, nil
+}
+
+// StartUsageNotice makes sure that a notice is delivered: by the run that there is, of today or of
+// before, unless that one failed.
 func (c *Client) StartUsageNotice(ctx context.Context, ref activities.NoticeRef) error {
 	options := client.StartWorkflowOptions{
 		ID: UsageNoticeID(ref), TaskQueue: QueueGateway,
@@ -53,13 +80,16 @@ func (c *Client) StartUsageNotice(ctx context.Context, ref activities.NoticeRef)
 	return nil
 }
 
-// SchedulePartitionUpkeep creates the schedule, or brings an older one to today's form, and lets it run once now.
-func (c *Client) SchedulePartitionUpkeep(ctx context.Context) error {
+// SchedulePartitionUpkeep creates the schedule, or brings an older one to today's form, and lets it
+// run once now. Call records are kept for so many days, 0 for 30.
+func (c *Client) SchedulePartitionUpkeep(ctx context.Context, keepCallDays int) error {
+	in := PartitionInput()
+	in.KeepCallDays = cmp.Or(keepCallDays, in.KeepCallDays)
 	options := client.ScheduleOptions{
 		ID:   PartitionSchedule,
 		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: partitionEvery}}},
 		Action: &client.ScheduleWorkflowAction{
-			ID: PartitionWorkflow, Workflow: PartitionWorkflow, Args: []any{PartitionInput()}, TaskQueue: QueueGateway,
+			ID: PartitionWorkflow, Workflow: PartitionWorkflow, Args: []any{in}, TaskQueue: QueueGateway,
 			StaticSummary: "Makes and drops the partitions of call records",
 		},
 		Overlap:            enums.SCHEDULE_OVERLAP_POLICY_SKIP,

@@ -11,10 +11,10 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // How long a door waits: for the flow's answer, and for the challenge that is open.
@@ -23,21 +23,24 @@ const (
 	queryTimeout  = 4 * time.Second
 )
 
-// ErrNoChallenge says that no flow waits for a signature: none was begun, it is over, or its challenge has expired.
+// ErrNoChallenge says that no flow waits for a signature: none was begun, it is over, or its
+// challenge has expired.
 var ErrNoChallenge = errors.New("workflows: no challenge is open")
 
-// BindChallenge begins a binding of a key, or a newer challenge of the one that is open. held is the account that the key is in.
+// BindChallenge begins a binding of a key, or a newer challenge of the one that is open. held is
+// the account that the key is in.
 func (c *Client) BindChallenge(ctx context.Context, key account.KeyID, held account.ID, in Challenge) (Challenge, error) { //nolint:gocritic // a copy does no harm
 	start := doorOptions(BindID(key), held, "Binds a key to a wallet")
 	return beginning[Challenge](ctx, c, start, BindWorkflow, BindInput{Key: key}, UpdateChallenge, UpdateChallenge+"/"+in.Nonce, in)
 }
 
-// OpenBindChallenge gives the newest challenge of a key's binding, or ErrNoChallenge.
+// OpenBindChallenge returns the newest challenge of a key's binding, or ErrNoChallenge.
 func (c *Client) OpenBindChallenge(ctx context.Context, key account.KeyID) (Challenge, error) {
 	return c.openChallenge(ctx, BindID(key))
 }
 
-// BindComplete binds a key to the wallet that signed its challenge. ErrNoChallenge when the flow is over; ask the record then.
+// BindComplete binds a key to the wallet that signed its challenge. ErrNoChallenge when the flow is
+// over; ask the record then.
 func (c *Client) BindComplete(ctx context.Context, key account.KeyID, in BindProof) (activities.BoundKey, error) {
 	return completing[activities.BoundKey](ctx, c, BindID(key), in.Nonce, in)
 }
@@ -45,7 +48,8 @@ func (c *Client) BindComplete(ctx context.Context, key account.KeyID, in BindPro
 // Adopt moves a key to an owner's account.
 func (c *Client) Adopt(ctx context.Context, in activities.KeyAdoption) (activities.AdoptedKey, error) { //nolint:gocritic // a copy does no harm
 	start := doorOptions(AdoptID(in.Key), in.Account, "Moves a key to the account of its owner")
-	// Without an id of its own: Temporal would answer an update of the same id as the last run did, and a refusal may be over by now.
+	// Without an id of its own: Temporal would answer an update of the same id as the last run did,
+	// and a refusal may be over by now.
 	return beginning[activities.AdoptedKey](ctx, c, start, AdoptWorkflow, AdoptInput{Key: in.Key}, UpdateAdopt, "", in)
 }
 
@@ -55,12 +59,13 @@ func (c *Client) ClaimChallenge(ctx context.Context, owner account.ID, in ClaimC
 	return beginning[Challenge](ctx, c, start, ClaimWorkflow, ClaimInput{Account: owner, Address: in.Address}, UpdateChallenge, UpdateChallenge+"/"+in.Nonce, in)
 }
 
-// OpenClaimChallenge gives the newest challenge of an agent's claim, or ErrNoChallenge.
+// OpenClaimChallenge returns the newest challenge of an agent's claim, or ErrNoChallenge.
 func (c *Client) OpenClaimChallenge(ctx context.Context, owner account.ID, address wallet.Address) (Challenge, error) {
 	return c.openChallenge(ctx, ClaimID(owner, address))
 }
 
-// ClaimComplete gives an agent whose wallet signed its challenge the key that was made for it. ErrNoChallenge when the flow is over.
+// ClaimComplete returns the key that was made for an agent whose wallet signed its challenge.
+// ErrNoChallenge when the flow is over.
 func (c *Client) ClaimComplete(ctx context.Context, owner account.ID, in ClaimProof) (activities.ClaimedAgent, error) { //nolint:gocritic // a copy does no harm
 	return completing[activities.ClaimedAgent](ctx, c, ClaimID(owner, in.Address), in.Key.String(), in)
 }
@@ -77,7 +82,8 @@ func doorOptions(id string, of account.ID, summary string) client.StartWorkflowO
 // beginAgain is how often an update is sent anew whose flow ended under it.
 const beginAgain = 3
 
-// beginning sends an update to the flow that runs, or to one that it starts, and waits for the answer.
+// beginning sends an update to the flow that runs, or to one that it starts, and waits for the
+// answer.
 func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflowOptions, flow string, input any, update, updateID string, in ...any) (T, error) { //nolint:gocritic // a copy does no harm
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
@@ -165,16 +171,19 @@ func ended(err error) bool {
 	return ok && failed.Type() == acceptedAndEnded
 }
 
-// acceptedAndEnded is the type of the failure that Temporal gives an update whose workflow ended without answering it.
+// acceptedAndEnded is the type of the failure that Temporal gives an update whose workflow ended
+// without answering it.
 const acceptedAndEnded = "AcceptedUpdateCompletedWorkflow"
 
 // unavailableFor is when to come again if the durable flows do not answer.
 const unavailableFor = 10 * time.Second
 
-// ErrStartAgain is the cause of refusals of a challenge that is worth nothing any more, where another one would do.
+// ErrStartAgain is the cause of refusals of a challenge that is worth nothing any more, where
+// another one would do.
 var ErrStartAgain = errors.New("the challenge is over")
 
-// answered gives an update's failure as a refusal: one of the flow's own, or that durable flows are not available. What was begun goes on.
+// answered returns an update's failure as a refusal: one of the flow's own, or that durable flows
+// are not available. What was begun goes on.
 func answered(err error) error {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		if reason, known := fault.Named(failed.Type()); known && reason != fault.InternalFault {

@@ -12,13 +12,13 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/workflows"
 )
 

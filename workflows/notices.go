@@ -10,10 +10,10 @@ import (
 
 // Usage notice: tells the owner of an account that a share of a period's allowance was used.
 //
-// ID       usage-notice/<account>/<period>/<percent>, one for ever: its row in usage_notices holds the result
-// Queue    gateway
-// Started  by a worker within seconds of the row, which the flush wrote; again when a run ended without a result
-// Ends     with the result that stands in the row: delivered, no_recipient, superseded; failed after three days of attempts; cancelled
+// ID usage-notice/<account>/<period>/<percent>, one for ever: its row in usage_notices holds the
+// result Queue gateway Started by a worker within seconds of the row, which the flush wrote; again
+// when a run ended without a result Ends with the result that stands in the row: delivered,
+// no_recipient, superseded; failed after three days of attempts; cancelled
 //
 //	when an operator cancels it. It fails when the row is gone
 const (

@@ -9,12 +9,13 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// notifying is a notice's workflow in Temporal's test environment, with scripted activities. Time skips.
+// notifying is a notice's workflow in Temporal's test environment, with scripted activities. Time
+// skips.
 type notifying struct {
 	env      *testsuite.TestWorkflowEnvironment
 	attempts []time.Time
@@ -63,7 +64,8 @@ func TestUsageNoticeIsTriedUntilItArrives(t *testing.T) {
 	}
 }
 
-// The test environment gives activities up after ten minutes; the three days stand in the recorded history.
+// The test environment gives activities up after ten minutes; the three days stand in the recorded
+// history.
 func TestUsageNoticeThatIsGivenUpHasAResult(t *testing.T) {
 	t.Parallel()
 	n := newNotifying(func(int) (string, error) { return "", undelivered })

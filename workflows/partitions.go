@@ -20,20 +20,24 @@ const (
 )
 
 const (
-	// partitionEvery is shorter than a day could be missed: partitions are made a week ahead, and what has none lands in the default one.
+	// partitionEvery is shorter than a day could be missed: partitions are made a week ahead, and
+	// what has none lands in the default one.
 	partitionEvery = 24 * time.Hour
 	// partitionCatchup is how late a run may start; a later one is left to the next day.
 	partitionCatchup = 10 * time.Minute
 )
 
-// PartitionInput is what the schedule hands to each run: call records are kept for 30 days (decisions, section 11), the ledger of flushed
-// usage five days longer than any meter could be out of reach and come back, latencies five days longer than the longest window asked for, sessions, sign-ins and
-// invitations a day after they expired, webhooks of Stripe long after it would send them again,
-// how chains stood as long as the page of status shows it, and addresses that nobody confirmed and wishes that were declined for a month.
+// PartitionInput is what the schedule hands to each run: call records are kept for 30 days
+// unless CALL_RECORDS_DAYS says otherwise, the ledger of flushed usage five days
+// longer than any meter could be out of reach and come back, latencies five days longer than the
+// longest window asked for, sessions, sign-ins and invitations a day after they expired, webhooks
+// of Stripe long after it would send them again, how chains stood as long as the page of status
+// shows it, and addresses that nobody confirmed and wishes that were declined for a month.
+// Anonymous keys that were never used go after a month, others half a year after their last call.
 func PartitionInput() activities.PartitionUpkeep {
 	return activities.PartitionUpkeep{
 		DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35, KeepPeopleDays: 1, KeepEventDays: 90, KeepStatusDays: 90,
-		KeepEntryDays: 30,
+		KeepEntryDays: 30, KeepUnusedKeyDays: 30, KeepIdleKeyDays: 180,
 	}
 }
 

@@ -7,20 +7,23 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Presets of time-outs and retries. An activity takes one of them; its summary says what it does, in the Temporal UI.
+// Presets of time-outs and retries. An activity takes one of them; its summary says what it does,
+// in the Temporal UI.
 
 // measuring is for what is done again soon anyway: two attempts, each within timeout.
 func measuring(ctx workflow.Context, timeout time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: timeout,
-		// A worker that took the task and died costs one timeout, one that never takes it does not hold the round for ever.
+		// A worker that took the task and died costs one timeout, one that never takes it does not
+		// hold the round for ever.
 		ScheduleToCloseTimeout: 3 * timeout,
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumAttempts: 2},
 		Summary:                summary,
 	})
 }
 
-// reading is for what a chain says while somebody waits: an attempt is shorter than the wait, and what cannot be read now is asked again later.
+// reading is for what a chain says while somebody waits: an attempt is shorter than the wait, and
+// what cannot be read now is asked again later.
 func reading(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    6 * time.Second, // the reading itself has five
@@ -30,7 +33,8 @@ func reading(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// upkeeping is for work on the database that takes its time and can be repeated: minutes per attempt, for hours.
+// upkeeping is for work on the database that takes its time and can be repeated: minutes per
+// attempt, for hours.
 func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    5 * time.Minute,
@@ -42,7 +46,8 @@ func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// closingOne is for the statement of one account: short, and tried for as long as it takes, because nothing is lost meanwhile.
+// closingOne is for the statement of one account: short, and tried for as long as it takes, because
+// nothing is lost meanwhile.
 func closingOne(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute,
@@ -53,7 +58,8 @@ func closingOne(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// looking is for a look at one row and what is due there: short, and repeated for as long as it takes.
+// looking is for a look at one row and what is due there: short, and repeated for as long as it
+// takes.
 func looking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second,
@@ -64,7 +70,8 @@ func looking(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// closingMany is for statements of a page of accounts: minutes at most, with a sign of life now and then, so that another worker takes over soon.
+// closingMany is for statements of a page of accounts: minutes at most, with a sign of life now and
+// then, so that another worker takes over soon.
 func closingMany(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Minute,
@@ -76,8 +83,9 @@ func closingMany(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// telling is for messages to people: tried for three days, because a late one is better than none, and no longer, because it is news. An attempt
-// reads and writes some rows; one that is lost on its way to a worker is made again after its time-out, so that is short.
+// telling is for messages to people: tried for three days, because a late one is better than none,
+// and no longer, because it is news. An attempt reads and writes some rows; one that is lost on its
+// way to a worker is made again after its time-out, so that is short.
 func telling(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    20 * time.Second,
@@ -89,8 +97,8 @@ func telling(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// changing is for a change of the record that somebody waits for: short attempts in quick succession, and minutes of them, for the change goes
-// on when whoever asked has left.
+// changing is for a change of the record that somebody waits for: short attempts in quick
+// succession, and minutes of them, for the change goes on when whoever asked has left.
 func changing(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    6 * time.Second, // a change's own push has half of it
@@ -114,8 +122,9 @@ func pushing(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// asking is for what Stripe says and what follows from it: some requests and changes of the record in one attempt, few attempts in a row, because the
-// flow itself tries again with longer and longer pauses.
+// asking is for what Stripe says and what follows from it: some requests and changes of the record
+// in one attempt, few attempts in a row, because the flow itself tries again with longer and longer
+// pauses.
 func asking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    time.Minute,

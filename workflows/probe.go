@@ -8,17 +8,16 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Probe a chain: measures the chain's upstreams round after round and publishes each round on the board.
+// Probe a chain: measures the chain's upstreams round after round and publishes each round on the
+// board.
 //
-// ID       probe/<chain>, one per chain
-// Queue    gateway-probe
-// Started  by every worker, with the signal "configure": a running one takes the new input over at once
-// Signals  configure (ProbeInput)
-// Shows    current details: the last round as a table; search attribute Stage
-// Ends     when no worker has known the chain for goneAfter rounds, because no upstreams file names it any more; otherwise never. It
+// ID probe/<chain>, one per chain Queue gateway-probe Started by every worker, with the signal
+// "configure": a running one takes the new input over at once Signals configure (ProbeInput) Shows
+// current details: the last round as a table; search attribute Stage Ends when no worker has known
+// the chain for goneAfter rounds, because no upstreams file names it any more; otherwise never. It
 //
 //	continues as new when the server suggests it. A failing round is shown and does not end it.
 const (
@@ -43,11 +42,12 @@ const (
 	defaultProbeTimeout  = 10 * time.Second
 )
 
-// goneAfter is how many rounds in a row say that the chain is not configured. While one of several workers has it still, some of so many
-// rounds fall to that one.
+// goneAfter is how many rounds in a row say that the chain is not configured. While one of several
+// workers has it still, some of so many rounds fall to that one.
 const goneAfter = 60
 
-// ProbeInput says what to measure and how often. Zero durations take the defaults, five and ten seconds.
+// ProbeInput says what to measure and how often. Zero durations take the defaults, five and ten
+// seconds.
 type ProbeInput struct {
 	Chain          chain.ID `json:"chain"`
 	IntervalMillis int64    `json:"interval_ms"` // from the beginning of a round to the next

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// details renders a chain's last measurement for the Temporal UI, in Markdown. failures counts the failed rounds since; the table is then
-// the one before them. It does without fmt, which workflowcheck cannot prove to be deterministic.
+// details renders a chain's last measurement for the Temporal UI, in Markdown. failures counts the
+// failed rounds since; the table is then the one before them. It does without fmt, which
+// workflowcheck cannot prove to be deterministic.
 func details(id chain.ID, s activities.ProbeResult, failures int, failure string) string {
 	var b strings.Builder
 	text := func(parts ...string) {

@@ -18,8 +18,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -30,12 +30,14 @@ func newEnvironment() *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(quiet)
 	env := suite.NewTestWorkflowEnvironment()
-	// A machine that is busy with other tests may let a workflow stand for longer than the usual second.
+	// A machine that is busy with other tests may let a workflow stand for longer than the usual
+	// second.
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: testTimeout})
 	return env
 }
 
-// probing is a probe workflow in Temporal's test environment, whose rounds a test scripts. Time skips.
+// probing is a probe workflow in Temporal's test environment, whose rounds a test scripts. Time
+// skips.
 type probing struct {
 	env    *testsuite.TestWorkflowEnvironment
 	rounds []time.Time

@@ -12,15 +12,16 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// purchases are what a recording's worker knows of accounts and checkouts: what look after look finds.
+// purchases are what a recording's worker knows of accounts and checkouts: what look after look
+// finds.
 type purchases struct {
 	mu        sync.Mutex // guards what follows
 	accounts  map[account.ID]int
@@ -34,7 +35,8 @@ func recordedAccount(n byte) account.ID {
 	return id
 }
 
-// find is what the n-th look at an account finds: nothing reached, a subscription, one whose period turned, and one that ended.
+// find is what the n-th look at an account finds: nothing reached, a subscription, one whose period
+// turned, and one that ended.
 func (p *purchases) find(_ context.Context, id account.ID) (activities.Reconciled, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +91,8 @@ func registerBilling(w worker.Worker, followed chan<- struct{}) {
 	}
 }
 
-// recordBilling writes down subscriptions and checkouts that end in each way, with a Stripe that is away first.
+// recordBilling writes down subscriptions and checkouts that end in each way, with a Stripe that is
+// away first.
 func recordBilling(ctx context.Context, t *testing.T, c client.Client, followed <-chan struct{}) {
 	t.Helper()
 	flows := workflows.NewClient(c)

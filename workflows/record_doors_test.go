@@ -10,15 +10,15 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// registerDoors gives a recording's worker doors that refuse the first change of a key, are not in force with the second, and go through with
-// those after.
+// registerDoors registers doors at a recording's worker that refuse the first change of a key, are
+// not in force with the second, and go through with those after.
 func registerDoors(w worker.Worker) {
 	changes := map[account.KeyID]int{}
 	change := func(of account.KeyID) (inForce bool, err error) {
@@ -46,7 +46,8 @@ func registerDoors(w worker.Worker) {
 	}
 }
 
-// recordDoors writes down a flow of each door, with refusals, replaced challenges and changes that are not in force at once.
+// recordDoors writes down a flow of each door, with refusals, replaced challenges and changes that
+// are not in force at once.
 func recordDoors(ctx context.Context, t *testing.T, c client.Client) {
 	t.Helper()
 	flows, owner, user := workflows.NewClient(c), account.NewID(), account.NewUserID()

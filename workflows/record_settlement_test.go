@@ -10,23 +10,25 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
-// Payments that a recording's worker knows: one that is granted and becomes final, one that is granted and disappears, at two upstreams
-// and at the only one, one that is too young and
-// cannot be read later.
+// Payments that a recording's worker knows: one that is granted and becomes final, one that is
+// granted and disappears, at two upstreams and at the only one, one that is too young and cannot be
+// read later, and one whose redeems come too late but for one.
 var (
 	recordedFinal = x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{0xa1}}
 	recordedGone  = x402.ID{Chain: 8453, Tx: x402.TxHash{2}, Payer: wallet.Address{0xa1}}
 	recordedStuck = x402.ID{Chain: 8453, Tx: x402.TxHash{3}, Payer: wallet.Address{0xa1}}
 	recordedAlone = x402.ID{Chain: 8453, Tx: x402.TxHash{4}, Payer: wallet.Address{0xa1}}
+	recordedLate  = x402.ID{Chain: 8453, Tx: x402.TxHash{5}, Payer: wallet.Address{0xa1}}
 )
 
-// registerSettlements gives a recording's worker a chain and a record.
+// registerSettlements registers at a recording's worker a chain and a record.
 func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 	looks, held := map[x402.ID]int{}, map[x402.ID]activities.RecordedSettlement{}
 	alone, later := missing, missing
@@ -36,6 +38,7 @@ func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 		recordedGone:  {good, missing},
 		recordedStuck: {shallow, away, good},
 		recordedAlone: {good, alone, later},
+		recordedLate:  {shallow, good, final(good)},
 	}
 	read := func(_ context.Context, q activities.SettlementQuestion) (activities.SettlementFacts, error) {
 		script := scripts[q.ID]
@@ -79,7 +82,8 @@ func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 	}
 }
 
-// recordSettlements writes down a flow that ends in each way, with a chain that cannot be read in between, rotations and signals.
+// recordSettlements writes down a flow that ends in each way, with a chain that cannot be read in
+// between, rotations and signals.
 func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looked <-chan struct{}) {
 	t.Helper()
 	flows := workflows.NewClient(c)
@@ -122,6 +126,24 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	look(recordedAlone)
 	look(recordedAlone)
 	end(recordedAlone, "settlement-gone-alone.json", x402.StageReorganised)
+
+	late := func() {
+		t.Helper()
+		in := newRedeem()
+		in.Request = activities.RedeemRequest{ID: "late", Asked: time.Now().Add(-time.Minute), Deadline: time.Now().Add(-time.Second)}
+		if answer, err := flows.RedeemSettlement(ctx, recordedLate, time.Minute, in); reasonOf(err) != fault.DurableUnavailable {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+	}
+	late()
+	<-looked
+	redeem(recordedLate, x402.StageRedeemed)
+	<-looked
+	late()
+	look(recordedLate)
+	// settlement-late-before.json is the same at a worker that ignored requests, which new ones
+	// replay: it is not recorded anew.
+	end(recordedLate, "settlement-late.json", x402.StageOver)
 
 	redeem(recordedStuck, x402.StagePending)
 	<-looked

@@ -18,24 +18,26 @@ import (
 	"go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// update records the histories anew. After a change of a workflow keep the old history beside the new one: runs that began with the old
-// code go on with the new.
+// update records the histories anew. After a change of a workflow keep the old history beside the
+// new one: runs that began with the old code go on with the new.
 var update = flag.Bool("update", false, "record the histories under testdata anew")
 
 // machineNames matches the identity of a process, and the name of its sticky queue.
 var machineNames = regexp.MustCompile(`("(?:identity|name)":\s*")[^"]*(?:@|:[0-9a-f]{8}-)[^"]*"`)
 
-// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its repetition.
+// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its
+// repetition.
 const testTimeout = 150 * time.Second
 
-// TestRecordedHistoriesReplay fails when a workflow's code no longer fits what a server remembers of its runs.
+// TestRecordedHistoriesReplay fails when a workflow's code no longer fits what a server remembers
+// of its runs.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	if *update {
@@ -43,7 +45,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		recordStatements(t)
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
-	if err != nil || len(files) < 24 {
+	if err != nil || len(files) < 26 {
 		t.Fatalf("%d recorded histories (%v), want one per workflow; record them with -update", len(files), err)
 	}
 	for _, file := range files {
@@ -91,7 +93,8 @@ func record(t *testing.T) {
 	keep := func(context.Context, activities.PartitionUpkeep) (activities.PartitionReport, error) {
 		return activities.PartitionReport{Made: 8}, nil
 	}
-	// The notice of 80 percent arrives in the second attempt; that of all is cancelled while it is tried, which gives it a result as well.
+	// The notice of 80 percent arrives in the second attempt; that of all is cancelled while it is
+	// tried, which gives it a result as well.
 	failing := make(chan struct{}, 100)
 	deliver := func(ctx context.Context, ref activities.NoticeRef) (string, error) {
 		if ref.Percent == 80 && activity.GetInfo(ctx).Attempt > 1 {

@@ -8,21 +8,24 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// Settlement: what one payer sent in one transaction, from the first redeem until nothing can happen to it any more.
+// Settlement: what one payer sent in one transaction, from the first redeem until nothing can
+// happen to it any more.
 //
-// ID       settlement/<chain id>/<transaction hash>/<payer in lower case>, one at a time for each; PostgreSQL holds that units are granted once
-// Queue    gateway
-// Started  by the API, with the update "redeem"; by support and by whoever granted it otherwise, with the signal "retry"
-// Updates  redeem (Redeem): the payer proved itself, and a credential was minted. The flow reads the chain, judges, and grants or says what is
+// ID settlement/<chain id>/<transaction hash>/<payer in lower case>, one at a time for each;
+// PostgreSQL holds that units are granted once Queue gateway Started by the API, with the update
+// "redeem"; by support and by whoever granted it otherwise, with the signal "retry" Updates redeem
+// (Redeem): the payer proved itself, and a credential was minted. The flow reads the chain, judges,
+// and grants or says what is
 //
-//	wrong, or that it is too early. Again by the same payer: another credential for what is left, and the one before dies
+//	wrong, or that it is too early. Again by the same payer: another credential for what is left, and the one before dies, unless that one was
+//	given since the request came in. It carries its request's deadline: later than that it changes no credential
 //
-// Signal   retry: look at the chain now
-// Ends     not granted: with the verdict, when nothing pays or the payment may be redeemed; a pending one is watched for an hour, one that is
+// Signal retry: look at the chain now Ends not granted: with the verdict, when nothing pays or the
+// payment may be redeemed; a pending one is watched for an hour, one that is
 //
 //	stuck for 30 days, with longer and longer pauses. Granted: when its window is over and its transaction is final, or the transaction is
 //	gone, which ends the credential; given up 30 days after the grant when nobody tells which. A minute after its start when it took nothing
@@ -40,8 +43,8 @@ func SettlementID(id x402.ID) string {
 // SettlementInput names the settlement, and carries over what a run before knew.
 type SettlementInput struct {
 	ID x402.ID `json:"id"`
-	// FinalityMillis is how long after the grant the transaction is looked at again; a quarter of it is between further looks. 0 for twenty
-	// minutes, in which Base finalizes.
+	// FinalityMillis is how long after the grant the transaction is looked at again; a quarter of
+	// it is between further looks. 0 for twenty minutes, in which Base finalizes.
 	FinalityMillis int64            `json:"finality_ms,omitempty"`
 	Carried        *SettlementState `json:"carried,omitempty"`
 }
@@ -63,10 +66,10 @@ type SettlementState struct {
 const (
 	pendingFor   = time.Hour
 	firstPending = 5 * time.Second
-	mostPending  = time.Minute
+	maxPending   = time.Minute
 	stuckFor     = x402.MaxAge
 	firstStuck   = time.Minute
-	mostStuck    = 30 * time.Minute
+	maxStuck     = 30 * time.Minute
 )
 
 // Settle is the workflow. Its result is the last stage.
@@ -135,7 +138,8 @@ func (s *settling) hear(ctx workflow.Context) {
 	}
 }
 
-// begin waits for the first redeem, or for the signal: then the record says how far the settlement is.
+// begin waits for the first redeem, or for the signal: then the record says how far the settlement
+// is.
 func (s *settling) begin(ctx workflow.Context) error {
 	if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool { return s.Stage != "" || s.Nudged }); err != nil || !s.Nudged || s.Stage != "" {
 		return err
@@ -158,7 +162,8 @@ func (s *settling) begin(ctx workflow.Context) error {
 		if err := s.granted(ctx, &known); err != nil {
 			return err
 		}
-		// What began the flow does not make a transaction final sooner, and there is nothing to see of one that is over.
+		// What began the flow does not make a transaction final sooner, and there is nothing to see
+		// of one that is over.
 		s.Nudged = s.Nudged && !s.idle() && !workflow.Now(ctx).Before(s.Next)
 		return nil
 	}
@@ -205,9 +210,9 @@ func (s *settling) step(ctx workflow.Context) error {
 func (s *settling) pause() time.Duration {
 	switch s.Stage {
 	case x402.StagePending:
-		return growing(firstPending, s.Tries, mostPending)
+		return growing(firstPending, s.Tries, maxPending)
 	case x402.StageStuck:
-		return growing(firstStuck, s.Tries, mostStuck)
+		return growing(firstStuck, s.Tries, maxStuck)
 	default:
 		return 0
 	}
@@ -221,7 +226,8 @@ func growing(first time.Duration, tries int, most time.Duration) time.Duration {
 	return min(first, most)
 }
 
-// look reads the chain for nobody: it grants nothing, because nobody would be there to take the credential.
+// look reads the chain for nobody: it grants nothing, because nobody would be there to take the
+// credential.
 func (s *settling) look(ctx workflow.Context) error {
 	if err := s.turn.Lock(ctx); err != nil {
 		return err
@@ -312,7 +318,8 @@ func (s *settling) stuck(ctx workflow.Context, reason string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueSet(reason))
 }
 
-// tell adds a line to the settlement's history. A record that does not take it for minutes does not hold the flow up.
+// tell adds a line to the settlement's history. A record that does not take it for minutes does not
+// hold the flow up.
 func (s *settling) tell(ctx workflow.Context, words string) error {
 	workflow.SetCurrentDetails(ctx, words)
 	var settlements *activities.Settlements

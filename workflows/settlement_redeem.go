@@ -1,12 +1,14 @@
 package workflows
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 )
 
 // Redeem asks for what was paid. Whoever sends it has verified that the payer signed.
@@ -14,10 +16,12 @@ type Redeem struct {
 	Tier       plan.Tier                `json:"tier"`
 	Country    string                   `json:"country,omitempty"`
 	Credential activities.NewCredential `json:"credential"`
+	Request    activities.RedeemRequest `json:"request,omitzero"`
 }
 
-// RedeemAnswer is what came of it: StageRedeemed with the credential of the request in force, or StagePending, StageRefused or StageStuck with
-// why.
+// RedeemAnswer is what came of it: StageRedeemed with the credential of the request in force or one
+// that was given since it came in, which the record names; or StagePending, StageRefused or
+// StageStuck with why.
 type RedeemAnswer struct {
 	Stage x402.Stage `json:"stage"`
 	Why   string     `json:"why,omitempty"`
@@ -37,18 +41,43 @@ func (s *settling) mayRedeem(_ workflow.Context, in Redeem) error {
 	return nil
 }
 
+// tooLate refuses a redeem that nobody waits for any more: it changes no credential. What was never
+// looked at is looked at once, for nobody.
+func (s *settling) tooLate(ctx workflow.Context) error {
+	if s.Stage == "" {
+		if err := s.enter(ctx, x402.StageReading, "", "Looks at the chain for a redeem that came too late to be answered."); err != nil {
+			return err
+		}
+	}
+	return refuse(fault.DurableUnavailable, "The redeem came too late to be answered, and changed nothing. Send it again.", lateAgain)
+}
+
+// lateAgain is when to send a redeem again that came too late.
+const lateAgain = 5 * time.Second
+
+// knowsLate reports whether the flow carries out a redeem by its request: not one that a worker of
+// before began, which had every redeem wait for ever.
+func knowsLate(ctx workflow.Context, r *activities.RedeemRequest) bool {
+	return r.ID != "" && workflow.GetVersion(ctx, "late redeem/"+r.ID, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+}
+
 // redeem grants what was paid, or says why not. What is granted already gets another credential.
+// All of it only while somebody waits for the answer.
 func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error) { //nolint:gocritic // what an update takes
 	if err := s.turn.Lock(ctx); err != nil {
 		return RedeemAnswer{}, err
 	}
 	defer s.turn.Unlock()
+	mayBeLate := knowsLate(ctx, &in.Request)
+	if mayBeLate && in.Request.Late(workflow.Now(ctx)) {
+		return RedeemAnswer{}, s.tooLate(ctx)
+	}
 	var (
 		settlements *activities.Settlements
 		granted     activities.RecordedSettlement
 	)
 	if s.Granted != nil {
-		again := activities.SettlementRotation{ID: s.id, Credential: in.Credential}
+		again := activities.SettlementRotation{ID: s.id, Credential: in.Credential, Request: in.Request}
 		err := workflow.ExecuteActivity(changing(ctx, "give another credential"), settlements.RotateSettlement, again).Get(ctx, &granted)
 		if err != nil {
 			return RedeemAnswer{}, handed(err)
@@ -63,13 +92,22 @@ func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error)
 	if facts.Stuck != "" || facts.Stage != x402.StagePayable {
 		return s.note(ctx, &facts)
 	}
-	asked := activities.SettlementGrant{ID: s.id, Deal: facts.Deal, Found: facts.Found, Credential: in.Credential}
+	if mayBeLate && in.Request.Late(workflow.Now(ctx)) {
+		if _, err := s.note(ctx, &facts); err != nil {
+			return RedeemAnswer{}, err
+		}
+		return RedeemAnswer{}, s.tooLate(ctx)
+	}
+	asked := activities.SettlementGrant{ID: s.id, Deal: facts.Deal, Found: facts.Found, Credential: in.Credential, Request: in.Request}
 	err = workflow.ExecuteActivity(changing(ctx, "grant the units"), settlements.GrantSettlement, asked).Get(ctx, &granted)
 	if err != nil {
 		if s.Stage == "" { // whether it is recorded shows the next look
 			s.Stage, s.Since = x402.StageReading, workflow.Now(ctx)
 		}
 		return RedeemAnswer{}, handed(err)
+	}
+	if !granted.Redeemed() { // it was late when a worker took it
+		return RedeemAnswer{}, s.tooLate(ctx)
 	}
 	return RedeemAnswer{Stage: x402.StageRedeemed}, s.granted(ctx, &granted)
 }

@@ -15,27 +15,28 @@ import (
 
 	"go.temporal.io/sdk/worker"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/fences"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/settlement"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
 var sold = x402.Terms{
 	Chain: 8453, Asset: wallet.Address{0x83}, PayTo: wallet.Address{0x5e}, Service: "Chain Access Gateway", Confirmations: 2, CorroborateAbove: 1_000_000,
 }
 
-// carrySettlements has a carrier settle what is paid on a chain of one upstream, and die where it is told to.
+// carrySettlements has a carrier settle what is paid on a chain of one upstream, and die where it
+// is told to.
 func carrySettlements(w worker.Worker, s *store.Store, f *fences.Fences, address string) error {
 	list := config.ChainUpstreams{Upstreams: []config.Upstream{{Name: "a", URL: address, Supply: "public"}}}
 	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list}}, time.Now)
@@ -52,7 +53,8 @@ func carrySettlements(w worker.Worker, s *store.Store, f *fences.Fences, address
 	return nil
 }
 
-// dying is what settlements work with, in a process that kills itself with SIGKILL before or after one of the steps.
+// dying is what settlements work with, in a process that kills itself with SIGKILL before or after
+// one of the steps.
 type dying struct {
 	*fences.Fences
 	*store.Store
@@ -68,7 +70,8 @@ func (d *dying) on(point string) {
 	}
 }
 
-// diesAt are all points: before each step of an activity that changes something or asks the chain, and after it.
+// diesAt are all points: before each step of an activity that changes something or asks the chain,
+// and after it.
 func diesAt() (points []string) {
 	for _, step := range []string{"read", "note", "grant", "rotate", "conclude"} {
 		points = append(points, "before "+step, "after "+step)
@@ -76,10 +79,10 @@ func diesAt() (points []string) {
 	return points
 }
 
-func (d *dying) Read(ctx context.Context, tx x402.TxHash, expected x402.PayerSum) (settlement.Reading, error) {
+func (d *dying) Read(ctx context.Context, tx x402.TxHash, expected ...x402.PayerSum) (settlement.Reading, error) {
 	d.on("before read")
 	defer d.on("after read")
-	return d.Reader.Read(ctx, tx, expected)
+	return d.Reader.Read(ctx, tx, expected...)
 }
 
 func (d *dying) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (store.Settlement, error) {
@@ -94,10 +97,10 @@ func (d *dying) GrantSettlement(ctx context.Context, g store.Grant) (store.Settl
 	return d.Fences.GrantSettlement(ctx, g)
 }
 
-func (d *dying) RotateCredential(ctx context.Context, id x402.ID, c store.Credential, by store.Author) (store.Settlement, error) {
+func (d *dying) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) { //nolint:gocritic // the signature is the interface's
 	d.on("before rotate")
 	defer d.on("after rotate")
-	return d.Fences.RotateCredential(ctx, id, c, by)
+	return d.Fences.RotateCredential(ctx, r)
 }
 
 func (d *dying) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error) {
@@ -106,7 +109,8 @@ func (d *dying) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Final
 	return d.Fences.ConcludeSettlement(ctx, id, f, seen, words, by)
 }
 
-// buyer pays, redeems while it is too early, redeems, redeems again, and sees its payment become final.
+// buyer pays, redeems while it is too early, redeems, redeems again, and sees its payment become
+// final.
 type buyer struct {
 	c      *carried
 	ledger *testkit.Ledger

@@ -9,11 +9,12 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
-// Support that says retry while the flow writes down that it gave up is heard: the chain is read again, and what it says now counts.
+// Support that says retry while the flow writes down that it gave up is heard: the chain is read
+// again, and what it says now counts.
 func TestARetryThatComesWhileTheFlowEndsIsHeard(t *testing.T) {
 	t.Parallel()
 	p := settle(from(shallow, 61*time.Minute, failed))
@@ -33,7 +34,8 @@ func TestARetryThatComesWhileTheFlowEndsIsHeard(t *testing.T) {
 	}
 }
 
-// A retry that comes with the end of a settlement that is over has nothing to see, and the flow ends all the same.
+// A retry that comes with the end of a settlement that is over has nothing to see, and the flow
+// ends all the same.
 func TestARetryThatComesWithTheEndOfAWindowDoesNotKeepTheFlow(t *testing.T) {
 	t.Parallel()
 	p := settle(from(final(good)))

@@ -13,23 +13,25 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
 var somePayment = x402.ID{Chain: 8453, Tx: x402.TxHash{0x7a}, Payer: wallet.Address{0xa1}}
 
-// paid is a settlement in Temporal's test environment, over a chain and a record that are scripted. Time skips.
+// paid is a settlement in Temporal's test environment, over a chain and a record that are scripted.
+// Time skips.
 type paid struct {
 	env   *testsuite.TestWorkflowEnvironment
 	begun time.Time
 
-	// chain is what is read after a time from the flow's begin; an error fails the activity for good.
+	// chain is what is read after a time from the flow's begin; an error fails the activity for
+	// good.
 	chain func(after time.Duration) (activities.SettlementFacts, error)
 	looks []time.Duration
 	// The record.
@@ -144,7 +146,7 @@ func final(f activities.SettlementFacts) activities.SettlementFacts { //nolint:g
 	return f
 }
 
-// from gives what is read from certain times on.
+// from returns what is read from certain times on.
 func from(first activities.SettlementFacts, then ...any) func(time.Duration) activities.SettlementFacts { //nolint:gocritic // a test's own
 	return func(after time.Duration) activities.SettlementFacts {
 		now := first
@@ -233,7 +235,8 @@ func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
 	}
 }
 
-// TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone holds that a node which lost its index for a while ends nobody's credential.
+// TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone holds that a node which lost its index for a while
+// ends nobody's credential.
 func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
 	t.Parallel()
 	alone := func(f activities.SettlementFacts, finalized uint64) activities.SettlementFacts { //nolint:gocritic // a copy is meant
@@ -384,7 +387,8 @@ func TestAFlowThatTheSignalBeginsGoesOnFromTheRecord(t *testing.T) {
 	}
 }
 
-// TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt is that of facilitators: they settle before anybody reads a block.
+// TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt is that of facilitators:
+// they settle before anybody reads a block.
 func TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -7,21 +7,23 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // How a granted settlement is watched.
 const (
 	defaultFinality = 20 * time.Minute
 	looksPerDelay   = 4
-	// slowAfter is how many delays after the grant looks become as rare as those at a chain that cannot be read.
+	// slowAfter is how many delays after the grant looks become as rare as those at a chain that
+	// cannot be read.
 	slowAfter = 6
-	// unplacedFor is how much longer than the delay the chain has to be final after a grant whose block is not known: facilitators send what they
-	// settle within minutes.
+	// unplacedFor is how much longer than the delay the chain has to be final after a grant whose
+	// block is not known: facilitators send what they settle within minutes.
 	unplacedFor = time.Hour
-	// afterWindow leaves the meter's clock, by which credentials expire, a little behind Temporal's.
+	// afterWindow leaves the meter's clock, by which credentials expire, a little behind
+	// Temporal's.
 	afterWindow = 2 * time.Second
 	// overAgain is when to come back to a window that is not over by that clock.
 	overAgain = time.Minute
@@ -79,7 +81,7 @@ func (s *settling) confirm(ctx workflow.Context) error {
 	}
 	if facts.Stuck != "" {
 		s.Tries++
-		s.Next = workflow.Now(ctx).Add(growing(firstStuck, s.Tries-1, mostStuck))
+		s.Next = workflow.Now(ctx).Add(growing(firstStuck, s.Tries-1, maxStuck))
 		workflow.SetCurrentDetails(ctx, "The chain cannot be read, so it is not known whether the transaction is final: "+facts.Stuck+". It is looked at again by itself.")
 		return s.stuck(ctx, facts.Stuck)
 	}
@@ -103,8 +105,8 @@ func (s *settling) confirm(ctx workflow.Context) error {
 	return nil
 }
 
-// gone says in words why the final chain has no payment any more that covers the grant, and where it found the transaction; empty when it may
-// have.
+// gone says in words why the final chain has no payment any more that covers the grant, and where
+// it found the transaction; empty when it may have.
 func (s *settling) gone(facts *activities.SettlementFacts) (found *x402.Finding, words string) {
 	f := &facts.Found
 	switch {
@@ -119,8 +121,10 @@ func (s *settling) gone(facts *activities.SettlementFacts) (found *x402.Finding,
 	return nil, ""
 }
 
-// believes says whether the word that a payment is gone ends its credential: that of two upstreams does, that of the only one when it said so
-// before and chain.FinalDepth further blocks have become final since. Until then the node may be one that restores its index, or stood on a fork.
+// believes reports whether the word that a payment is gone ends its credential: that of two
+// upstreams does, that of the only one when it said so before and chain.FinalDepth further blocks
+// have become final since. Until then the node may be one that restores its index, or stood on a
+// fork.
 func (s *settling) believes(facts *activities.SettlementFacts) bool {
 	return !facts.Alone || (s.Missed > 0 && facts.Finalized >= s.Missed+chain.FinalDepth)
 }
@@ -134,8 +138,9 @@ func (s *settling) doubt(ctx workflow.Context, facts *activities.SettlementFacts
 	return s.tell(ctx, "By the only upstream: "+words+" It counts when that one says so again once block "+number(s.Missed+chain.FinalDepth)+" is final.")
 }
 
-// passed says whether the final part of the chain has come past where the transaction was. Of what a facilitator settled the block may not be
-// known: then only time tells, and whoever reads upstreams that lag would call a fresh payment gone.
+// passed reports whether the final part of the chain has come past where the transaction was. Of
+// what a facilitator settled the block may not be known: then only time tells, and whoever reads
+// upstreams that lag would call a fresh payment gone.
 func (s *settling) passed(facts *activities.SettlementFacts) bool {
 	if s.Granted.Block > 0 {
 		return facts.Finalized >= s.Granted.Block
@@ -146,12 +151,13 @@ func (s *settling) passed(facts *activities.SettlementFacts) bool {
 // again is how long to wait before the next look at a transaction that is not final.
 func (s *settling) again(ctx workflow.Context) time.Duration {
 	if workflow.Now(ctx).Sub(s.Granted.RedeemedAt) > slowAfter*s.delay {
-		return max(mostStuck, s.delay/looksPerDelay)
+		return max(maxStuck, s.delay/looksPerDelay)
 	}
 	return max(s.delay/looksPerDelay, time.Second)
 }
 
-// conclude records what became of the transaction, or that the window is over. A record that does not take it is asked again later.
+// conclude records what became of the transaction, or that the window is over. A record that does
+// not take it is asked again later.
 func (s *settling) conclude(ctx workflow.Context, f x402.Finality, found *x402.Finding, words string) error {
 	var (
 		settlements *activities.Settlements

@@ -9,14 +9,15 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// An event whose signal reaches the flow in the same task as the end of its last look is looked at all the same: its row says "signalled" already, and
-// nobody would signal it again. The task is made of both by having no worker for flows while they come.
+// An event whose signal reaches the flow in the same task as the end of its last look is looked at
+// all the same: its row says "signalled" already, and nobody would signal it again. The task is
+// made of both by having no worker for flows while they come.
 func TestASignalThatComesWithTheLastLookIsLookedAt(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)

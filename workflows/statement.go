@@ -8,13 +8,14 @@ import (
 	"github.com/chainaccess/gateway/activities"
 )
 
-// Close a statement: freezes what an account is told of a period, as soon as all usage of it is recorded.
+// Close a statement: freezes what an account is told of a period, as soon as all usage of it is
+// recorded.
 //
-// ID       statement/<account>/<period>
-// Queue    gateway-billing
-// Started  by the flow of the subscription when a period of its ended, also by several; a period that is closed already ends it at once
-// Waits    until the flush has passed the period's end by five minutes: a watermark, which it asks after longer and longer pauses
-// Ends     closed, with the hash of what was frozen; or unknown when the account has no such period. What it does not come to, the sweep does
+// ID statement/<account>/<period> Queue gateway-billing Started by the flow of the subscription
+// when a period of its ended, also by several; a period that is closed already ends it at once
+// Waits until the flush has passed the period's end by five minutes: a watermark, which it asks
+// after longer and longer pauses Ends closed, with the hash of what was frozen; or unknown when the
+// account has no such period. What it does not come to, the sweep does
 const (
 	StatementWorkflow = "statement"
 )
@@ -38,7 +39,7 @@ const reasonFlush = "usage_not_flushed"
 // Pauses between looks at the watermark, and when to tell an operator.
 const (
 	firstRecording = 5 * time.Second
-	mostRecording  = 5 * time.Minute
+	maxRecording   = 5 * time.Minute
 	stuckRecording = time.Hour // after the statement could have been closed
 )
 
@@ -81,7 +82,7 @@ func CloseStatement(ctx workflow.Context, c activities.Closing) (StatementEnd, e
 	}
 }
 
-// closingStage gives the stage, and how long to wait in it; 0 for the end.
+// closingStage returns the stage, and how long to wait in it; 0 for the end.
 func closingStage(s *activities.ClosedStatement, now time.Time, tries int) (stage string, pause time.Duration, words string) {
 	switch {
 	case s.Closed:
@@ -91,7 +92,7 @@ func closingStage(s *activities.ClosedStatement, now time.Time, tries int) (stag
 	case now.Before(s.Due):
 		return stageEnding, s.Due.Sub(now), "Waits until the period has been over for five minutes."
 	}
-	return stageRecording, growing(firstRecording, tries, mostRecording), "Waits until all usage of the period is recorded: the flush has not passed its end by five minutes."
+	return stageRecording, growing(firstRecording, tries, maxRecording), "Waits until all usage of the period is recorded: the flush has not passed its end by five minutes."
 }
 
 // closingFlow is what operators see of a closing.

@@ -12,7 +12,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 )
 
-// CloseStatement has the statement of a period closed: by the flow that runs, or by one that it starts, which ends at once when it is.
+// CloseStatement has the statement of a period closed: by the flow that runs, or by one that it
+// starts, which ends at once when it is.
 func (c *Client) CloseStatement(ctx context.Context, closing activities.Closing) error { //nolint:gocritic // a copy does no harm
 	options := client.StartWorkflowOptions{
 		ID: StatementID(&closing), TaskQueue: QueueBilling, StaticSummary: "Closes the statement of " + closing.Period.Key,

@@ -11,14 +11,15 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// failingBook is a book in which most accounts of the page cannot be closed, until it was gone round twice.
+// failingBook is a book in which most accounts of the page cannot be closed, until it was gone
+// round twice.
 type failingBook struct {
 	tries, rounds int
 }
@@ -43,7 +44,8 @@ func (b *failingBook) SweepOn(context.Context, account.ID, int, func(), *slog.Lo
 	return statement.Swept{Accounts: 30, Failed: 25, End: true}, nil
 }
 
-// A page on which many accounts fail is tried five times; then the sweep goes on, shows operators that accounts failed, and later that they do no more.
+// A page on which many accounts fail is tried five times; then the sweep goes on, shows operators
+// that accounts failed, and later that they do no more.
 func TestASweepGoesOnPastAccountsThatFailAndShowsThem(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment()

@@ -6,17 +6,17 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Statement sweep: closes the statements of all periods that are over, of accounts without a subscription at the first of a month, and on other days
-// what was left.
+// Statement sweep: closes the statements of all periods that are over, of accounts without a
+// subscription at the first of a month, and on other days what was left.
 //
-// ID       statement-sweep-<time>, from the schedule statement-sweep
-// Queue    gateway-billing
-// Started  by the schedule, daily at 00:10 UTC and up to twelve hours late; runs never overlap
-// Goes     through all accounts by pages, each an activity; it goes on after the last page that was done. Periods that are over and whose usage is not
+// ID statement-sweep-<time>, from the schedule statement-sweep Queue gateway-billing Started by the
+// schedule, daily at 00:10 UTC and up to twelve hours late; runs never overlap Goes through all
+// accounts by pages, each an activity; it goes on after the last page that was done. Periods that
+// are over and whose usage is not
 //
 //	recorded yet, and accounts that could not be closed (StuckReason accounts_not_closed; the log names them), have it go round again after ten
 //	minutes, for six hours at most. The next day's tries again
@@ -91,7 +91,8 @@ func (s *StatementSweep) add(page *activities.SweptPage) {
 	s.Failed += page.Failed
 }
 
-// showFailed shows operators that accounts of the round could not be closed, and that they can again.
+// showFailed shows operators that accounts of the round could not be closed, and that they can
+// again.
 func (s *StatementSweep) showFailed(ctx workflow.Context) error {
 	failed := s.Failed > 0
 	if failed == s.Stuck || workflow.GetVersion(ctx, "show accounts that failed", workflow.DefaultVersion, 1) == workflow.DefaultVersion {

@@ -12,15 +12,16 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/workflows"
 )
 
 var someClosing = activities.Closing{Account: account.NewID(), Period: activities.BillingPeriod{Key: "2026-11-01", Plan: "pro"}}
 
-// closePeriod runs the closing of a period whose usage is recorded after a time, and gives its end and when it looked.
+// closePeriod runs the closing of a period whose usage is recorded after a time, and gives its end
+// and when it looked.
 func closePeriod(t *testing.T, ends, recorded time.Duration, known bool) (end workflows.StatementEnd, looks []time.Duration, stuck bool) {
 	t.Helper()
 	env := newEnvironment()
@@ -142,7 +143,8 @@ func TestTheSweepGoesRoundAgainForWhatIsNotRecordedYetAndNotForEver(t *testing.T
 	}
 }
 
-// recordStatements writes down a closing that waits and one of no period, and a sweep of two rounds' pages.
+// recordStatements writes down a closing that waits and one of no period, and a sweep of two
+// rounds' pages.
 func recordStatements(t *testing.T) {
 	t.Helper()
 	server := testkit.Temporal(t)

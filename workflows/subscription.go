@@ -7,19 +7,20 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Subscription: what an account has by what it bought, from the first purchase until nothing more is to be expected. It looks at Stripe's objects again
-// and brings the account there (activities.Billing.Reconcile); who signals says only that there is something to see.
+// Subscription: what an account has by what it bought, from the first purchase until nothing more
+// is to be expected. It looks at Stripe's objects again and brings the account there
+// (activities.Billing.Reconcile); who signals says only that there is something to see.
 //
-// ID       subscription/<account>, one at a time: it alone reconciles the account
-// Queue    gateway-billing
-// Started  by webhooks, checkouts, purchases, sweeps and operators, by signal-with-start "look" or update-with-start "look"
-// Signal   look (a word that says why): look soon
-// Update   look: look now; answered with what the account has then
-// Looks    when told; one to six minutes after whatever is due (a metering period's end, a plan's, an attempt at a charge) and again two hours after it, whatever
+// ID subscription/<account>, one at a time: it alone reconciles the account Queue gateway-billing
+// Started by webhooks, checkouts, purchases, sweeps and operators, by signal-with-start "look" or
+// update-with-start "look" Signal look (a word that says why): look soon Update look: look now;
+// answered with what the account has then Looks when told; one to six minutes after whatever is due
+// (a metering period's end, a plan's, an attempt at a charge) and again two hours after it,
+// whatever
 //
 //	came in between, because the event that matters may be lost; once a day; and while Stripe does not answer after longer and longer pauses
 //
@@ -56,19 +57,21 @@ type SubscriptionState struct {
 // When the flow looks by itself, and how pauses grow while it cannot.
 const (
 	afterDue    = time.Minute     // Stripe has turned the period by then
-	silentAfter = 2 * time.Hour   // interface document 2, section 8: it asks Stripe itself
+	silentAfter = 2 * time.Hour   // docs/interface.md, 2.8: it asks Stripe itself
 	spread      = 5 * time.Minute // over which looks of many accounts at one instant are spread
 	lookEvery   = 24 * time.Hour
 	firstAway   = 30 * time.Second
-	mostAway    = 30 * time.Minute
-	// gatherFor is how long after a signal others of the same purchase are waited for: Stripe sends half a dozen.
+	maxAway     = 30 * time.Minute
+	// gatherFor is how long after a signal others of the same purchase are waited for: Stripe sends
+	// half a dozen.
 	gatherFor = time.Second
 )
 
 // stageNone is the stage of an account without a subscription that counts; the others are Stripe's.
 const stageNone = "none"
 
-// Why an account waits for support: a payment contradicts the pack that it is for; a subscription is charged by a price of no plan of ours.
+// Why an account waits for support: a payment contradicts the pack that it is for; a subscription
+// is charged by a price of no plan of ours.
 const (
 	paymentOdd = "payment_contradicts_pack"
 	priceOdd   = "price_of_no_plan"
@@ -132,7 +135,7 @@ func (s *subscribing) hear(ctx workflow.Context) {
 	}
 }
 
-// looked says whether a look was taken, well or not.
+// looked reports whether a look was taken, well or not.
 func (s *subscribing) looked() bool { return s.Known != nil || s.Tries > 0 }
 
 // idle says that nothing more is to be expected.
@@ -182,7 +185,8 @@ func (s *subscribing) due() time.Time {
 	return at
 }
 
-// offset spreads the looks of accounts whose periods end at the same instant, so that Stripe is not asked for all of them at once.
+// offset spreads the looks of accounts whose periods end at the same instant, so that Stripe is not
+// asked for all of them at once.
 func (s *subscribing) offset() time.Duration {
 	id := s.account.UUID
 	return time.Duration(int(id[14])<<8|int(id[15])) * spread / (1 << 16)
@@ -205,7 +209,7 @@ func (s *subscribing) look(ctx workflow.Context) (activities.Reconciled, error) 
 		return known, ctx.Err()
 	case err != nil:
 		s.Tries++
-		s.Retry = workflow.Now(ctx).Add(growing(firstAway, s.Tries-1, mostAway))
+		s.Retry = workflow.Now(ctx).Add(growing(firstAway, s.Tries-1, maxAway))
 		workflow.SetCurrentDetails(ctx, "What was bought is not known or not in force: "+failureKind(err)+". The plan goes on as it is; it is looked at again by itself.")
 		if shown := s.stuck(ctx, failureKind(err)); shown != nil {
 			return known, shown

@@ -8,12 +8,12 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 )
 
-// SignalSubscription has the flow of an account's subscription look at Stripe soon: the one that runs, or one that it starts. hint is a word for
-// operators, such as the type of an event.
+// SignalSubscription has the flow of an account's subscription look at Stripe soon: the one that
+// runs, or one that it starts. hint is a word for operators, such as the type of an event.
 func (c *Client) SignalSubscription(ctx context.Context, id account.ID, hint string) error {
 	options := subscriptionOptions(id)
 	_, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, SubscriptionWorkflow, SubscriptionInput{Account: id})
@@ -23,8 +23,9 @@ func (c *Client) SignalSubscription(ctx context.Context, id account.ID, hint str
 	return nil
 }
 
-// LookAtSubscription has the flow of an account's subscription look at Stripe now, and gives what the account has then, in force. The error is a
-// refusal: fault.DurableUnavailable when Stripe or the flow does not answer in time, and then the flow goes on by itself.
+// LookAtSubscription has the flow of an account's subscription look at Stripe now, and gives what
+// the account has then, in force. The error is a refusal: fault.DurableUnavailable when Stripe or
+// the flow does not answer in time, and then the flow goes on by itself.
 func (c *Client) LookAtSubscription(ctx context.Context, id account.ID) (activities.Reconciled, error) {
 	// Without an id of its own: another look is another answer.
 	return beginning[activities.Reconciled](ctx, c, subscriptionOptions(id), SubscriptionWorkflow, SubscriptionInput{Account: id}, UpdateLook, "")
@@ -39,7 +40,8 @@ func subscriptionOptions(id account.ID) client.StartWorkflowOptions {
 	}
 }
 
-// WatchCheckout has a checkout followed until it is over: by the flow that runs, or by one that it starts.
+// WatchCheckout has a checkout followed until it is over: by the flow that runs, or by one that it
+// starts.
 func (c *Client) WatchCheckout(ctx context.Context, ref activities.CheckoutRef) error {
 	if _, err := c.temporal.ExecuteWorkflow(ctx, checkoutOptions(&ref), CheckoutWorkflow, ref); err != nil {
 		return fmt.Errorf("start workflow %s: %w", CheckoutID(ref.Session), err)
@@ -47,7 +49,8 @@ func (c *Client) WatchCheckout(ctx context.Context, ref activities.CheckoutRef) 
 	return nil
 }
 
-// SignalCheckout has the flow of a checkout ask Stripe now, the one that runs or one that it starts.
+// SignalCheckout has the flow of a checkout ask Stripe now, the one that runs or one that it
+// starts.
 func (c *Client) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, hint string) error {
 	options := checkoutOptions(&ref)
 	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, CheckoutWorkflow, ref); err != nil {

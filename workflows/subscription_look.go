@@ -24,8 +24,9 @@ func (s *subscribing) lookNow(ctx workflow.Context) (activities.Reconciled, erro
 	return known, nil
 }
 
-// close has the statements of the metering periods closed that ended since the last look: those that a change cut short, and the one that was running.
-// What is not told is found by the statements' own sweep.
+// close has the statements of the metering periods closed that ended since the last look: those
+// that a change cut short, and the one that was running. What is not told is found by the
+// statements' own sweep.
 func (s *subscribing) close(ctx workflow.Context, known *activities.Reconciled) {
 	over := known.Cut
 	if s.Known != nil && s.Known.Customer && s.Known.Period.Key != known.Period.Key && !named(over, s.Known.Period.Key) {

@@ -9,12 +9,13 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// A subscription that Stripe charges by a price of no plan of ours is shown as stuck until its price is mended or it is over, and one that lasts beside
-// the one that counts until it is over; both are looked at every day.
+// A subscription that Stripe charges by a price of no plan of ours is shown as stuck until its
+// price is mended or it is over, and one that lasts beside the one that counts until it is over;
+// both are looked at every day.
 func TestAPriceOfNoPlanIsShownUntilItIsMended(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)

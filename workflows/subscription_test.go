@@ -13,15 +13,16 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// subscriber is the flow of a subscription in Temporal's test environment, over a reconcile that is scripted. Time skips.
+// subscriber is the flow of a subscription in Temporal's test environment, over a reconcile that is
+// scripted. Time skips.
 type subscriber struct {
 	env   *testsuite.TestWorkflowEnvironment
 	begun time.Time
@@ -53,7 +54,8 @@ func (s *subscriber) tell(after time.Duration) {
 	s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(workflows.SignalLook, "customer.subscription.updated") }, after)
 }
 
-// run runs the flow until it ends or continues as new; then carried is what the next run begins with.
+// run runs the flow until it ends or continues as new; then carried is what the next run begins
+// with.
 func (s *subscriber) run(t *testing.T, in workflows.SubscriptionInput) (stage string, carried *workflows.SubscriptionInput) {
 	t.Helper()
 	s.env.ExecuteWorkflow(workflows.SubscriptionWorkflow, in)
@@ -76,7 +78,8 @@ func (s *subscriber) run(t *testing.T, in workflows.SubscriptionInput) (stage st
 
 const month = 30*24*time.Hour + 7*time.Hour
 
-// monthly is what an account has of a subscription that began with the flow, in the n-th of its months.
+// monthly is what an account has of a subscription that began with the flow, in the n-th of its
+// months.
 func (s *subscriber) monthly(n int, status subscription.Status) activities.Reconciled {
 	start := s.begun.Add(time.Duration(n) * month)
 	return activities.Reconciled{
@@ -103,11 +106,13 @@ func TestAPeriodThatEndsIsLookedAtClosedAndCarriedOver(t *testing.T) {
 	if next == nil || len(s.closed) != 1 || s.closed[0].Account != someOwner || !s.closed[0].Period.Start.Equal(s.begun) || s.closed[0].Period.Plan != plan.Pro {
 		t.Fatalf("closed %+v", s.closed)
 	}
-	// Once a day, because an event may be lost in the middle of a period, and a minute after its end.
+	// Once a day, because an event may be lost in the middle of a period, and a minute after its
+	// end.
 	if last := s.looks[len(s.looks)-1]; len(s.looks) != 32 || last != month+time.Minute {
 		t.Errorf("looked %d times, the last %s after the begin", len(s.looks), last)
 	}
-	// The next run looks again two hours after the period's end, whatever came in between, and then once a day.
+	// The next run looks again two hours after the period's end, whatever came in between, and then
+	// once a day.
 	later := subscribe(nil)
 	later.env.SetStartTime(s.env.Now())
 	later.begun = s.begun
@@ -264,7 +269,8 @@ func TestPeriodsThatAChangeCutShortAreClosedOnceWithTheirBounds(t *testing.T) {
 	}
 }
 
-// unspread names an account whose looks come at once when they are due: how long others wait follows from their id.
+// unspread names an account whose looks come at once when they are due: how long others wait
+// follows from their id.
 func unspread() account.ID {
 	id := account.NewID()
 	id.UUID[14], id.UUID[15] = 0, 0

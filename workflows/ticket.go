@@ -10,14 +10,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/ticket"
+	"github.com/chainaccess/gateway/messaging/ticket"
 )
 
-// Ticket: closes a ticket that was resolved and that nobody answered for seven days. PostgreSQL says where it stands; the flow has the time.
+// Ticket: closes a ticket that was resolved and that nobody answered for seven days. PostgreSQL
+// says where it stands; the flow has the time.
 //
-// ID       ticket/<reference>
-// Queue    gateway
-// Started  with the signal "look": by the API once a ticket is resolved, answered after that, or reopened; by a worker's sweep for tickets
+// ID ticket/<reference> Queue gateway Started with the signal "look": by the API once a ticket is
+// resolved, answered after that, or reopened; by a worker's sweep for tickets
 //
 //	whose flow has not heard of their newest change, or that should have closed
 //
@@ -30,7 +30,8 @@ const (
 // TicketID is the workflow id of a ticket.
 func TicketID(n ticket.Number) string { return "ticket/" + n.Reference() }
 
-// againTicket is when a ticket is looked at again that should have closed by the flow's clock, and has not by the record's.
+// againTicket is when a ticket is looked at again that should have closed by the flow's clock, and
+// has not by the record's.
 const againTicket = time.Minute
 
 // KeepTicket is the workflow. Its result is the last status.

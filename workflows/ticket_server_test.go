@@ -9,16 +9,17 @@ import (
 
 	"go.temporal.io/sdk/converter"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// dyingDesk is the record of tickets in a process that kills itself with SIGKILL before or after a ticket is looked at.
+// dyingDesk is the record of tickets in a process that kills itself with SIGKILL before or after a
+// ticket is looked at.
 type dyingDesk struct {
 	activities.TicketRecord
 
@@ -63,7 +64,8 @@ func (a *answered) now(t *testing.T) (store.Ticket, []store.TicketMessage) {
 	return now, messages
 }
 
-// A ticket is resolved and reopened while no worker lives, and closed by one that dies of it: it is closed once, with one word about it.
+// A ticket is resolved and reopened while no worker lives, and closed by one that dies of it: it is
+// closed once, with one word about it.
 func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"before close", "after close"} {

@@ -15,14 +15,15 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 	"github.com/chainaccess/gateway/workflows"
 )
 
 var someTicket = activities.TicketRef{Number: 1001, Account: someOwner}
 
-// desk is the flow of a ticket in Temporal's test environment, over a record that is scripted. Time skips.
+// desk is the flow of a ticket in Temporal's test environment, over a record that is scripted. Time
+// skips.
 type desk struct {
 	env    *testsuite.TestWorkflowEnvironment
 	begun  time.Time
@@ -138,7 +139,8 @@ func registerTickets(w worker.Worker) <-chan struct{} {
 	return looked
 }
 
-// recordTickets writes down the flow of a ticket that was resolved, reopened, resolved again and closed.
+// recordTickets writes down the flow of a ticket that was resolved, reopened, resolved again and
+// closed.
 func recordTickets(ctx context.Context, t *testing.T, c client.Client, looked <-chan struct{}) {
 	t.Helper()
 	flows := workflows.NewClient(c)
@@ -155,7 +157,8 @@ func recordTickets(ctx context.Context, t *testing.T, c client.Client, looked <-
 	save(ctx, t, c, workflows.TicketID(someTicket.Number), "ticket.json")
 }
 
-// Told again after its end, as a reopen does, a ticket has another flow; a worker that dies in between is no loss.
+// Told again after its end, as a reopen does, a ticket has another flow; a worker that dies in
+// between is no loss.
 func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)

@@ -13,12 +13,12 @@ import (
 	"github.com/stripe/stripe-go/v76/client"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/audit"
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/sandbox/stripe"
-	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/audit"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -109,8 +109,9 @@ func (w *world) change(key string, charge bool) {
 	w.must(w.way.ChangePrice(w.ctx, c))
 }
 
-// A customer's year: sign-up, founding Pro paid in two checkouts at once, upgrade, a card that declines and recovery, a pack that is partly used,
-// downgrade, cancellation, a pack that is refunded while it is used.
+// A customer's year: sign-up, founding Pro paid in two checkouts at once, upgrade, a card that
+// declines and recovery, a pack that is partly used, downgrade, cancellation, a pack that is
+// refunded while it is used.
 func TestAYearOfASubscriptionBooksEveryUnitAndTellsEverythingOnce(t *testing.T) {
 	t.Parallel()
 	for seed := range *years {
@@ -184,7 +185,7 @@ func (w *world) usePack(most int, plenty, beyond plan.Units) {
 	}
 }
 
-// refundPack gives the newest pack's money back while units are drawn from it.
+// refundPack refunds the newest pack while units are drawn from it.
 func (w *world) refundPack() {
 	snapshot, err := w.way.Snapshot(w.ctx, w.customer)
 	w.must(err)
@@ -228,7 +229,8 @@ func (w *world) check() {
 	}
 }
 
-// checkStatements wants every unit in the one statement of its period, and every period of the subscription closed once by the flow.
+// checkStatements wants every unit in the one statement of its period, and every period of the
+// subscription closed once by the flow.
 func (w *world) checkStatements() {
 	owner := w.account()
 	stated := map[string]plan.Units{}
@@ -321,7 +323,8 @@ func (w *world) checkMails() {
 	}
 }
 
-// A yearly plan that began on the 31st has its quota anew twelve times, on the 31st or on the last day of a month that lacks it.
+// A yearly plan that began on the 31st has its quota anew twelve times, on the 31st or on the last
+// day of a month that lacks it.
 func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2027, time.January, 31, 10, 0, 0, 0, time.UTC)
@@ -356,7 +359,8 @@ func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 	w.checkStatements()
 }
 
-// Stripe says nothing for hours around the end of a period, and no webhook ever comes: every call is of one period, and what it was asked too late is found.
+// Stripe says nothing for hours around the end of a period, and no webhook ever comes: every call
+// is of one period, and what it was asked too late is found.
 func TestTrafficGoesOnAcrossABoundaryWhileStripeIsSilent(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC)

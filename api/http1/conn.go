@@ -35,6 +35,7 @@ type conn struct {
 	mu       sync.Mutex // guards what follows
 	arriving bool       // a request is being read
 	handled  time.Time  // since when a request is handled; zero while none is
+	idle     time.Time  // since when none was, nor read; of no meaning while one is
 	closed   bool
 	watcher  *watcher
 }
@@ -42,7 +43,7 @@ type conn struct {
 const firstBuffer = 4 << 10
 
 func (s *Server) newConn(nc net.Conn) *conn {
-	c := &conn{server: s, net: nc, buffer: make([]byte, 0, firstBuffer)}
+	c := &conn{server: s, net: nc, buffer: make([]byte, 0, firstBuffer), idle: s.clock()}
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(s.base, http.LocalAddrContextKey, nc.LocalAddr())) // as net/http has it
 	c.fields.header = make(http.Header, 16)
 	c.response.header = make(http.Header, 16)
@@ -51,7 +52,8 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	return c
 }
 
-// serve answers plain requests until the connection ends, or sends something else: then net/http has it from there on.
+// serve answers plain requests until the connection ends, or sends something else: then net/http
+// has it from there on.
 func (c *conn) serve() {
 	defer c.cancel()
 	defer c.contain()
@@ -61,14 +63,19 @@ func (c *conn) serve() {
 			c.handOver()
 			return
 		}
-		if v != plain || !c.handle(h) || !c.following {
+		if v != plain || !c.handle(h) {
 			c.close()
+			return
+		}
+		if !c.following {
+			c.finish()
 			return
 		}
 	}
 }
 
-// contain ends a connection whose reading panicked, as net/http does: in its goroutine that would end the process.
+// contain ends a connection whose reading panicked, as net/http does: in its goroutine that would
+// end the process.
 func (c *conn) contain() {
 	if cause := recover(); cause != nil {
 		c.server.logf("panic serving a connection: %v\n%s", cause, debug.Stack())
@@ -101,8 +108,8 @@ func (c *conn) readHead() (head, verdict) {
 	}
 }
 
-// setReadBy lets reads wait for d from now, or a little longer when the deadline that is set already is within slack of that: setting one
-// costs more than all else that a small read does.
+// setReadBy lets reads wait for d from now, or a little longer when the deadline that is set
+// already is within slack of that: setting one costs more than all else that a small read does.
 func (c *conn) setReadBy(d, slack time.Duration) {
 	at := c.server.clock().Add(d)
 	if slack > 0 && c.readBy.After(at.Add(-slack)) && !c.readBy.After(at) {
@@ -125,7 +132,8 @@ func (c *conn) readMore(most int) error {
 	return err
 }
 
-// arrives notes that a request is being read, so that a server that stops waits for it; false when the connection was closed meanwhile.
+// arrives notes that a request is being read, so that a server that stops waits for it; false when
+// the connection was closed meanwhile.
 func (c *conn) arrives() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +141,8 @@ func (c *conn) arrives() bool {
 	return !c.closed
 }
 
-// handle reads the body and has the request answered; false when the connection cannot be used any more.
+// handle reads the body and has the request answered; false when the connection cannot be used any
+// more.
 func (c *conn) handle(h head) (usable bool) {
 	whole := h.size + h.length
 	c.spoke = true
@@ -164,7 +173,8 @@ func (c *conn) handle(h head) (usable bool) {
 
 const keepBuffer = 16 << 10
 
-// readBody reads until the buffer holds whole bytes. A client that stops early has its request handled all the same: the body tells.
+// readBody reads until the buffer holds whole bytes. A client that stops early has its request
+// handled all the same: the body tells.
 func (c *conn) readBody(whole int) error {
 	if len(c.buffer) >= whole || !c.arrives() {
 		return nil // one that was closed is not handled
@@ -213,7 +223,7 @@ func (c *conn) begin() bool {
 // end notes that no request is handled any more, and gives what a watcher read of the next one.
 func (c *conn) end() []byte {
 	c.mu.Lock()
-	c.handled, c.arriving = time.Time{}, false
+	c.handled, c.arriving, c.idle = time.Time{}, false, c.server.clock()
 	w := c.watcher
 	c.watcher = nil
 	c.mu.Unlock()
@@ -229,8 +239,8 @@ func (c *conn) end() []byte {
 
 var aLongTimeAgo = time.Unix(1, 0)
 
-// linger lets the client read its answer before the connection ends: closing one on which something arrives still would take back what was
-// sent.
+// linger lets the client read its answer before the connection ends: closing one on which something
+// arrives still would take back what was sent.
 func (c *conn) linger() {
 	_ = c.net.SetReadDeadline(c.server.clock().Add(lingerTime))
 	_, _ = io.CopyN(io.Discard, c.net, lingerBytes) // whatever it says, it is over
@@ -252,6 +262,23 @@ func (c *conn) closeIdle() (closed bool) {
 	return c.closed
 }
 
+// idleSince is since when nothing is read or handled on the connection; false when something is, or
+// it was closed.
+func (c *conn) idleSince() (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.idle, c.handled.IsZero() && !c.arriving && !c.closed
+}
+
+// finish ends a connection after its last answer. A server that stops leaves that to the client,
+// which may have sent another request before it read that there will be no answer to it.
+func (c *conn) finish() {
+	if c.server.stopping.Load() {
+		c.linger()
+	}
+	c.close()
+}
+
 func (c *conn) close() {
 	c.mu.Lock()
 	c.closed = true
@@ -260,7 +287,7 @@ func (c *conn) close() {
 	c.server.forget(c, http.StateClosed)
 }
 
-// handOver gives the connection with all that was read from it to net/http.
+// handOver hands the connection with all that was read from it to net/http.
 func (c *conn) handOver() {
 	c.mu.Lock()
 	closed := c.closed
@@ -271,7 +298,7 @@ func (c *conn) handOver() {
 	}
 	c.server.forget(c, http.StateHijacked)
 	_ = c.net.SetDeadline(time.Time{}) // net/http sets its own
-	c.server.foreign.give(&replayed{Conn: c.net, read: c.buffer})
+	c.server.foreign.give(c.net, c.buffer)
 }
 
 // body is a request's body, which was read before the handler runs. err is why it is not whole.
@@ -280,7 +307,7 @@ type body struct {
 	err  error
 }
 
-// Read gives what was read, then io.EOF or why there is no more.
+// Read returns what was read, then io.EOF or why there is no more.
 func (b *body) Read(p []byte) (int, error) {
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
@@ -296,8 +323,8 @@ func (b *body) Read(p []byte) (int, error) {
 // Close does nothing: the connection stays.
 func (b *body) Close() error { return nil }
 
-// watcher waits for the end of a connection while its request is being handled, as net/http does for every request; here only for those
-// that take a while.
+// watcher waits for the end of a connection while its request is being handled, as net/http does
+// for every request; here only for those that take a while.
 type watcher struct {
 	read [1]byte
 	n    int

@@ -1,5 +1,7 @@
 package http1
 
+import "time"
+
 // Arriving is how many connections a request is being read on.
 func (s *Server) Arriving() (n int) {
 	s.mu.Lock()
@@ -14,5 +16,8 @@ func (s *Server) Arriving() (n int) {
 	return n
 }
 
-// Stopping is whether the server takes nothing new any more.
+// Stopping reports whether the server takes nothing new any more.
 func (s *Server) Stopping() bool { return s.stopping.Load() }
+
+// Clock is the server's own, which ticks.
+func (s *Server) Clock() time.Time { return s.clock() }

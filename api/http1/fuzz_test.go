@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// What the lane takes for plain, net/http must read in the same way: no request may be one thing to the lane and another to it.
+// What the lane takes for plain, net/http must read in the same way: no request may be one thing to
+// the lane and another to it.
 func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
 	const plainHead = "POST /rpc/eth_mainnet HTTP/1.1\r\nHost: a.example\r\nContent-Length: 4\r\n"
 	for _, seed := range []string{

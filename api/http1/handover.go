@@ -3,6 +3,7 @@ package http1
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // handOver is the listener from which net/http takes the connections that are not the lane's.
@@ -11,6 +12,7 @@ type handOver struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
+	open   atomic.Int64 // connections that were handed over and are not closed
 }
 
 func newHandOver(addr net.Addr) *handOver {
@@ -18,7 +20,9 @@ func newHandOver(addr net.Addr) *handOver {
 }
 
 // give hands a connection over, or closes it when net/http takes none any more.
-func (h *handOver) give(c net.Conn) {
+func (h *handOver) give(nc net.Conn, read []byte) {
+	h.open.Add(1)
+	c := &replayed{Conn: nc, read: read, closed: sync.OnceFunc(func() { h.open.Add(-1) })}
 	select {
 	case h.conns <- c:
 	case <-h.closed:
@@ -49,10 +53,17 @@ func (h *handOver) Addr() net.Addr { return h.addr }
 type replayed struct {
 	net.Conn
 
-	read []byte
+	read   []byte
+	closed func()
 }
 
-// Read gives that first.
+// Close closes the connection.
+func (r *replayed) Close() error {
+	r.closed()
+	return r.Conn.Close()
+}
+
+// Read returns that first.
 func (r *replayed) Read(p []byte) (int, error) {
 	if len(r.read) > 0 {
 		n := copy(p, r.read)

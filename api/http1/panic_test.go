@@ -16,7 +16,8 @@ import (
 	"github.com/chainaccess/gateway/api/http1"
 )
 
-// breaking is a listener whose first connection panics when it is read, as a defect of the reading would.
+// breaking is a listener whose first connection panics when it is read, as a defect of the reading
+// would.
 type breaking struct {
 	net.Listener
 

@@ -23,8 +23,8 @@ const (
 	maxBody = 64 << 10
 )
 
-// head is a plain request's head. Its host is part of one copy of the bytes; its target has one of its own, which whoever keeps a piece of it
-// keeps and nothing besides.
+// head is a plain request's head. Its host is part of one copy of the bytes; its target has one of
+// its own, which whoever keeps a piece of it keeps and nothing besides.
 type head struct {
 	method   string
 	target   string
@@ -62,11 +62,12 @@ const protocol = " HTTP/1.1"
 
 var endOfHead = []byte("\r\n\r\n")
 
-// parse reads the head of a plain request: POST with one Content-Length within bounds or GET with none, a path under a prefix, HTTP/1.1, one
-// Host, nothing that changes how the message is read, and only bytes about whose meaning nobody disagrees. fields is filled only for a plain
-// one.
+// parse reads the head of a plain request: POST with one Content-Length within bounds or GET with
+// none, a path under a prefix, HTTP/1.1, one Host, nothing that changes how the message is read,
+// and only bytes about whose meaning nobody disagrees. fields is filled only for a plain one.
 //
-// It must never call a request plain that net/http would read otherwise; FuzzPlainRequestsAreReadAsNetHTTPReadsThem holds it to that.
+// It must never call a request plain that net/http would read otherwise;
+// FuzzPlainRequestsAreReadAsNetHTTPReadsThem holds it to that.
 func parse(b []byte, lane []opening, fields *fields) (h head, v verdict) {
 	begun, ok := opens(b, lane)
 	if !ok {
@@ -105,7 +106,8 @@ func parse(b []byte, lane []opening, fields *fields) (h head, v verdict) {
 	return h, plain
 }
 
-// locate reads a target as net/http does; false for one that is not plain. What has to be unescaped is left to net/url.
+// locate reads a target as net/http does; false for one that is not plain. What has to be unescaped
+// is left to net/url.
 func (h *head) locate(target string) bool {
 	path, query, asks := strings.Cut(target, "?")
 	if !all(path, inPath) || !all(query, inQuery) || strings.Contains(path, "//") || strings.Contains(path, "/.") {
@@ -203,7 +205,8 @@ func all(s string, class uint8) bool {
 	return true
 }
 
-// common are names in the form that http.Header keeps, by the two forms in which clients write them.
+// common are names in the form that http.Header keeps, by the two forms in which clients write
+// them.
 var common = func() map[string]string {
 	names := make(map[string]string)
 	for _, name := range []string{
@@ -254,8 +257,8 @@ func (f *fields) add(name, value string) bool {
 	return true
 }
 
-// kept gives a copy of a request's target that its handler may keep. Most requests of a connection ask for the same as the last one, and get
-// the same copy.
+// kept returns a copy of a request's target that its handler may keep. Most requests of a
+// connection ask for the same as the last one, and get the same copy.
 func (f *fields) kept(target string) string {
 	if target != f.target {
 		f.target = strings.Clone(target)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// response writes one answer: in one piece when it is small or says its length, in chunks otherwise.
+// response writes one answer: in one piece when it is small or says its length, in chunks
+// otherwise.
 type response struct {
 	conn    *conn
 	header  http.Header
@@ -91,7 +92,8 @@ func (w *response) Write(p []byte) (int, error) {
 	return len(p), w.err
 }
 
-// writeHead puts the head in front of what was held back. A body whose length is not known by now goes in chunks.
+// writeHead puts the head in front of what was held back. A body whose length is not known by now
+// goes in chunks.
 func (w *response) writeHead() {
 	if w.sent {
 		return
@@ -153,7 +155,8 @@ func (w *response) FlushError() error {
 	return w.err
 }
 
-// SetReadDeadline is for http.ResponseController. A body was read before the handler ran, so it changes nothing.
+// SetReadDeadline is for http.ResponseController. A body was read before the handler ran, so it
+// changes nothing.
 func (w *response) SetReadDeadline(time.Time) error { return nil }
 
 // SetWriteDeadline is for http.ResponseController.
@@ -205,6 +208,9 @@ func (w *response) appendHead(b []byte) []byte {
 	case w.counted:
 		b = strconv.AppendInt(append(b, "\r\nContent-Length: "...), w.length, 10)
 	}
+	if w.conn.server.stopping.Load() {
+		w.conn.following = false
+	}
 	if !w.conn.following {
 		b = append(b, "\r\nConnection: close"...)
 	}
@@ -223,7 +229,8 @@ func appendValue(b []byte, value string) []byte {
 	return b
 }
 
-// setWriteBy lets a write take at least half the write time-out, without setting a deadline for each.
+// setWriteBy lets a write take at least half the write time-out, without setting a deadline for
+// each.
 func (c *conn) setWriteBy() {
 	now := c.server.clock()
 	if c.writeBy.Sub(now) >= c.server.http.WriteTimeout/2 {

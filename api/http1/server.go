@@ -1,11 +1,13 @@
-// Package http1 serves the forms of request that the service lives by, a plain HTTP/1.1 POST with a small body and a plain GET, with less work
-// for each than net/http spends: no goroutine, no deadline and hardly an allocation per request. It recognises those forms byte by byte; a
-// connection that sends anything else (another method or path, HTTP/2, chunks, a large body, an unusual byte) is handed to net/http with all
-// that was read, and stays there. It decides nothing else: what net/http.Server is told (handler, time-outs, base context) holds for both.
+// Package http1 serves the forms of request that the service lives by, a plain HTTP/1.1 POST with a
+// small body and a plain GET, with less work for each than net/http spends: no goroutine, no
+// deadline and hardly an allocation per request. It recognises those forms byte by byte; a
+// connection that sends anything else (another method or path, HTTP/2, chunks, a large body, an
+// unusual byte) is handed to net/http with all that was read, and stays there. It decides nothing
+// else: what net/http.Server is told (handler, time-outs, base context) holds for both.
 //
-// What a handler may keep when it has returned: the strings of the request's target (path and query, as they are in http.Request.URL and
-// RequestURI) and of its header, which never share memory with a buffer that is used again. Not the request, its header map or its body,
-// which are.
+// What a handler may keep when it has returned: the strings of the request's target (path and
+// query, as they are in http.Request.URL and RequestURI) and of its header, which never share
+// memory with a buffer that is used again. Not the request, its header map or its body, which are.
 package http1
 
 import (
@@ -21,16 +23,24 @@ import (
 
 // Server is an http.Server with a lane of its own for plain requests.
 type Server struct {
+	// IdleGrace is how long Shutdown leaves idle connections open since it began or since the last
+	// answer, whichever is later: a request that is on its way on one is answered instead of reset.
+	// Zero closes them at once. It is set before Serve.
+	IdleGrace time.Duration
+
 	http        *http.Server
 	lane        []opening
 	now         func() time.Time
 	idleTimeout time.Duration
 	base        context.Context //nolint:containedctx // the parent of every request's, as in http.Server
 	stopping    atomic.Bool
+	answered    atomic.Pointer[tick] // when the last request that arrived while stopping was answered; nil for none
 	tick        atomic.Pointer[tick]
 	foreign     *handOver
 	watchers    sync.WaitGroup
 	conns       sync.WaitGroup
+
+	resting *resting // connections of net/http's on which nothing is under way
 
 	mu       sync.Mutex // guards what follows
 	open     map[*conn]struct{}
@@ -38,8 +48,8 @@ type Server struct {
 	stopped  chan struct{}
 }
 
-// The server's clock ticks instead of being read for each request; a request that is handled for longer than watchAfter has the end of its
-// connection looked out for.
+// The server's clock ticks instead of being read for each request; a request that is handled for
+// longer than watchAfter has the end of its connection looked out for.
 const (
 	tickLength = 50 * time.Millisecond
 	watchAfter = 2 * tickLength
@@ -51,15 +61,75 @@ type tick struct {
 	date string
 }
 
-// New makes a server of one that was not started. prefixes are what the paths of the lane begin with, "/rpc/" or the like; handlers under them
-// keep neither the request nor its header nor its body when they return.
+// New makes a server of one that was not started. prefixes are what the paths of the lane begin
+// with, "/rpc/" or the like; handlers under them keep neither the request nor its header nor its
+// body when they return.
 func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 	server := &Server{
 		http: s, lane: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}), stopped: make(chan struct{}),
+		resting: &resting{since: make(map[net.Conn]time.Time)},
 	}
+	s.ConnState = server.resting.follow(s.ConnState, server.clock)
 	server.tick.Store(newTick(nil, now()))
+	s.Handler = server.lastAnswers(s.Handler)
 	return server
 }
+
+// lastAnswers has the answers of a server that stops end their connections: HTTP/1 by closing it,
+// HTTP/2 with a GOAWAY. Whether it stops is looked at when the head of an answer is written; the
+// lane writes its own.
+func (s *Server) lastAnswers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, lane := w.(*response); !lane {
+			w = &lastAnswer{ResponseWriter: w, server: s}
+		}
+		defer func() {
+			if s.stopping.Load() {
+				s.answered.Store(s.tick.Load())
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// lastAnswer is net/http's answer, which says that it is its connection's last when the server
+// stops before its head is written.
+type lastAnswer struct {
+	http.ResponseWriter
+
+	server *Server
+	begun  bool
+}
+
+func (a *lastAnswer) begin() {
+	if !a.begun && a.server.stopping.Load() {
+		a.Header().Set("Connection", "close")
+	}
+	a.begun = true
+}
+
+// WriteHeader is as http.ResponseWriter says.
+func (a *lastAnswer) WriteHeader(status int) {
+	if status >= http.StatusOK { // what comes before is no answer
+		a.begin()
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write is as http.ResponseWriter says.
+func (a *lastAnswer) Write(p []byte) (int, error) {
+	a.begin()
+	return a.ResponseWriter.Write(p)
+}
+
+// Flush is as http.Flusher says.
+func (a *lastAnswer) Flush() {
+	a.begin()
+	_ = http.NewResponseController(a.ResponseWriter).Flush() // of a connection that is gone
+}
+
+// Unwrap is for http.ResponseController.
+func (a *lastAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 func newTick(last *tick, now time.Time) *tick {
 	if last != nil && last.at.Unix() == now.Unix() {
@@ -91,7 +161,6 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.http.BaseContext != nil {
 		s.base = s.http.BaseContext(l)
 	}
-	s.foreign = newHandOver(l.Addr())
 	if !s.listen(l) {
 		_ = l.Close()
 		return http.ErrServerClosed
@@ -114,7 +183,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) listen(l net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listener = l
+	s.listener, s.foreign = l, newHandOver(l.Addr())
 	return !s.stopping.Load()
 }
 
@@ -169,7 +238,8 @@ func (s *Server) forget(c *conn, state http.ConnState) {
 	s.report(c.net, state)
 }
 
-// lookOut watches the connections of requests that take a while, so that their contexts end when the client goes away.
+// lookOut watches the connections of requests that take a while, so that their contexts end when
+// the client goes away.
 func (s *Server) lookOut() {
 	ticker := time.NewTicker(tickLength)
 	defer ticker.Stop()
@@ -189,13 +259,17 @@ func (s *Server) lookOut() {
 	}
 }
 
-// Shutdown closes the listener and idle connections, and waits for requests under way until ctx ends.
+// Shutdown takes no more connections and has every answer end its connection. Once no answer was
+// given for IdleGrace it closes idle connections, and waits for requests under way until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.beginStop()
-	s.closeIdle()
-	err := s.http.Shutdown(ctx)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
+	if !s.settle(ctx, tick.C) {
+		return ctx.Err()
+	}
+	s.closeIdle()
+	err := s.http.Shutdown(ctx)
 	for {
 		if s.closeIdle() {
 			s.endStop()
@@ -207,6 +281,42 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// maxGraces bounds, in IdleGrace, how long idle connections are left open while answers go on.
+const maxGraces = 10
+
+// settle waits until no answer was given for IdleGrace, or no connection is left; false when ctx
+// ended before.
+func (s *Server) settle(ctx context.Context, tick <-chan time.Time) bool {
+	if s.IdleGrace == 0 {
+		return true
+	}
+	began := s.now()
+	for {
+		last, now := began, s.now()
+		if answered := s.answered.Load(); answered != nil && answered.at.After(last) {
+			last = answered.at
+		}
+		if now.Sub(last) >= s.IdleGrace || now.Sub(began) >= maxGraces*s.IdleGrace || s.connections() == 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick:
+		}
+	}
+}
+
+// connections is how many are open, those that net/http has included.
+func (s *Server) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.foreign == nil {
+		return len(s.open)
+	}
+	return len(s.open) + int(s.foreign.open.Load())
 }
 
 // Close closes the listener and every connection.

@@ -17,7 +17,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// bundle is a server under test. Its handler says through which way a request came: net/http's requests know their server.
+// bundle is a server under test. Its handler says through which way a request came: net/http's
+// requests know their server.
 type bundle struct {
 	server  *http1.Server
 	address string
@@ -29,6 +30,7 @@ type bundle struct {
 type settings struct {
 	handler  http.HandlerFunc
 	settings func(*http.Server)
+	grace    time.Duration
 }
 
 func setup(t *testing.T, s settings) *bundle {
@@ -54,6 +56,7 @@ func setup(t *testing.T, s settings) *bundle {
 		s.settings(std)
 	}
 	b.server = http1.New(std, time.Now, "/rpc/", "/toolbox/")
+	b.server.IdleGrace = s.grace
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/devstack"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 func fileProviders(path string) (config.Upstreams, error) {
@@ -26,7 +26,8 @@ func fileProviders(path string) (config.Upstreams, error) {
 	return u, nil
 }
 
-// addSandbox runs the chains that no file names, each behind two upstreams. It gives nil when the file names all.
+// addSandbox runs the chains that no file names, each behind two upstreams. It gives nil when the
+// file names all.
 func addSandbox(ctx context.Context, providers *config.Upstreams, data string, log *slog.Logger) (*sandbox.Sandbox, error) {
 	var rest []chain.ID
 	for _, c := range chain.All() {
@@ -49,14 +50,16 @@ func addSandbox(ctx context.Context, providers *config.Upstreams, data string, l
 	return box, nil
 }
 
-// configuration is that of both roles. Contracts and names off the chain are asked of the sandbox's own servers when there is a sandbox.
+// configuration is that of both roles. Contracts and names off the chain are asked of the sandbox's
+// own servers when there is a sandbox.
 func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) config.Config {
 	cfg := config.Config{
 		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress, TemporalNamespace: "default",
 		KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0", PublicURL: "http://" + address,
 		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
 		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
-		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing fills it, and each start forgets.
+		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing
+		// fills it, and each start forgets.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
 		// The chain is paid on from its first start; blocks are final within seconds there.
 		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402AssetName: "USD Coin", X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 30 * time.Second,

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/sandbox/mailbox"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 )
 
-// catchMail starts what takes all mails, prints a line for each, and shows them at /dev/mail. It writes its address into cfg.
+// catchMail starts what takes all mails, prints a line for each, and shows them at /dev/mail. It
+// writes its address into cfg.
 func catchMail(ctx context.Context, cfg *config.Config, out io.Writer) (*mailbox.Box, wire.Route, error) {
 	box, err := mailbox.Start(ctx, mailbox.Options{Caught: func(m mailbox.Mail) { //nolint:gocritic // a copy does no harm
 		fmt.Fprintf(out, "mail to=%s subject=%q link=%s code=%s\n", strings.Join(m.To, ","), m.Subject, cmp.Or(m.Link(), "none"), cmp.Or(m.Code, "none"))

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/messaging/notify"
 )
 
 func TestACaughtMailIsPrintedWithItsLinkAndItsCode(t *testing.T) {

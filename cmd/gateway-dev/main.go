@@ -1,5 +1,6 @@
-// Command gateway-dev runs the whole gateway on one machine: PostgreSQL, Redis and Temporal found or started, sandbox chains, API and
-// worker. When everything answers it prints one line that begins with "ready", a fresh key, and a curl line that works.
+// Command gateway-dev runs the whole gateway on one machine: PostgreSQL, Redis and Temporal found
+// or started, sandbox chains, API and worker. When everything answers it prints one line that
+// begins with "ready", a fresh key, and a curl line that works.
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 func main() {
@@ -32,7 +33,7 @@ func main() {
 	}
 }
 
-// command gives the command line. started is set once it is understood.
+// command returns the command line. started is set once it is understood.
 func command(started *bool) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{

@@ -21,11 +21,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/sandbox"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // programVariable makes this test binary be the program.
@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long a start may take on a loaded machine that may still have to build Temporal's server.
+// patience is how long a start may take on a loaded machine that may still have to build Temporal's
+// server.
 const patience = 10 * time.Minute
 
 // program is the program without servers that the environment names.
@@ -84,8 +85,8 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	}
 }
 
-// dataDir is a directory that every user may pass through, which the ones of t.TempDir are not: PostgreSQL runs as another user
-// when the tests run as root.
+// dataDir is a directory that every user may pass through, which the ones of t.TempDir are not:
+// PostgreSQL runs as another user when the tests run as root.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gateway-dev-test-") //nolint:usetesting // see above
@@ -274,7 +275,8 @@ func (g *gateway) runCurl(t *testing.T) {
 	}
 }
 
-// wantUsage wants usage rows for exactly the calls that were answered, one on each chain and the printed one, soon after the last.
+// wantUsage wants usage rows for exactly the calls that were answered, one on each chain and the
+// printed one, soon after the last.
 func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
 	t.Helper()
 	read := func(name string) []string {

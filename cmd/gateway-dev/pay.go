@@ -19,9 +19,9 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // payOptions say what a stranger buys where.
@@ -150,7 +150,8 @@ func callMethod(id string) string {
 	return "eth_gasPrice"
 }
 
-// transfer sends the asset by a transaction that the wallet signs, and waits until it is in a block.
+// transfer sends the asset by a transaction that the wallet signs, and waits until it is in a
+// block.
 func (s *stranger) transfer(ctx context.Context, rpc string, menu *menuAnswer, amount string) (common.Hash, error) {
 	value, ok := new(big.Int).SetString(amount, 10)
 	if !ok || !common.IsHexAddress(menu.PayTo) || !common.IsHexAddress(menu.AssetAddress) {

@@ -19,11 +19,12 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/ethclient"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// seller stands in for the gateway: it redeems what the sandbox's chain shows as paid, the second time it is asked.
+// seller stands in for the gateway: it redeems what the sandbox's chain shows as paid, the second
+// time it is asked.
 type seller struct {
 	t       *testing.T
 	box     *sandbox.Sandbox

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // tellAfter is how long waiting goes without a word.
@@ -30,7 +30,8 @@ func planNamed(name string) (plan.Plan, error) {
 	return plan.Plan{}, fmt.Errorf("--plan: there is no plan %q: choose from %s", name, strings.Join(names, ", "))
 }
 
-// newKey makes a key that is fresh at every start: an anonymous one, or one of an account on a plan.
+// newKey makes a key that is fresh at every start: an anonymous one, or one of an account on a
+// plan.
 func newKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, error) {
 	if p.Key == plan.Door1 {
 		return wire.NewDoorKey(ctx, cfg)
@@ -38,7 +39,8 @@ func newKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, e
 	return wire.NewPlanKey(ctx, cfg, p)
 }
 
-// awaitReady waits until the API says that it can serve calls, and makes a key. It says what it waits for.
+// awaitReady waits until the API says that it can serve calls, and makes a key. It says what it
+// waits for.
 func awaitReady(ctx context.Context, cfg config.Config, keyPlan plan.Plan, say func(string)) (key string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -13,14 +13,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/devstack"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/sandbox"
-	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 type options struct {
@@ -40,7 +40,8 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// run starts everything, prints the lines that a newcomer needs, and stops everything when ctx ends.
+// run starts everything, prints the lines that a newcomer needs, and stops everything when ctx
+// ends.
 func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	providers, err := fileProviders(o.upstreams)
 	if err != nil {
@@ -50,7 +51,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	listener, err := wire.Listen(ctx, o.listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: choose another address with --listen: %w", o.listen, errors.Unwrap(err))
 	}
@@ -62,6 +63,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	defer func() { _ = logFile.Close() }()
 	log := telemetry.NewLogger(logFile, "text", slog.LevelInfo)
 	wire.LogRedis(log)
+	wire.LogStandard(log)
 	say := func(msg string) { fmt.Fprintln(progress, msg) }
 
 	stack, err := devstack.Start(ctx, devstack.Options{
@@ -120,7 +122,8 @@ func openData(dir string) (data string, logFile *os.File, err error) {
 	if data, err = filepath.Abs(dir); err != nil {
 		return "", nil, fmt.Errorf("--data: %w", err)
 	}
-	// Others may pass through it: PostgreSQL runs as another user when this one is root. What is in it closes itself.
+	// Others may pass through it: PostgreSQL runs as another user when this one is root. What is in
+	// it closes itself.
 	if err = os.MkdirAll(data, 0o711); err == nil { //nolint:gosec // see above
 		logFile, err = os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the user names the folder
 	}
@@ -138,7 +141,8 @@ func greet(out io.Writer, cfg *config.Config, temporalUI, key string) {
 		"-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\",\"params\":[]}'\n", cfg.PublicURL, key)
 }
 
-// serve runs both roles until ctx ends or one of them or a server fails, and calls ready once everything answers.
+// serve runs both roles until ctx ends or one of them or a server fails, and calls ready once
+// everything answers.
 func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener, routes []wire.Route,
 	stack *devstack.Stack, log *slog.Logger, say func(string), ready func(key string),
 ) error {

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/sandbox/thismachine"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/sandbox/thismachine"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -23,8 +23,9 @@ const (
 	staffTimeout = 10 * time.Second
 )
 
-// staffDesk gives the staff role to the user in a POST of {"email":"…"}, who must have signed in once. Requests must name an IP address or localhost as
-// host and come from no page, so that none hands out the role.
+// staffDesk grants the staff role to the user in a POST of {"email":"…"}, who must have signed in
+// once. Requests must name an IP address or localhost as host and come from no page, so that none
+// hands out the role.
 func staffDesk(cfg config.Config) http.HandlerFunc { //nolint:gocritic // a copy at the start does no harm
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")

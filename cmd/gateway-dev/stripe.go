@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 )
 
 // webhookPath is where the gateway takes what Stripe tells.
@@ -24,7 +24,8 @@ const (
 	stripeHeaderTimeout = 10 * time.Second
 )
 
-// till is the sandbox's Stripe while it runs, on an address of its own, as the real one is on another than the gateway's.
+// till is the sandbox's Stripe while it runs, on an address of its own, as the real one is on
+// another than the gateway's.
 type till struct {
 	URL    string
 	server *http.Server
@@ -32,7 +33,8 @@ type till struct {
 	work   sync.WaitGroup
 }
 
-// takeCards runs the sandbox's Stripe, makes there what the gateway sells, and writes into cfg how it is reached. What was bought is kept in data.
+// takeCards runs the sandbox's Stripe, makes there what the gateway sells, and writes into cfg how
+// it is reached. What was bought is kept in data.
 func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.Logger) (*till, error) {
 	sells, err := stripe.New(stripe.Options{
 		Clock: time.Now, WebhookURL: cfg.PublicURL + webhookPath, Seed: uint64(time.Now().UnixNano()), //nolint:gosec // a clock after 1970

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
 )
 
 func TestSandboxsStripeSellsTellsAndKeepsItsCustomers(t *testing.T) {

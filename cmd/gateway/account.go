@@ -13,12 +13,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -32,8 +32,8 @@ func opsAccountCommand() *cobra.Command {
 		Long: `gateway ops account shows accounts and changes them. Units are whole ones.
 
 Each change is written with a line of the audit log (who, when, why), then put in force for every process, and only then
-answered. Exit codes: 0 when it is in force, 1 when it was refused, 3 when it is saved but Redis could not be told: a worker
-does so as soon as Redis answers.`,
+answered. Exit codes: 0 when it is in force, which was read back, 1 when it was refused, 3 when it is saved and not in force: Redis
+could not be told, and a worker does so as soon as it answers, or PostgreSQL was restored, and gateway ops recover has to say so.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -76,10 +76,12 @@ USED counts every call until now; REQUESTS are those that are in PostgreSQL, whi
 	return cmd
 }
 
-// change is a change of an account that is understood and not made yet. It gives what to say when it is in force.
+// change is a change of an account that is understood and not made yet. It gives what to say when
+// it is in force.
 type change func(context.Context, *fences.Fences, store.Account, store.Author) (said string, err error)
 
-// changeCommand makes a command of a change; parse refuses what is wrong before anything is connected.
+// changeCommand makes a command of a change; parse refuses what is wrong before anything is
+// connected.
 func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)) *cobra.Command {
 	var reason string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

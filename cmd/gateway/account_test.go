@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // change runs a change that has to be in force, and gives what it said of the account.

@@ -8,17 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/audit"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/metering/audit"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// unproven is the exit code of an audit that could not be made, apart from the 1 of books that differ.
+// unproven is the exit code of an audit that could not be made, apart from the 1 of books that
+// differ.
 const unproven = 2
 
-// maxListed bounds the differences that are written as JSON, which are held until the end; the summary counts all.
+// maxListed bounds the differences that are written as JSON, which are held until the end; the
+// summary counts all.
 const maxListed = 10_000
 
 func opsAuditCommand() *cobra.Command {
@@ -35,11 +37,13 @@ func opsAuditCommand() *cobra.Command {
   packs         granted = remaining + used + expired
   double entry  the totals of a period = the sum of its hours
   statements    what was frozen of a closed period + adjustments = its usage
+  calls         every charged call of the last day that has a record stands in the usage
   counters      flushed + unflushed usage = the meter's counters, of what fences count at present
   accounts      usage belongs to an account that is recorded
   settled       what a pay-per-call payment bought = what its account was granted
 
-It tells the first difference of each account and period, may run at any time, also under load, and changes nothing.
+It names the charges of the last day without a record of the call, by account, key and hour, which are no difference: a process that is killed loses
+its last records. It tells the first difference of each account and period, may run at any time, also under load, and changes nothing.
 
 Exit codes: 0 when all is balanced, 1 when something differs, 2 when not everything could be read, so that nothing is
 proven.`,
@@ -98,12 +102,20 @@ func runAudit(cmd *cobra.Command, o audit.Options, asJSON bool) error {
 		return coded{err, unproven}
 	}
 	out := cmd.OutOrStdout()
-	result := auditResult{Differences: []audit.Difference{}}
+	result := auditResult{Differences: []audit.Difference{}, Unrecorded: []audit.UnrecordedCharges{}}
 	tell := func(d audit.Difference) { fmt.Fprintln(out, d) }
 	if asJSON {
 		tell = func(d audit.Difference) {
 			if len(result.Differences) < maxListed {
 				result.Differences = append(result.Differences, d)
+			}
+		}
+	}
+	o.Unrecorded = func(u audit.UnrecordedCharges) { fmt.Fprintln(out, u) }
+	if asJSON {
+		o.Unrecorded = func(u audit.UnrecordedCharges) {
+			if len(result.Unrecorded) < maxListed {
+				result.Unrecorded = append(result.Unrecorded, u)
 			}
 		}
 	}
@@ -126,6 +138,8 @@ type auditResult struct {
 	Balanced    bool               `json:"balanced"`
 	Summary     audit.Summary      `json:"summary"`
 	Differences []audit.Difference `json:"differences"`
+	// Unrecorded are no differences.
+	Unrecorded []audit.UnrecordedCharges `json:"unrecorded"`
 }
 
 func writeAudit(out io.Writer, r *auditResult, asJSON bool) error {
@@ -141,8 +155,15 @@ func writeAudit(out io.Writer, r *auditResult, asJSON bool) error {
 }
 
 func summary(s audit.Summary) string {
-	return fmt.Sprintf("%s, %s, %s, %s, %s", counted(s.Accounts, "account"), counted(s.Periods, "period"), counted(s.Packs, "pack"),
+	text := fmt.Sprintf("%s, %s, %s, %s, %s", counted(s.Accounts, "account"), counted(s.Periods, "period"), counted(s.Packs, "pack"),
 		counted(s.Counters, "counter"), counted(s.Differences, "difference"))
+	if s.Unrecorded > 0 {
+		text += ", " + counted(s.Unrecorded, "charge") + " without a record of the call"
+	}
+	if s.LostCalls > 0 {
+		text += ", " + counted(s.LostCalls, "lost call") + " to be given back"
+	}
+	return text
 }
 
 // counted is a number of things in words.

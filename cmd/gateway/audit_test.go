@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/flush"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/meter"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -68,7 +68,8 @@ type customer struct {
 	tag     string
 }
 
-// customer makes an account of 5 units a period and a pack of 100. It uses 6 units of RPC, 1 of them from the pack.
+// customer makes an account of 5 units a period and a pack of 100. It uses 6 units of RPC, 1 of
+// them from the pack.
 func (b *books) customer(t *testing.T) *customer {
 	t.Helper()
 	c := &customer{account: account.NewID(), key: account.NewKeyID(), pack: account.NewPackID()}
@@ -107,7 +108,8 @@ func (b *books) customer(t *testing.T) *customer {
 	return c
 }
 
-// use makes calls and flushes them: the third is split over plan and pack, the fourth refunded, the fifth too large for everything.
+// use makes calls and flushes them: the third is split over plan and pack, the fourth refunded, the
+// fifth too large for everything.
 func (b *books) use(t *testing.T, c *customer) {
 	t.Helper()
 	for i, call := range []meter.Call{
@@ -184,7 +186,8 @@ func count(name, field string, thousandths int64) func(*testing.T, *books, *cust
 	}
 }
 
-// Each case spoils one figure, and the audit names the identity that does not hold any more, what it is of, both figures and by how much.
+// Each case spoils one figure, and the audit names the identity that does not hold any more, what
+// it is of, both figures and by how much.
 func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
 )
 
 func opsBillingCommand() *cobra.Command {
@@ -142,6 +142,7 @@ func writeBilling(out io.Writer, v *wire.BillingView) error {
 	line(table, "METERING PERIOD", fmt.Sprintf("%s to %s", moment(v.PeriodStart), moment(v.PeriodEnd)))
 	line(table, "CUSTOMER", orDash(v.Customer))
 	line(table, "COUNTRY", orDash(v.Country))
+	line(table, "TAX", orDash(v.Tax))
 	if v.Card != nil {
 		line(table, "CARD", fmt.Sprintf("%s ending in %s, %02d/%d", v.Card.Brand, v.Card.Last4, v.Card.ExpMonth, v.Card.ExpYear))
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/stripe/stripe-go/v76/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
 	"github.com/chainaccess/gateway/workflows"
 )
 

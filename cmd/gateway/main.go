@@ -1,5 +1,6 @@
-// Command gateway runs the roles of the Chain Access Gateway in production (serve, worker, migrate), looks at a running one and steers
-// it (ops), and checks upstreams files (check). It is configured by the environment; README lists the variables.
+// Command gateway runs the roles of the Chain Access Gateway in production (serve, worker,
+// migrate), looks at a running one and steers it (ops), and checks upstreams files (check). It is
+// configured by the environment; docs/configuration.md lists the variables.
 package main
 
 import (
@@ -7,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -16,12 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// gcPercent lets the heap grow further between collections than Go's own 100: it is small, and calls leave garbage, so collecting less
-// often saves about a twelfth of a call's CPU time (make bench). GOGC in the environment wins.
+// gcPercent lets the heap grow further between collections than Go's own 100: it is small, and
+// calls leave garbage, so collecting less often saves about a twelfth of a call's CPU time (make
+// bench). GOGC in the environment wins.
 const gcPercent = 400
 
 func main() {
@@ -57,12 +58,12 @@ func exitCode(err error) int {
 	return 1
 }
 
-// command gives the command line. started is set once it is understood.
+// command returns the command line. started is set once it is understood.
 func command(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:              "gateway",
 		Short:            "One endpoint per chain, one key, one meter",
-		Long:             "gateway runs the roles of the Chain Access Gateway and helps to operate it. It is configured by environment variables, which README lists.",
+		Long:             "gateway runs the roles of the Chain Access Gateway and helps to operate it. It is configured by environment variables, which docs/configuration.md lists.",
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
@@ -81,7 +82,7 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", cfg.ListenAddress)
+			listener, err := wire.Listen(cmd.Context(), cfg.ListenAddress)
 			if err != nil {
 				return fmt.Errorf("LISTEN_ADDRESS: choose a free port: %w", err)
 			}
@@ -132,5 +133,6 @@ func setUp(role config.Role) (config.Config, config.Upstreams, *slog.Logger, err
 	}
 	log := telemetry.NewLogger(os.Stderr, cfg.LogFormat, cfg.LogLevel)
 	wire.LogRedis(log)
+	wire.LogStandard(log)
 	return cfg, providers, log, nil
 }

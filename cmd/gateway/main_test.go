@@ -102,7 +102,8 @@ func TestHelpListsTheRoles(t *testing.T) {
 	}
 }
 
-// refused checks that the program ended with exit code 1 and one sentence with every wanted word, on stderr alone.
+// refused checks that the program ended with exit code 1 and one sentence with every wanted word,
+// on stderr alone.
 func refused(t *testing.T, what string, code int, stdout, stderr string, want ...string) {
 	t.Helper()
 	if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "gateway: ") || strings.Count(stderr, "\n") != 1 {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 func opsCommand() *cobra.Command {
@@ -21,13 +21,13 @@ func opsCommand() *cobra.Command {
 		Use:   "ops",
 		Short: "Look at a running gateway and steer it",
 		Long: `gateway ops looks at a running gateway and steers it. Commands for upstreams need REDIS_URL and UPSTREAMS_FILE, those for
-accounts and their books DATABASE_URL and REDIS_URL. Those for tickets, feedback, wishes and staff need DATABASE_URL; those that answer
+accounts and their books, and recover, DATABASE_URL and REDIS_URL. Those for tickets, feedback, wishes and staff need DATABASE_URL; those that answer
 besides KEY_PEPPER, PUBLIC_URL and CONTACT as the servers have them, because they queue mails.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsBillingCommand(), opsStatementsCommand(), opsAuditCommand(),
-		opsTicketsCommand(), opsFeedbackCommand(), opsWishlistCommand(), opsWaitlistCommand(), opsStaffCommand())
+		opsTicketsCommand(), opsFeedbackCommand(), opsWishlistCommand(), opsWaitlistCommand(), opsStaffCommand(), opsRecoverCommand())
 	return cmd
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 // baseNode is a scripted upstream of Base that answers eth_getCode with a word of its own.
@@ -35,7 +35,7 @@ func nodesFile(nodes map[string]*testkit.UpstreamServer) string {
 	return b.String()
 }
 
-// post gives what the API answers.
+// post returns what the API answers.
 func post(t *testing.T, address, path, key, body string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -56,7 +56,8 @@ func post(t *testing.T, address, path, key, body string) string {
 	return string(text)
 }
 
-// code asks for a contract's code until an answer holds want. The calls may run into the key's rate window.
+// code asks for a contract's code until an answer holds want. The calls may run into the key's rate
+// window.
 func code(t *testing.T, address, key, want string) {
 	t.Helper()
 	var answer string
@@ -131,7 +132,8 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 	}
 	code(t, api.address, welcome.Key, `"0x01"`)
 
-	// Another file takes effect on SIGHUP; one with a mistake is told, by line, and changes nothing.
+	// Another file takes effect on SIGHUP; one with a mistake is told, by line, and changes
+	// nothing.
 	rewrite := func(content string, say string) {
 		t.Helper()
 		if err := os.WriteFile(env["UPSTREAMS_FILE"], []byte(content), 0o600); err != nil {

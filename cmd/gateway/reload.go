@@ -8,11 +8,12 @@ import (
 	"syscall"
 
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 )
 
-// reloadOnHangup reads the upstreams file again on every SIGHUP until ctx ends. A file with mistakes is told in the log, line by line,
-// and changes nothing. Later signals are taken and passed over: left to the system, one would end a process that is finishing its calls.
+// reloadOnHangup reads the upstreams file again on every SIGHUP until ctx ends. A file with
+// mistakes is told in the log, line by line, and changes nothing. Later signals are taken and
+// passed over: left to the system, one would end a process that is finishing its calls.
 func reloadOnHangup(ctx context.Context, cfg config.Config, log *slog.Logger) wire.Reloads {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)

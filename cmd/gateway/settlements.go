@@ -12,15 +12,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/payments/x402"
 )
 
 const (
-	baseChainID    = 8453
-	retryDeadline  = 15 * time.Second
-	mostSettlement = 1000
+	baseChainID   = 8453
+	retryDeadline = 15 * time.Second
+	maxSettlement = 1000
 )
 
 func opsSettlementsCommand() *cobra.Command {
@@ -57,8 +57,8 @@ func settlementsListCommand() *cobra.Command {
 			if err := knownStage(stage); err != nil {
 				return err
 			}
-			if limit < 1 || limit > mostSettlement {
-				return fmt.Errorf("--limit takes 1 to %d", mostSettlement)
+			if limit < 1 || limit > maxSettlement {
+				return fmt.Errorf("--limit takes 1 to %d", maxSettlement)
 			}
 			cfg, err := config.FromEnvironment(config.OpsPaid)
 			if err != nil {

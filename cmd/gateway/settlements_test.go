@@ -9,14 +9,14 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/wallet"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // paidBy is a settlement of a test's own.

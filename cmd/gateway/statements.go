@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/statement"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/metering/plan"
 )
 
 func opsStatementsCommand() *cobra.Command {
@@ -145,7 +145,8 @@ func sweptWords(s *statement.Swept) string {
 	return words
 }
 
-// tellClosed says what became of a period. One that is not closed is an error: whoever scripts it wants to know.
+// tellClosed says what became of a period. One that is not closed is an error: whoever scripts it
+// wants to know.
 func tellClosed(out io.Writer, period string, c *wire.ClosedPeriod) error {
 	switch {
 	case c.Closed:

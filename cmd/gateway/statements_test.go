@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
-// january gives an account with usage in January 2026, all of which is recorded up to an instant.
+// january returns an account with usage in January 2026, all of which is recorded up to an instant.
 func (b *books) january(t *testing.T, until string) account.ID {
 	t.Helper()
 	id := account.NewID()

@@ -10,8 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 // staleProbes is from when on the table says that the probes are old.

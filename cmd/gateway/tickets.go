@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/ticket"
 )
 
 func opsTicketsCommand() *cobra.Command {

@@ -9,15 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/notify"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/store"
 )
 
-// mostInvited is how many addresses one command invites.
-const mostInvited = 500
+// maxInvited is how many addresses one command invites.
+const maxInvited = 500
 
 func opsWaitlistCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -78,7 +78,7 @@ func waitlistListCommand() *cobra.Command {
 
 func waitlistInviteCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "invite ADDRESS…", Short: "Tell confirmed addresses that they may come in, each once", Args: cobra.RangeArgs(1, mostInvited),
+		Use: "invite ADDRESS…", Short: "Tell confirmed addresses that they may come in, each once", Args: cobra.RangeArgs(1, maxInvited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			emails := make([]account.Email, len(args))
 			for i, text := range args { // all of them, before anybody is told

@@ -1,5 +1,5 @@
-// Command healthcheck asks one address and ends with 0 when it answers 200. The container image has no shell and no other
-// client, so this is what its health checks run:
+// Command healthcheck asks one address and ends with 0 when it answers 200. The container image has
+// no shell and no other client, so this is what its health checks run:
 //
 //	healthcheck http://127.0.0.1:8080/readyz
 package main
@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// check gives an error unless the address answers 200 in time.
+// check returns an error unless the address answers 200 in time.
 func check(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// AcceptsGzip is whether a client takes gzip and does not like plain answers better (RFC 9110, section 12.5.3).
+// AcceptsGzip reports whether a client takes gzip and does not like plain answers better (RFC 9110,
+// section 12.5.3).
 func AcceptsGzip(h http.Header) bool {
 	compressed, plain, rest := -1, -1, -1
 	for _, line := range h["Accept-Encoding"] {
@@ -32,7 +33,8 @@ func AcceptsGzip(h http.Header) bool {
 	return compressed > 0 && compressed >= plain
 }
 
-// quality reads the weight of a coding in thousandths (RFC 9110, section 12.4.2); false when it is malformed.
+// quality reads the weight of a coding in thousandths (RFC 9110, section 12.4.2); false when it is
+// malformed.
 func quality(parameters string) (thousandths int, ok bool) {
 	name, value, found := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !found {

@@ -1,5 +1,6 @@
-// Package assets owns how files that pages load go out: under names that change with their content, compressed, to be kept for a year. Whose
-// files they are and what the pages look like is their doors' business.
+// Package assets owns how files that pages load go out: under names that change with their content,
+// compressed, to be kept for a year. Whose files they are and what the pages look like is their
+// doors' business.
 package assets
 
 import (
@@ -47,8 +48,8 @@ type Set struct {
 	files []*File
 }
 
-// Load reads the files that the patterns name (path.Match). They are served below base, which ends with a slash. One that is kept compressed, as
-// x.js.gz, is x.js.
+// Load reads the files that the patterns name (path.Match). They are served below base, which ends
+// with a slash. One that is kept compressed, as x.js.gz, is x.js.
 func Load(base string, from fs.FS, patterns ...string) (*Set, error) {
 	s := &Set{base: base}
 	for _, pattern := range patterns {
@@ -114,7 +115,7 @@ func unzip(content []byte) ([]byte, error) {
 // Files lists them.
 func (s *Set) Files() []*File { return slices.Clone(s.files) }
 
-// Path gives the address of a file; a template that names none fails.
+// Path returns the address of a file; a template that names none fails.
 func (s *Set) Path(file string) (string, error) {
 	for _, f := range s.files {
 		if f.File == file {
@@ -124,8 +125,9 @@ func (s *Set) Path(file string) (string, error) {
 	return "", fmt.Errorf("there is no asset %q", file)
 }
 
-// Serve answers GET and HEAD of a file by its name with the fingerprint. It says whether there is one: a fingerprint of another version is not
-// found, and its page, loaded again, names the new one.
+// Serve answers GET and HEAD of a file by its name with the fingerprint. It says whether there is
+// one: a fingerprint of another version is not found, and its page, loaded again, names the new
+// one.
 func (s *Set) Serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	at := slices.IndexFunc(s.files, func(f *File) bool { return f.Name == name })
 	if at < 0 {

@@ -1,6 +1,6 @@
-// Package devstack finds or starts the servers that the gateway stands on, for one machine: PostgreSQL, Redis and the
-// Temporal dev server. It stops what it started and nothing else. It owns no schema and knows nothing of the gateway
-// itself; production never links it.
+// Package devstack finds or starts the servers that the gateway stands on, for one machine:
+// PostgreSQL, Redis and the Temporal dev server. It stops what it started and nothing else. It owns
+// no schema and knows nothing of the gateway itself; production never links it.
 package devstack
 
 import (
@@ -31,33 +31,41 @@ const (
 
 // Options says what a stack is made of.
 type Options struct {
-	// DataDir holds everything that outlives a stop: databases, passwords, logs. One stack at a time uses it.
+	// DataDir holds everything that outlives a stop: databases, passwords, logs. One stack at a
+	// time uses it.
 	DataDir string
-	// CacheDir holds programs that were built; empty means .cache of the checkout around the working directory, or the
-	// user's cache directory outside a checkout.
+	// CacheDir holds programs that were built; empty means .cache of the checkout around the
+	// working directory, or the user's cache directory outside a checkout.
 	CacheDir string
 	// Services lists what is needed; empty means all three.
 	Services []Service
 	// Headless leaves out Temporal's web UI.
 	Headless bool
-	// EmbeddedRedis allows an in-process Redis, which keeps nothing, when the machine has no redis-server.
+	// EmbeddedRedis allows an in-process Redis, which keeps nothing, when the machine has no
+	// redis-server.
 	EmbeddedRedis bool
-	// Temporary makes a stack for tests: its data lives in a fresh directory, is written without waiting for the disk and is
-	// removed with the stack, also when the process is killed. DataDir is ignored.
+	// Temporary makes a stack for tests: its data lives in a fresh directory, is written without
+	// waiting for the disk and is removed with the stack, also when the process is killed. DataDir
+	// is ignored.
 	Temporary bool
-	// InMemory has the data of a temporary stack lie in memory, on a machine that has a file system for that with room enough. A
-	// database per test is some hundred files to make and to remove: on a disk's file system that is most of what a test costs.
+	// InMemory has the data of a temporary stack lie in memory, on a machine that has a file system
+	// for that with room enough. A database per test is some hundred files to make and to remove:
+	// on a disk's file system that is most of what a test costs.
 	InMemory bool
-	// Restartable is for a temporary stack whose PostgreSQL is stopped and started again by StopPostgres and StartPostgres: it keeps
-	// what was committed.
+	// Restartable is for a temporary stack whose PostgreSQL is stopped and started again by
+	// StopPostgres and StartPostgres: it keeps what was committed.
 	Restartable bool
+	// TemporalPort is where a Temporal listens that is started here; zero for any free port.
+	TemporalPort int
 
-	// DatabaseURL, RedisURL and TemporalAddress name servers that run already. They are checked, used and never stopped.
+	// DatabaseURL, RedisURL and TemporalAddress name servers that run already. They are checked,
+	// used and never stopped.
 	DatabaseURL     string
 	RedisURL        string
 	TemporalAddress string
 
-	// Progress receives one sentence whenever something takes longer than a second. Calls never overlap. May be nil.
+	// Progress receives one sentence whenever something takes longer than a second. Calls never
+	// overlap. May be nil.
 	Progress func(msg string)
 	// Logger receives the details; nil discards them.
 	Logger *slog.Logger
@@ -65,7 +73,8 @@ type Options struct {
 
 // Stack is a set of running servers.
 type Stack struct {
-	// DatabaseURL is a PostgreSQL URL with its password; empty when PostgreSQL was not asked for. The same holds for the others.
+	// DatabaseURL is a PostgreSQL URL with its password; empty when PostgreSQL was not asked for.
+	// The same holds for the others.
 	DatabaseURL     string
 	RedisURL        string
 	TemporalAddress string // host:port
@@ -108,8 +117,9 @@ type starter struct {
 	log      *slog.Logger
 }
 
-// Start finds or starts the servers of opts and waits until each answers. When one cannot be had, those that were started are
-// stopped again and the error says in one sentence what to do. When ctx ends first, its error is returned.
+// Start finds or starts the servers of opts and waits until each answers. When one cannot be had,
+// those that were started are stopped again and the error says in one sentence what to do. When ctx
+// ends first, its error is returned.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
 	return start(ctx, opts, systemPrograms())
 }
@@ -134,7 +144,8 @@ func start(ctx context.Context, opts Options, programs finder) (*Stack, error) {
 	return s.stack, nil
 }
 
-// run prepares the directories, looks every program up before anything is started, and then starts all servers at once.
+// run prepares the directories, looks every program up before anything is started, and then starts
+// all servers at once.
 func (s *starter) run(ctx context.Context) error {
 	if err := s.prepare(); err != nil {
 		return err
@@ -150,8 +161,8 @@ func (s *starter) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// plan decides for each service whether to use, start or embed it. A missing program is found here, before the minutes that
-// building another one may take.
+// plan decides for each service whether to use, start or embed it. A missing program is found here,
+// before the minutes that building another one may take.
 func (s *starter) plan() ([]func(context.Context) error, error) {
 	var jobs []func(context.Context) error
 	if s.needs(PostgreSQL) {
@@ -232,11 +243,13 @@ func (s *starter) logFile(name string) string {
 	return filepath.Join(s.opts.DataDir, "logs", name+".log")
 }
 
-// Failed tells when a server that the stack started has ended by itself. It holds the first such error.
+// Failed tells when a server that the stack started has ended by itself. It holds the first such
+// error.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
-// Close stops what the stack started, Temporal first and PostgreSQL last, and nothing else. A server that does not stop while
-// ctx lasts is killed. It may be called again, and then gives the first call's error.
+// Close stops what the stack started, Temporal first and PostgreSQL last, and nothing else. A
+// server that does not stop while ctx lasts is killed. It may be called again, and then gives the
+// first call's error.
 func (s *Stack) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		close(s.closing)

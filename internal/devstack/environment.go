@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// serverEnv is this process's environment without the variables which begin with one of the prefixes, so that settings meant
-// for clients do not reach a server, and without a locale that the machine may lack.
+// serverEnv is this process's environment without the variables which begin with one of the
+// prefixes, so that settings meant for clients do not reach a server, and without a locale that the
+// machine may lack.
 func serverEnv(prefixes ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "LC_") || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(entry, p) })

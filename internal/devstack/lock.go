@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// lockDir takes the lock of a data directory. The kernel releases it when the process ends, however it ends.
+// lockDir takes the lock of a data directory. The kernel releases it when the process ends, however
+// it ends.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the path is the caller's data directory
@@ -33,7 +34,8 @@ func lockDir(dir string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// lockFile waits for the exclusive lock of a file, which processes that build the same program share.
+// lockFile waits for the exclusive lock of a file, which processes that build the same program
+// share.
 func lockFile(path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the path is the stack's cache directory
 	if err != nil {

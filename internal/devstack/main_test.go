@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// parentMode makes the test binary start a stack on the directory, print the database's URL, and wait to be killed. The
-// directory "temporary" stands for a temporary stack.
+// parentMode makes the test binary start a stack on the directory, print the database's URL, and
+// wait to be killed. The directory "temporary" stands for a temporary stack.
 const parentMode = "DEVSTACK_TEST_PARENT_DIR"
 
 func TestMain(m *testing.M) {
@@ -133,7 +133,8 @@ func queryInt(t *testing.T, url, sql string) int {
 	return n
 }
 
-// waitFor polls until the condition holds, and fails the test when it does not within half a minute.
+// waitFor polls until the condition holds, and fails the test when it does not within half a
+// minute.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)

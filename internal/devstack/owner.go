@@ -10,11 +10,13 @@ import (
 	"syscall"
 )
 
-// relocatedBase holds databases whose data directory PostgreSQL's user cannot reach, for instance below /root.
+// relocatedBase holds databases whose data directory PostgreSQL's user cannot reach, for instance
+// below /root.
 const relocatedBase = "/var/lib/chain-access-gateway"
 
-// postgresOwner is the user that PostgreSQL runs as: nil, the user of this process, unless that is root, as whom PostgreSQL
-// refuses to run. Then it is the owner of the data, or else the system's user postgres, or else nobody.
+// postgresOwner is the user that PostgreSQL runs as: nil, the user of this process, unless that is
+// root, as whom PostgreSQL refuses to run. Then it is the owner of the data, or else the system's
+// user postgres, or else nobody.
 func postgresOwner(dataDir string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // no other user is needed
@@ -39,8 +41,9 @@ func postgresOwner(dataDir string) (*syscall.Credential, error) {
 		"run as another user, or set DATABASE_URL to one that runs")
 }
 
-// postgresHome makes the directory of the cluster, closed to everybody but its owner. When the owner cannot reach the data
-// directory, the cluster lies below /var/lib and the data directory holds a link to it.
+// postgresHome makes the directory of the cluster, closed to everybody but its owner. When the
+// owner cannot reach the data directory, the cluster lies below /var/lib and the data directory
+// holds a link to it.
 func (s *starter) postgresHome(owner *syscall.Credential) (string, error) {
 	home := filepath.Join(s.opts.DataDir, "postgres")
 	if target, err := filepath.EvalSymlinks(home); err == nil {

@@ -87,8 +87,8 @@ func (s *starter) startPostgres(ctx context.Context, found []postgresPrograms) e
 	return s.progress.during("starting PostgreSQL", func() error { return s.runPostgres(ctx, c, string(password)) })
 }
 
-// initialise makes the cluster when there is none yet. It is built aside and moved into place, so that a start which was killed
-// half-way leaves nothing that looks complete.
+// initialise makes the cluster when there is none yet. It is built aside and moved into place, so
+// that a start which was killed half-way leaves nothing that looks complete.
 func (s *starter) initialise(ctx context.Context, c cluster) error {
 	if _, err := os.Stat(filepath.Join(c.data(), "PG_VERSION")); err == nil {
 		return nil
@@ -183,7 +183,8 @@ func (s *starter) postgresSpec(c cluster, port int) process.Spec {
 	spec := process.Spec{
 		Name: "PostgreSQL", Path: c.programs.postgres, Args: args, Dir: c.home, Env: serverEnv("PG"),
 		LogFile: s.logFile("postgres"), Credential: c.owner,
-		// SIGINT closes the clients' sessions and stops in order; SIGQUIT stops at once and recovers at the next start.
+		// SIGINT closes the clients' sessions and stops in order; SIGQUIT stops at once and
+		// recovers at the next start.
 		Stop: []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}, ParentDeath: syscall.SIGINT,
 	}
 	if s.opts.Temporary {
@@ -247,9 +248,9 @@ func matching(ctx context.Context, found []postgresPrograms, data string) (postg
 		"install it, or remove the directory to start afresh", data, made)
 }
 
-// endOrphan makes way for a start after a kill -9: a server that still runs on the data is stopped, and the file that says
-// so is removed when its process id belongs to somebody else by now. The lock of the data directory is held, so no other stack
-// can own that server.
+// endOrphan makes way for a start after a kill -9: a server that still runs on the data is stopped,
+// and the file that says so is removed when its process id belongs to somebody else by now. The
+// lock of the data directory is held, so no other stack can own that server.
 func endOrphan(ctx context.Context, data string) error {
 	path := filepath.Join(data, "postmaster.pid")
 	text, err := os.ReadFile(path) //nolint:gosec // the stack's own directory

@@ -18,8 +18,8 @@ type finder struct {
 	postgresDirs []string
 }
 
-// systemPrograms looks in PATH and where the package managers of Debian, Red Hat, Alpine and macOS put PostgreSQL, which they
-// keep out of PATH.
+// systemPrograms looks in PATH and where the package managers of Debian, Red Hat, Alpine and macOS
+// put PostgreSQL, which they keep out of PATH.
 func systemPrograms() finder {
 	return finder{
 		look: func(name string) string {
@@ -82,8 +82,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// cacheDir is where built programs are kept: .cache of the checkout around the working directory, so that they go away with
-// it, or the user's cache directory outside a checkout.
+// cacheDir is where built programs are kept: .cache of the checkout around the working directory,
+// so that they go away with it, or the user's cache directory outside a checkout.
 func cacheDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

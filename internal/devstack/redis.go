@@ -91,8 +91,8 @@ func (s *starter) startRedis(ctx context.Context, program string) error {
 	})
 }
 
-// RedisReady holds (nil) when the Redis at addr answers and is the process pid: on a shared machine, another server may have
-// taken the port in between.
+// RedisReady holds (nil) when the Redis at addr answers and is the process pid: on a shared
+// machine, another server may have taken the port in between.
 func RedisReady(ctx context.Context, addr string, pid int) error {
 	// The client logs every refused connection, of which there are some while a server starts.
 	var dialer net.Dialer
@@ -116,7 +116,8 @@ func RedisReady(ctx context.Context, addr string, pid int) error {
 	return client.Ping(ctx).Err()
 }
 
-// embedRedis runs Redis inside this process. Its keys expire in real time, and nothing outlives the process.
+// embedRedis runs Redis inside this process. Its keys expire in real time, and nothing outlives the
+// process.
 func (s *starter) embedRedis(context.Context) error {
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr("127.0.0.1:0"); err != nil {

@@ -3,6 +3,10 @@ package devstack
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"syscall"
 
 	"github.com/chainaccess/gateway/internal/devstack/process"
@@ -21,8 +25,9 @@ func (r *restartable) stop(ctx context.Context) error { return r.process.Stop(ct
 
 var errNotRestartable = errors.New("the stack has no PostgreSQL of its own that can be restarted: set Options.Restartable")
 
-// StopPostgres ends a restartable PostgreSQL as pg_ctl stop -m immediate does: sessions break wherever they are, and the next start
-// recovers from the log. Not for concurrent use with StartPostgres or Close.
+// StopPostgres ends a restartable PostgreSQL as pg_ctl stop -m immediate does: sessions break
+// wherever they are, and the next start recovers from the log. Not for concurrent use with
+// StartPostgres or Close.
 func (s *Stack) StopPostgres() error {
 	if s.postgres == nil {
 		return errNotRestartable
@@ -34,7 +39,8 @@ func (s *Stack) StopPostgres() error {
 	return nil
 }
 
-// StartPostgres starts a restartable PostgreSQL again at the same address, and waits until it answers.
+// StartPostgres starts a restartable PostgreSQL again at the same address, and waits until it
+// answers.
 func (s *Stack) StartPostgres(ctx context.Context) error {
 	r := s.postgres
 	if r == nil {
@@ -48,5 +54,51 @@ func (s *Stack) StartPostgres(ctx context.Context) error {
 		return err
 	}
 	r.process = p
+	return nil
+}
+
+// backup is where BackUpPostgres puts its copy.
+func (c cluster) backup() string { return filepath.Join(c.home, "backup") }
+
+// BackUpPostgres copies the files of a restartable PostgreSQL that is stopped, in place of an
+// earlier copy.
+func (s *Stack) BackUpPostgres(ctx context.Context) error {
+	if s.postgres == nil {
+		return errNotRestartable
+	}
+	return replaceDirectory(ctx, s.postgres.cluster.data(), s.postgres.cluster.backup())
+}
+
+// RestorePostgres puts the copy of BackUpPostgres in the place of a restartable PostgreSQL that is
+// stopped. As a recovery it begins a new timeline at its next start, as every restore to a point in
+// time does; otherwise nothing tells it from what was there, as with the snapshot of a disk.
+func (s *Stack) RestorePostgres(ctx context.Context, recovery bool) error {
+	if s.postgres == nil {
+		return errNotRestartable
+	}
+	c := s.postgres.cluster
+	if err := replaceDirectory(ctx, c.backup(), c.data()); err != nil || !recovery {
+		return err
+	}
+	// No archive has anything more: recovery ends where the copy does.
+	settings, err := os.OpenFile(filepath.Join(c.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("write the settings of the recovery: %w", err)
+	}
+	_, err = settings.WriteString("restore_command = 'false'\n")
+	if err := errors.Join(err, settings.Close()); err != nil {
+		return fmt.Errorf("write the settings of the recovery: %w", err)
+	}
+	return writeSecret(filepath.Join(c.data(), "recovery.signal"), "", c.owner)
+}
+
+// replaceDirectory copies a directory with owners and rights.
+func replaceDirectory(ctx context.Context, from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return fmt.Errorf("make way for a copy: %w", err)
+	}
+	if out, err := exec.CommandContext(ctx, "cp", "-a", from, to).CombinedOutput(); err != nil { //nolint:gosec // the stack's own directories
+		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+	}
 	return nil
 }

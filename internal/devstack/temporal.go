@@ -20,10 +20,12 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// minTemporalMinor is the oldest usable server 1.x: from 1.27 on it starts workflows with an update (UpdateWithStart).
+// minTemporalMinor is the oldest usable server 1.x: from 1.27 on it starts workflows with an update
+// (UpdateWithStart).
 const minTemporalMinor = 27
 
-// SearchAttributes lists the custom search attributes of the gateway's workflows; each is a Keyword.
+// SearchAttributes lists the custom search attributes of the gateway's workflows; each is a
+// Keyword.
 func SearchAttributes() []string { return []string{"AccountID", "Stage", "StuckReason"} }
 
 func (s *starter) planTemporal() (func(context.Context) error, error) {
@@ -87,7 +89,10 @@ func (s *starter) startTemporal(ctx context.Context, program string) error {
 }
 
 func (s *starter) temporalAttempt(ctx context.Context, program, dir string) (attempt, error) {
-	port, err := freePort(ctx)
+	port, err := s.opts.TemporalPort, error(nil)
+	if port == 0 {
+		port, err = freePort(ctx)
+	}
 	if err != nil {
 		return attempt{}, err
 	}
@@ -104,7 +109,8 @@ func (s *starter) temporalAttempt(ctx context.Context, program, dir string) (att
 	s.stack.TemporalAddress = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.stack.TemporalUI = ""
 	if s.opts.Temporary {
-		// Each test has a namespace of its own; the server shall know a new one at once. Without a file all is in memory.
+		// Each test has a namespace of its own; the server shall know a new one at once. Without a
+		// file all is in memory.
 		args = append(args, "--dynamic-config-value", `system.namespaceCacheRefreshInterval="100ms"`)
 	} else {
 		args = append(args, "--db-filename", filepath.Join(dir, "temporal.db"))
@@ -118,7 +124,8 @@ func (s *starter) temporalAttempt(ctx context.Context, program, dir string) (att
 	address, ui := s.stack.TemporalAddress, s.stack.TemporalUI
 	return attempt{process.Spec{
 		Name: "Temporal", Path: program, Args: args, Dir: dir, Env: serverEnv("TEMPORAL_"), LogFile: s.logFile("temporal"),
-		// Its store survives a kill, and a kill leaves no server that still holds the file at the next start.
+		// Its store survives a kill, and a kill leaves no server that still holds the file at the
+		// next start.
 		Stop: []syscall.Signal{syscall.SIGTERM}, ParentDeath: syscall.SIGKILL,
 	}, func(ctx context.Context, _ *process.Process) error {
 		return errors.Join(temporalReady(ctx, address), uiReady(ctx, ui))

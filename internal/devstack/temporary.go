@@ -34,8 +34,9 @@ func (s *starter) prepareTemporary() error {
 	return os.Mkdir(filepath.Join(dir, "logs"), 0o700)
 }
 
-// The directory in memory of Linux, and the bytes that must be free in it: a stack under every test of the gateway stays below a quarter
-// of that. Containers have 64 MiB there unless they are given more.
+// The directory in memory of Linux, and the bytes that must be free in it: a stack under every test
+// of the gateway stays below a quarter of that. Containers have 64 MiB there unless they are given
+// more.
 const (
 	memoryBase = "/dev/shm"
 	memoryRoom = 2 << 30
@@ -59,7 +60,8 @@ func temporaryBase(inMemory bool) (string, error) {
 	return "", fmt.Errorf("no temporary directory that every user can enter: set TMPDIR to one (it is %s)", os.TempDir())
 }
 
-// hasRoom is whether this process may make files in a directory, and that many bytes are free on its file system.
+// hasRoom reports whether this process may make files in a directory, and that many bytes are free
+// on its file system.
 func hasRoom(dir string, bytes uint64) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
@@ -68,9 +70,10 @@ func hasRoom(dir string, bytes uint64) bool {
 	return fs.Bavail*uint64(fs.Bsize) >= bytes //nolint:gosec,unconvert,nolintlint // a size; its type differs between systems
 }
 
-// sweeper starts a shell that waits for this process to end, however it ends, and then removes the directory and whatever
-// PostgreSQL still runs in it. Test binaries end without running anything of ours, so nothing inside them could do it. The
-// function that it gives ends the shell at once and waits for it.
+// sweeper starts a shell that waits for this process to end, however it ends, and then removes the
+// directory and whatever PostgreSQL still runs in it. Test binaries end without running anything of
+// ours, so nothing inside them could do it. The function that it gives ends the shell at once and
+// waits for it.
 func sweeper(dir string) (func(context.Context) error, error) {
 	const script = `cat >/dev/null
 pid=$(head -n 1 "$1/postgres/data/postmaster.pid" 2>/dev/null) && kill -9 "$pid" 2>/dev/null

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// progressAfter is how long something may take in silence, progressEvery how often it is told of afterwards.
+	// progressAfter is how long something may take in silence, progressEvery how often it is told
+	// of afterwards.
 	progressAfter = time.Second
 	progressEvery = 5 * time.Second
 	// pollEvery is how often a starting server is asked whether it answers.
@@ -62,7 +63,7 @@ func (p *progress) during(doing string, fn func() error) error {
 	return err
 }
 
-// freePort gives a loopback port that nothing listens on at this moment.
+// freePort returns a loopback port that nothing listens on at this moment.
 func freePort(ctx context.Context) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
@@ -77,14 +78,16 @@ func freePort(ctx context.Context) (int, error) {
 	return addr.Port, nil
 }
 
-// attempt is one try to start a server: what to run, and what answers nil as soon as the server does.
+// attempt is one try to start a server: what to run, and what answers nil as soon as the server
+// does.
 type attempt struct {
 	spec  process.Spec
 	ready func(context.Context, *process.Process) error
 }
 
-// launch starts a server and waits until ready answers nil. It is started again when another program took its port between
-// the choice and the start; begin chooses a new one each time. A server that does not come up is killed.
+// launch starts a server and waits until ready answers nil. It is started again when another
+// program took its port between the choice and the start; begin chooses a new one each time. A
+// server that does not come up is killed.
 func (s *starter) launch(ctx context.Context, begin func() (attempt, error)) (*process.Process, error) {
 	for n := 1; ; n++ {
 		try, err := begin()

@@ -2,12 +2,13 @@ package egress
 
 import "net/netip"
 
-// unicast6 is the only block of IPv6 from which global unicast addresses are given out (RFC 4291, section 2.4). Loopback, unspecified,
-// link-local, unique local and multicast addresses, IPv4-mapped and IPv4-compatible ones and those of NAT64 (64:ff9b::/96) are outside.
+// unicast6 is the only block of IPv6 from which global unicast addresses are given out (RFC 4291,
+// section 2.4). Loopback, unspecified, link-local, unique local and multicast addresses,
+// IPv4-mapped and IPv4-compatible ones and those of NAT64 (64:ff9b::/96) are outside.
 var unicast6 = netip.MustParsePrefix("2000::/3")
 
-// special are the blocks that are no ordinary public addresses, from IANA's registries of special-purpose addresses (RFC 6890), and what
-// clouds answer their own machines at.
+// special are the blocks that are no ordinary public addresses, from IANA's registries of
+// special-purpose addresses (RFC 6890), and what clouds answer their own machines at.
 var special = prefixes(
 	"0.0.0.0/8",         // this network
 	"10.0.0.0/8",        // private
@@ -43,8 +44,9 @@ func prefixes(texts ...string) []netip.Prefix {
 	return blocks
 }
 
-// public says whether an address is an ordinary one of the internet, of one machine. An IPv4 address that comes in the form of IPv6 is
-// refused whatever it is: nobody writes one who means well.
+// public reports whether an address is an ordinary one of the internet, of one machine. An IPv4
+// address that comes in the form of IPv6 is refused whatever it is: nobody writes one who means
+// well.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" || !a.IsGlobalUnicast() {
 		return false

@@ -1,8 +1,10 @@
-// Package egress sends requests to addresses that strangers chose, such as the gateways that a name's owner wrote on a chain (EIP-3668),
-// without lending them the gateway's place in its network. It speaks HTTPS to port 443 of public addresses, and looks at the address once
-// the name is resolved, at the moment of connecting, so that no name leads elsewhere by resolving differently the second time. It follows
-// no redirect, takes no proxy from the environment, sends no credential, and bounds time, size and number of what is under way. What an
-// answer means is not its business.
+// Package egress sends requests to addresses that strangers chose, such as the gateways that a
+// name's owner wrote on a chain (EIP-3668), without lending them the gateway's place in its
+// network. It speaks HTTPS to port 443 of public addresses, and looks at the address once the name
+// is resolved, at the moment of connecting, so that no name leads elsewhere by resolving
+// differently the second time. It follows no redirect, takes no proxy from the environment, sends
+// no credential, and bounds time, size and number of what is under way. What an answer means is not
+// its business.
 package egress
 
 import (
@@ -23,7 +25,8 @@ import (
 	"time"
 )
 
-// What one request may take. MaxURL is of a request's URL, MaxAnswer of an answer's body, both in bytes.
+// What one request may take. MaxURL is of a request's URL, MaxAnswer of an answer's body, both in
+// bytes.
 const (
 	MaxURL    = 16 << 10
 	MaxAnswer = 128 << 10
@@ -49,8 +52,9 @@ var (
 type Options struct {
 	// Now is the clock by which hosts are left alone.
 	Now func() time.Time
-	// Trusted are hosts with their ports, "127.0.0.1:8545", which may be at any address and may speak plain HTTP: stand-ins that run on
-	// this machine. Nothing but sandboxes and tests names one.
+	// Trusted are hosts with their ports, "127.0.0.1:8545", which may be at any address and may
+	// speak plain HTTP: stand-ins that run on this machine. Nothing but sandboxes and tests names
+	// one.
 	Trusted []string
 	// Resolver resolves names. Default: the system's.
 	Resolver *net.Resolver
@@ -127,8 +131,8 @@ func control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Do sends a request once and reads the whole answer, in at most the client's Timeout once it has a place. A host that exceeds it is ErrAway
-// for a while.
+// Do sends a request once and reads the whole answer, in at most the client's Timeout once it has a
+// place. A host that exceeds it is ErrAway for a while.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	at, err := c.allows(r.URL)
 	if err != nil {
@@ -175,7 +179,8 @@ func (c *Client) send(ctx context.Context, r Request) (Answer, error) {
 	return Answer{Status: response.StatusCode, Body: body}, nil
 }
 
-// allows looks at what a URL says by itself. What its host resolves to is looked at when it is connected to.
+// allows looks at what a URL says by itself. What its host resolves to is looked at when it is
+// connected to.
 func (c *Client) allows(text string) (*url.URL, error) {
 	if len(text) > MaxURL {
 		return nil, fmt.Errorf("%w: its URL has more than %d bytes", ErrRefused, MaxURL)

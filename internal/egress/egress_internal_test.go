@@ -37,7 +37,8 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// One stranger with any number of names in a domain holds a few places, and all others are as near as before.
+// One stranger with any number of names in a domain holds a few places, and all others are as near
+// as before.
 func TestNoSiteTakesThePlacesOfOthers(t *testing.T) {
 	t.Parallel()
 	h := newHosts(time.Now)
@@ -103,11 +104,11 @@ func TestWhoTimedOutIsLeftAloneForAWhile(t *testing.T) {
 	if err := enter("slow.example"); err != nil || len(h.away) > 0 {
 		t.Errorf("half a minute later: %v, %d remembered", err, len(h.away))
 	}
-	for i := range 2 * mostAway {
+	for i := range 2 * maxAway {
 		h.timedOut(fmt.Sprintf("slow%d.example", i))
 	}
-	if len(h.away) != mostAway {
-		t.Errorf("%d are remembered, want at most %d", len(h.away), mostAway)
+	if len(h.away) != maxAway {
+		t.Errorf("%d are remembered, want at most %d", len(h.away), maxAway)
 	}
 	clock.Advance(awayFor)
 	if h.timedOut("slow.example"); len(h.away) != 1 {

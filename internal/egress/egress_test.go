@@ -208,7 +208,7 @@ func TestAHostIsNotLeftAloneBecauseWeLeft(t *testing.T) {
 	}
 }
 
-// serve gives the address of a server and a client that trusts it.
+// serve returns the address of a server and a client that trusts it.
 func serve(t *testing.T, timeout time.Duration, behave http.HandlerFunc) (string, *egress.Client) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(behave)

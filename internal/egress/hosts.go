@@ -12,12 +12,13 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Shares of hosts. Whoever owns a domain has any number of names in it, so places go by what is registered, while a host that does not answer
-// is known by its own name: beside it in the domain others may answer.
+// Shares of hosts. Whoever owns a domain has any number of names in it, so places go by what is
+// registered, while a host that does not answer is known by its own name: beside it in the domain
+// others may answer.
 const (
 	perSite    = 4                // requests under way to one site
 	awayFor    = 30 * time.Second // how long a host that timed out is left alone
-	mostAway   = 4096             // hosts that are remembered for it
+	maxAway    = 4096             // hosts that are remembered for it
 	maxHost    = 253              // bytes of a host's name (RFC 1035)
 	maxFailure = 300              // bytes of a failure's text, of which strangers may have written most: names, certificates
 )
@@ -44,7 +45,8 @@ func newHosts(now func() time.Time) *hosts {
 	return &hosts{now: now, all: make(chan struct{}, maxUnderWay), sites: map[string]*site{}, away: map[string]time.Time{}}
 }
 
-// enter takes a place for a request to a host, which leave gives back. Nobody waits in a place of the process for one of the site.
+// enter takes a place for a request to a host, which leave gives back. Nobody waits in a place of
+// the process for one of the site.
 func (h *hosts) enter(ctx context.Context, host string) (leave func(), err error) {
 	if h.isAway(host) {
 		return nil, ErrAway
@@ -107,24 +109,26 @@ func (h *hosts) isAway(host string) bool {
 	return known
 }
 
-// timedOut leaves a host alone for a while. When too many are remembered this one is not: its places bound what it can hold.
+// timedOut leaves a host alone for a while. When too many are remembered this one is not: its
+// places bound what it can hold.
 func (h *hosts) timedOut(host string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.now()
-	if len(h.away) >= mostAway {
+	if len(h.away) >= maxAway {
 		for other, until := range h.away {
 			if !now.Before(until) {
 				delete(h.away, other)
 			}
 		}
 	}
-	if len(h.away) < mostAway {
+	if len(h.away) < maxAway {
 		h.away[host] = now.Add(awayFor)
 	}
 }
 
-// siteOf is what a host's places go by: the domain that somebody registered, or the address; of IPv6 what one customer is given, a /48.
+// siteOf is what a host's places go by: the domain that somebody registered, or the address; of
+// IPv6 what one customer is given, a /48.
 func siteOf(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if a, err := netip.ParseAddr(host); err == nil {

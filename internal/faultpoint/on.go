@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Variable holds where to die: a point, a colon, and at which of its hits, counted from 1. A further colon and a duration let that time
-// pass first, while everything else goes on. For instance admit.sent:37:5ms.
+// Variable holds where to die: a point, a colon, and at which of its hits, counted from 1. A
+// further colon and a duration let that time pass first, while everything else goes on. For
+// instance admit.sent:37:5ms.
 const Variable = "GATEWAY_FAULTPOINT"
 
 type plan struct {
@@ -49,7 +50,8 @@ func parse(text string) (*plan, error) {
 	return p, err
 }
 
-// Hit kills the process with SIGKILL when the environment said so: nothing is flushed, closed or told.
+// Hit kills the process with SIGKILL when the environment said so: nothing is flushed, closed or
+// told.
 func Hit(at Point) {
 	if planned == nil || planned.at != at || planned.left.Add(-1) != 0 {
 		return

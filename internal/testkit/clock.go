@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until it is told to advance. It may be used from several goroutines.
+// Clock is a clock that stands still until it is told to advance. It may be used from several
+// goroutines.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock gives a clock that shows start, in UTC.
+// NewClock returns a clock that shows start, in UTC.
 func NewClock(start time.Time) *Clock { return &Clock{now: start.UTC()} }
 
 // Now is what the clock shows; pass it where a `now func() time.Time` is taken.

@@ -18,14 +18,16 @@ const (
 	clusterSlots = 16384
 )
 
-// RedisClusterServers is a Redis Cluster of one test's own: masters without replicas, which share the 16,384 slots. One that is killed
-// takes its slots with it until it is started again; the others go on, as production's should.
+// RedisClusterServers is a Redis Cluster of one test's own: masters without replicas, which share
+// the 16,384 slots. One that is killed takes its slots with it until it is started again; the
+// others go on, as production's should.
 type RedisClusterServers struct {
 	URL   string // redis+cluster://127.0.0.1:port?addr=…
 	Nodes []*RedisServer
 }
 
-// RedisCluster starts a cluster for the test alone, which takes two to three seconds, for a node of a cluster says so long that it is not ready, and kills it when the test ends.
+// RedisCluster starts a cluster for the test alone, which takes two to three seconds, for a node of
+// a cluster says so long that it is not ready, and kills it when the test ends.
 func RedisCluster(t testing.TB, options ...RedisOption) *RedisClusterServers {
 	t.Helper()
 	c := &RedisClusterServers{}
@@ -81,7 +83,8 @@ func (c *RedisClusterServers) AwaitWhole(t testing.TB) {
 	}, "a node knows all others and serves with them every slot")
 }
 
-// NodeOf is the node that serves a key as long as no slot was moved. The first node tells the slot, so it must run.
+// NodeOf is the node that serves a key as long as no slot was moved. The first node tells the slot,
+// so it must run.
 func (c *RedisClusterServers) NodeOf(t testing.TB, key string) *RedisServer {
 	t.Helper()
 	slot, ok := c.Nodes[0].Do(t, "cluster", "keyslot", key).(int64)
@@ -117,8 +120,8 @@ func (r *RedisServer) Do(t testing.TB, args ...any) any {
 	return answer
 }
 
-// MoveSlot moves the slot of a key, with all that it holds, from one node to another, in the steps of redis-cli's reshard. When the keys
-// that first picks have moved, halfway runs; both may be nil.
+// MoveSlot moves the slot of a key, with all that it holds, from one node to another, in the steps
+// of redis-cli's reshard. When the keys that first picks have moved, halfway runs; both may be nil.
 func (c *RedisClusterServers) MoveSlot(t testing.TB, key string, from, to *RedisServer, first func(name string) bool, halfway func()) {
 	t.Helper()
 	slot := from.Do(t, "cluster", "keyslot", key)

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// Ledger is a small EVM chain of transactions that move a token, as upstreams tell it. Upstreams that serve one ledger agree; one that lies or lags
-// serves another. Its methods may be called from several goroutines. Addresses and hashes are 0x and digits in lower case.
+// Ledger is a small EVM chain of transactions that move a token, as upstreams tell it. Upstreams
+// that serve one ledger agree; one that lies or lags serves another. Its methods may be called from
+// several goroutines. Addresses and hashes are 0x and digits in lower case.
 type Ledger struct {
 	mu        sync.Mutex // guards what follows
 	chainID   uint64
@@ -55,7 +56,7 @@ func (l *Ledger) Drop(hash string) {
 	delete(l.txs, hash)
 }
 
-// Fork gives the block at a height another hash.
+// Fork changes the hash of the block at a height.
 func (l *Ledger) Fork(height uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +70,8 @@ func (l *Ledger) Grow(head, finalized uint64) {
 	l.head, l.finalized = head, finalized
 }
 
-// Serve has an upstream answer from the ledger. There are no contract wallets: eth_call answers 0x00.
+// Serve has an upstream answer from the ledger. There are no contract wallets: eth_call answers
+// 0x00.
 func (l *Ledger) Serve(u *UpstreamServer) {
 	for method, answer := range map[string]func(params []json.RawMessage) any{
 		"eth_chainId":               func([]json.RawMessage) any { return quantity(l.chainID) },

@@ -23,20 +23,23 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// Postgres makes a database of the test's own, with all migrations applied, and gives its URL. It is dropped when the test
-// ends. The caller closes its connections before that; what is still connected is cut off.
+// Postgres makes a database of the test's own, with all migrations applied, and gives its URL. It
+// is dropped when the test ends. The caller closes its connections before that; what is still
+// connected is cut off.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return database(t, migrations.FS)
 }
 
-// EmptyPostgres makes a database of the test's own without any table, for tests of the migrations themselves.
+// EmptyPostgres makes a database of the test's own without any table, for tests of the migrations
+// themselves.
 func EmptyPostgres(t testing.TB) string {
 	t.Helper()
 	return database(t, nil)
 }
 
-// database copies the template that the migrations make; without migrations, the empty one of PostgreSQL.
+// database copies the template that the migrations make; without migrations, the empty one of
+// PostgreSQL.
 func database(t testing.TB, schema fs.FS) string {
 	t.Helper()
 	admin := shared(t, DatabaseVariable, ownPostgres)
@@ -75,8 +78,9 @@ func dropDatabase(t testing.TB, admin, name string) {
 	}
 }
 
-// ensureTemplate applies the migrations once to a database that all tests copy, also those of other test binaries: its name
-// holds the digest of the migrations, and an advisory lock lets one make it while the others wait.
+// ensureTemplate applies the migrations once to a database that all tests copy, also those of other
+// test binaries: its name holds the digest of the migrations, and an advisory lock lets one make it
+// while the others wait.
 func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string, schema fs.FS) (string, error) {
 	digest, err := digestOf(schema)
 	if err != nil {
@@ -126,8 +130,8 @@ func migrate(ctx context.Context, admin, database string, schema fs.FS) error {
 	return provider.Close()
 }
 
-// createDatabase copies the template. PostgreSQL refuses while anything is connected to it, its own maintenance included, so
-// it is tried again for a while.
+// createDatabase copies the template. PostgreSQL refuses while anything is connected to it, its own
+// maintenance included, so it is tried again for a while.
 func createDatabase(ctx context.Context, conn *pgx.Conn, name, template string) error {
 	const tries = 20
 	for n := 1; ; n++ {

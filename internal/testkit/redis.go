@@ -39,8 +39,8 @@ type RedisServer struct {
 // RedisOption changes how a Redis of a test runs.
 type RedisOption func(*RedisServer)
 
-// WithAppendOnly has the server keep what it acknowledged over Kill and Start: every write reaches the append-only file before
-// the answer. Without it, a server forgets everything when it stops.
+// WithAppendOnly has the server keep what it acknowledged over Kill and Start: every write reaches
+// the append-only file before the answer. Without it, a server forgets everything when it stops.
 func WithAppendOnly() RedisOption {
 	return func(r *RedisServer) { r.args = append(r.args, "--appendonly", "yes", "--appendfsync", "always") }
 }
@@ -50,8 +50,8 @@ func WithRedisArgs(args ...string) RedisOption {
 	return func(r *RedisServer) { r.args = append(r.args, args...) }
 }
 
-// Redis starts a Redis process for the test alone, which takes some ten milliseconds, and kills it when the test ends. It
-// evicts nothing, as production's does.
+// Redis starts a Redis process for the test alone, which takes some ten milliseconds, and kills it
+// when the test ends. It evicts nothing, as production's does.
 func Redis(t testing.TB, options ...RedisOption) *RedisServer {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
@@ -105,7 +105,8 @@ func (r *RedisServer) Start(t testing.TB) {
 	}
 }
 
-// Kill ends the server as kill -9 does; connections are reset. What was not in the append-only file is lost.
+// Kill ends the server as kill -9 does; connections are reset. What was not in the append-only file
+// is lost.
 func (r *RedisServer) Kill(t testing.TB) {
 	t.Helper()
 	if err := r.process.Kill(); err != nil {
@@ -145,7 +146,8 @@ func (r *RedisServer) Resume(t testing.TB) {
 	}
 }
 
-// start runs the server and waits until it answers; it gives false when the process ended instead, its port being taken.
+// start runs the server and waits until it answers; it gives false when the process ended instead,
+// its port being taken.
 func (r *RedisServer) start(t testing.TB) bool {
 	t.Helper()
 	p, err := process.Start(process.Spec{
@@ -193,7 +195,7 @@ func (r *RedisServer) commandLine() []string {
 	return args
 }
 
-// freePort gives a loopback port that nothing listens on at this moment.
+// freePort returns a loopback port that nothing listens on at this moment.
 func freePort(t testing.TB) int {
 	t.Helper()
 	l := listen(t)
@@ -205,7 +207,7 @@ func freePort(t testing.TB) int {
 	return addr.Port
 }
 
-// ClosedAddress gives a loopback address on which nothing listens: connections to it are refused.
+// ClosedAddress returns a loopback address on which nothing listens: connections to it are refused.
 func ClosedAddress(t testing.TB) string {
 	t.Helper()
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(t)))

@@ -7,13 +7,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
 )
 
-// answer sends a JSON-RPC result or error with the request's id. Members are an answer's other members, without braces.
+// answer sends a JSON-RPC result or error with the request's id. Members are an answer's other
+// members, without braces.
 func (x *Exchange) answer(id []byte, members string) {
 	x.W.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,%s}`, id, members)
@@ -57,12 +60,36 @@ func WrongID(value any) Reply {
 	return func(x *Exchange) { x.answer([]byte(`"another-id"`), `"result":`+marshal(value)) }
 }
 
-// Raw answers with any status, content type and body.
+// idMark stands for the request's id in bodies that are scripted byte for byte.
+const idMark = "$id"
+
+// Fill puts the request's id where text says $id. Raw, Wire and what is made of them do so
+// themselves.
+func (x *Exchange) Fill(text string) string {
+	return strings.ReplaceAll(text, idMark, string(x.Request.ID))
+}
+
+// Preceded answers as reply does, but not before what stray says, which stands on the connection as
+// if it were late: the client reads it as the answer to its request.
+func Preceded(stray, reply Reply) Reply {
+	return func(x *Exchange) {
+		said := httptest.NewRecorder()
+		through := *x
+		through.W = said
+		stray(&through)
+		if conn, ok := x.Context.Value(connKey{}).(net.Conn); ok {
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", said.Body.Len(), said.Body) // the client may have hung up
+		}
+		reply(x)
+	}
+}
+
+// Raw answers with any status, content type and body, in which $id stands for the request's id.
 func Raw(status int, contentType, body string) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Type", contentType)
 		x.W.WriteHeader(status)
-		_, _ = io.WriteString(x.W, body)
+		_, _ = io.WriteString(x.W, x.Fill(body))
 	}
 }
 
@@ -92,8 +119,8 @@ func Redirect(target string) Reply {
 	}
 }
 
-// Hang answers nothing until Release is called or the client goes away; released, it goes on with then. A nil then closes the
-// connection.
+// Hang answers nothing until Release is called or the client goes away; released, it goes on with
+// then. A nil then closes the connection.
 func Hang(then Reply) Reply {
 	return func(x *Exchange) {
 		select {
@@ -108,8 +135,8 @@ func Hang(then Reply) Reply {
 	}
 }
 
-// Reset reads the whole request and then resets the connection: for the client, the request may have taken effect.
-// ResetConnections resets before anything is read.
+// Reset reads the whole request and then resets the connection: for the client, the request may
+// have taken effect. ResetConnections resets before anything is read.
 func Reset() Reply {
 	return func(x *Exchange) {
 		if conn := x.hijack(); conn != nil {
@@ -118,11 +145,12 @@ func Reset() Reply {
 	}
 }
 
-// Wire sends these bytes in place of an HTTP answer and closes the connection, as a server does that breaks the protocol.
+// Wire sends these bytes, in which $id stands for the request's id, in place of an HTTP answer and
+// closes the connection, as a server does that breaks the protocol.
 func Wire(raw string) Reply {
 	return func(x *Exchange) {
 		if conn := x.hijack(); conn != nil {
-			_, _ = io.WriteString(conn, raw) // the client may have seen enough
+			_, _ = io.WriteString(conn, x.Fill(raw)) // the client may have seen enough
 			_ = conn.Close()
 		}
 	}
@@ -155,10 +183,11 @@ func Truncated() Reply {
 
 // InvalidJSON answers with half of a JSON document as if it were whole.
 func InvalidJSON() Reply {
-	return Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":{"number":`)
+	return Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":{"number":`)
 }
 
-// Large streams a result of at least the given number of bytes, a string of zeros, without holding it in memory.
+// Large streams a result of at least the given number of bytes, a string of zeros, without holding
+// it in memory.
 func Large(sizeBytes int) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Type", "application/json")
@@ -255,7 +284,8 @@ func (c *compressing) FlushError() error {
 	return http.NewResponseController(c.ResponseWriter).Flush()
 }
 
-// Encoded answers with a body of which the header says that it has a content coding, which may be a lie.
+// Encoded answers with a body of which the header says that it has a content coding, which may be a
+// lie.
 func Encoded(coding string, body []byte) Reply {
 	return WithHeader("Content-Encoding", coding, Raw(http.StatusOK, "application/json", string(body)))
 }

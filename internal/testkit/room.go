@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// RoomIn makes sure that the present hour or day of UTC lasts for as long as a test needs: when less is left of unit, it waits until the next
-// one has begun. The real servers that a test counts at have the machine's clock, and what they count by hours, days and months begins anew
-// when one turns.
+// RoomIn makes sure that the present hour or day of UTC lasts for as long as a test needs: when
+// less is left of unit, it waits until the next one has begun. The real servers that a test counts
+// at have the machine's clock, and what they count by hours, days and months begins anew when one
+// turns.
 func RoomIn(t testing.TB, unit, needs time.Duration) {
 	t.Helper()
 	left := leftOf(time.Now(), unit)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// RedisSentinelServers are a master, its replica and a sentinel that watches them, all of one test's own.
+// RedisSentinelServers are a master, its replica and a sentinel that watches them, all of one
+// test's own.
 type RedisSentinelServers struct {
 	URL     string // redis+sentinel://127.0.0.1:port/0?master_name=meter
 	Master  *RedisServer

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Shared is a handle for servers that the tests of a package use together, because each test's own would take too long to start. Give
-// it in place of a test's, from TestMain on; what is started with it ends after the last test. It has only what servers need.
+// Shared is a handle for servers that the tests of a package use together, because each test's own
+// would take too long to start. Give it in place of a test's, from TestMain on; what is started
+// with it ends after the last test. It has only what servers need.
 type Shared struct {
 	testing.TB // nil: whatever is not below is not for servers
 

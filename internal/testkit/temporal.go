@@ -23,8 +23,9 @@ type TemporalServer struct {
 	Namespace string
 }
 
-// Temporal makes a namespace with the gateway's search attributes. The server is shared, so everything that is not in
-// a namespace belongs to all tests. Workflows that still run when the test ends stay until the server goes away.
+// Temporal makes a namespace with the gateway's search attributes. The server is shared, so
+// everything that is not in a namespace belongs to all tests. Workflows that still run when the
+// test ends stay until the server goes away.
 func Temporal(t testing.TB) *TemporalServer {
 	t.Helper()
 	s := &TemporalServer{
@@ -46,7 +47,8 @@ func Temporal(t testing.TB) *TemporalServer {
 	return s
 }
 
-// addSearchAttributes adds them and waits until the server knows them: it learns of a changed namespace with a delay.
+// addSearchAttributes adds them and waits until the server knows them: it learns of a changed
+// namespace with a delay.
 func (s *TemporalServer) addSearchAttributes(t testing.TB) {
 	t.Helper()
 	attributes := make(map[string]enums.IndexedValueType)

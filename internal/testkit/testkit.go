@@ -1,10 +1,11 @@
-// Package testkit gives tests real servers and scripted ones: a database per test, a Redis of one's own, a Temporal
-// namespace, an upstream that misbehaves on demand, a clock. Only tests import it.
+// Package testkit gives tests real servers and scripted ones: a database per test, a Redis of one's
+// own, a Temporal namespace, an upstream that misbehaves on demand, a clock. Only tests import it.
 //
-// PostgreSQL and Temporal are shared by all tests of a run: `go run ./internal/devstack/run -- go test ./...` starts them once
-// and names them in TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS. Without the runner, each test binary starts what it needs
-// when the first test asks; it goes away with the binary, however that ends. The variables of the gateway itself are never
-// read, so that no test touches a real database.
+// PostgreSQL and Temporal are shared by all tests of a run: `go run ./internal/devstack/run -- go
+// test ./...` starts them once and names them in TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS.
+// Without the runner, each test binary starts what it needs when the first test asks; it goes away
+// with the binary, however that ends. The variables of the gateway itself are never read, so that
+// no test touches a real database.
 package testkit
 
 import (
@@ -26,8 +27,8 @@ const (
 // pollEvery is how often conditions are looked at.
 const pollEvery = 5 * time.Millisecond
 
-// ownPostgres and ownTemporal are the servers of this test binary, when no runner gave any. The stacks live as long as the
-// process and end with it.
+// ownPostgres and ownTemporal are the servers of this test binary, when no runner gave any. The
+// stacks live as long as the process and end with it.
 var (
 	ownPostgres = sync.OnceValues(func() (string, error) {
 		stack, err := startShared(devstack.PostgreSQL)
@@ -53,7 +54,7 @@ func startShared(service devstack.Service) (*devstack.Stack, error) {
 	})
 }
 
-// shared gives the server of the runner, or the one of this test binary.
+// shared returns the server of the runner, or the one of this test binary.
 func shared(t testing.TB, variable string, own func() (string, error)) string {
 	t.Helper()
 	if given := os.Getenv(variable); given != "" {
@@ -66,8 +67,8 @@ func shared(t testing.TB, variable string, own func() (string, error)) string {
 	return url
 }
 
-// Eventually waits until the condition holds, and fails the test with msg when it does not within the time. The condition is
-// looked at every few milliseconds, in the test's own goroutine.
+// Eventually waits until the condition holds, and fails the test with msg when it does not within
+// the time. The condition is looked at every few milliseconds, in the test's own goroutine.
 func Eventually(t testing.TB, within time.Duration, condition func() bool, msg string, args ...any) {
 	t.Helper()
 	deadline := time.NewTimer(within)

@@ -15,7 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is one span as a receiver of traces got it. Ids are in hex; Attributes hold those of the span alone.
+// Span is one span as a receiver of traces got it. Ids are in hex; Attributes hold those of the
+// span alone.
 type Span struct {
 	Name               string
 	TraceID, ID        string

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// UpstreamServer is a JSON-RPC upstream that records every request it receives and misbehaves as its script says. Its
-// methods may be called from several goroutines.
+// UpstreamServer is a JSON-RPC upstream that records every request it receives and misbehaves as
+// its script says. Its methods may be called from several goroutines.
 type UpstreamServer struct {
-	// URL is the server's address, http://127.0.0.1:port. A path and a query may be appended, for instance a credential: they
-	// are recorded.
+	// URL is the server's address, http://127.0.0.1:port. A path and a query may be appended, for
+	// instance a credential: they are recorded.
 	URL string
 
 	server      *httptest.Server
@@ -36,7 +36,8 @@ type UpstreamServer struct {
 
 // Request is one request as the upstream received it.
 type Request struct {
-	// Method, ID and Params are those of a single JSON-RPC request; Method is empty when the body was not one.
+	// Method, ID and Params are those of a single JSON-RPC request; Method is empty when the body
+	// was not one.
 	Method string
 	ID     json.RawMessage
 	Params json.RawMessage
@@ -46,7 +47,8 @@ type Request struct {
 	Header http.Header
 }
 
-// Reply is how the upstream behaves on one request. The body has been read and recorded before it runs.
+// Reply is how the upstream behaves on one request. The body has been read and recorded before it
+// runs.
 type Reply func(*Exchange)
 
 // Exchange is one request that is being answered.
@@ -58,8 +60,11 @@ type Exchange struct {
 	server  *UpstreamServer
 }
 
-// Upstream starts a scripted upstream, which answers every request with the result "0x1" until it is told otherwise. It is
-// stopped when the test ends, after what hangs was released.
+// connKey leads to the connection of a request.
+type connKey struct{}
+
+// Upstream starts a scripted upstream, which answers every request with the result "0x1" until it
+// is told otherwise. It is stopped when the test ends, after what hangs was released.
 func Upstream(t testing.TB) *UpstreamServer {
 	t.Helper()
 	u := &UpstreamServer{
@@ -69,6 +74,7 @@ func Upstream(t testing.TB) *UpstreamServer {
 	u.server = httptest.NewUnstartedServer(http.HandlerFunc(u.serve))
 	_ = u.server.Listener.Close()
 	u.server.Listener = &resettingListener{Listener: listen(t), upstream: u}
+	u.server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
 	u.server.Start()
 	u.URL = u.server.URL
 	t.Cleanup(u.Close)
@@ -89,7 +95,8 @@ func (u *UpstreamServer) On(method string, reply Reply) {
 	u.methods[method] = reply
 }
 
-// Next sets the behaviour on the next requests, whatever their method, one each and before any other.
+// Next sets the behaviour on the next requests, whatever their method, one each and before any
+// other.
 func (u *UpstreamServer) Next(replies ...Reply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -103,10 +110,12 @@ func (u *UpstreamServer) NextOf(method string, replies ...Reply) {
 	u.queues[method] = append(u.queues[method], replies...)
 }
 
-// ResetConnections resets the next n connections as soon as they are accepted, before anything is read from them.
+// ResetConnections resets the next n connections as soon as they are accepted, before anything is
+// read from them.
 func (u *UpstreamServer) ResetConnections(n int) { u.resets.Store(int64(n)) }
 
-// DropConnections closes every open connection, idle ones too, so that a client finds its kept connections dead.
+// DropConnections closes every open connection, idle ones too, so that a client finds its kept
+// connections dead.
 func (u *UpstreamServer) DropConnections() { u.server.CloseClientConnections() }
 
 // Release lets requests that hang go on, for good.
@@ -119,7 +128,8 @@ func (u *UpstreamServer) Release() {
 	}
 }
 
-// Close stops the upstream; connections to its address are refused from then on. It may be called again.
+// Close stops the upstream; connections to its address are refused from then on. It may be called
+// again.
 func (u *UpstreamServer) Close() {
 	u.Release()
 	u.server.CloseClientConnections()
@@ -215,7 +225,7 @@ type resettingListener struct {
 	upstream *UpstreamServer
 }
 
-// Accept gives the next connection that is not to be reset.
+// Accept returns the next connection that is not to be reset.
 func (l *resettingListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

@@ -89,6 +89,7 @@ func TestUpstreamAnswersInEveryWay(t *testing.T) {
 		"error with data":   {testkit.ErrorWithData(3, "execution reverted", "0x08"), 200, contains(`"error":{"code":3,"message":"execution reverted","data":"0x08"}`)},
 		"error with status": {testkit.ErrorWithStatus(500, -32000, "broken"), 500, contains(`"code":-32000`)},
 		"wrong id":          {testkit.WrongID("0x1"), 200, contains(`"id":"another-id"`)},
+		"raw":               {testkit.Raw(200, "application/json", `{"id":$id}`), 200, contains(`{"id":12345678901234567890}`)},
 		"html":              {testkit.HTML(502), 502, contains("<html>")},
 		"status":            {testkit.Status(500), 500, contains("Internal Server Error")},
 		"too many":          {testkit.TooMany(7 * time.Second), 429, func(h http.Header, _ string) bool { return h.Get("Retry-After") == "7" }},

@@ -13,7 +13,7 @@ import (
 )
 
 const getCustomer = `-- name: GetCustomer :one
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside, card_country, network_country, country_assumed, tax_evidence
 FROM billing_customers
 WHERE account_id = $1
 `
@@ -32,12 +32,16 @@ func (q *Queries) GetCustomer(ctx context.Context, accountID uuid.UUID) (Billing
 		&i.CreatedAt,
 		&i.ReadAt,
 		&i.Beside,
+		&i.CardCountry,
+		&i.NetworkCountry,
+		&i.CountryAssumed,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
 
 const getCustomerByID = `-- name: GetCustomerByID :one
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside, card_country, network_country, country_assumed, tax_evidence
 FROM billing_customers
 WHERE customer = $1
 `
@@ -56,12 +60,16 @@ func (q *Queries) GetCustomerByID(ctx context.Context, customer string) (Billing
 		&i.CreatedAt,
 		&i.ReadAt,
 		&i.Beside,
+		&i.CardCountry,
+		&i.NetworkCountry,
+		&i.CountryAssumed,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
 
 const getInvoice = `-- name: GetInvoice :one
-SELECT id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at, period_start, period_end, attempts, next_attempt, updated_at
+SELECT id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at, period_start, period_end, attempts, next_attempt, updated_at, tax_evidence
 FROM invoices
 WHERE id = $1 AND account_id = $2
 `
@@ -94,6 +102,7 @@ func (q *Queries) GetInvoice(ctx context.Context, arg GetInvoiceParams) (Invoice
 		&i.Attempts,
 		&i.NextAttempt,
 		&i.UpdatedAt,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
@@ -180,7 +189,7 @@ func (q *Queries) InsertEndedPeriod(ctx context.Context, arg InsertEndedPeriodPa
 }
 
 const listCustomersAfter = `-- name: ListCustomersAfter :many
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside, card_country, network_country, country_assumed, tax_evidence
 FROM billing_customers
 WHERE account_id > $1
 ORDER BY account_id
@@ -212,6 +221,10 @@ func (q *Queries) ListCustomersAfter(ctx context.Context, arg ListCustomersAfter
 			&i.CreatedAt,
 			&i.ReadAt,
 			&i.Beside,
+			&i.CardCountry,
+			&i.NetworkCountry,
+			&i.CountryAssumed,
+			&i.TaxEvidence,
 		); err != nil {
 			return nil, err
 		}
@@ -258,7 +271,7 @@ func (q *Queries) ListEndedPeriods(ctx context.Context, accountID uuid.UUID) ([]
 }
 
 const listInvoices = `-- name: ListInvoices :many
-SELECT id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at, period_start, period_end, attempts, next_attempt, updated_at
+SELECT id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at, period_start, period_end, attempts, next_attempt, updated_at, tax_evidence
 FROM invoices
 WHERE account_id = $1 AND created_at >= $2 AND created_at < $3
 ORDER BY created_at DESC, id
@@ -306,6 +319,7 @@ func (q *Queries) ListInvoices(ctx context.Context, arg ListInvoicesParams) ([]I
 			&i.Attempts,
 			&i.NextAttempt,
 			&i.UpdatedAt,
+			&i.TaxEvidence,
 		); err != nil {
 			return nil, err
 		}
@@ -351,7 +365,7 @@ func (q *Queries) ListRecordedSubscriptions(ctx context.Context, arg ListRecorde
 }
 
 const listUnreadCustomers = `-- name: ListUnreadCustomers :many
-SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
+SELECT account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside, card_country, network_country, country_assumed, tax_evidence
 FROM billing_customers
 WHERE (coalesce(read_at, created_at) < $1::timestamptz
     OR (coalesce(read_at, created_at) < $2::timestamptz
@@ -397,6 +411,10 @@ func (q *Queries) ListUnreadCustomers(ctx context.Context, arg ListUnreadCustome
 			&i.CreatedAt,
 			&i.ReadAt,
 			&i.Beside,
+			&i.CardCountry,
+			&i.NetworkCountry,
+			&i.CountryAssumed,
+			&i.TaxEvidence,
 		); err != nil {
 			return nil, err
 		}
@@ -412,7 +430,7 @@ const putCustomer = `-- name: PutCustomer :one
 INSERT INTO billing_customers (account_id, customer, country)
 VALUES ($1, $2, $3)
 ON CONFLICT (account_id) DO UPDATE SET account_id = excluded.account_id
-RETURNING account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside
+RETURNING account_id, customer, country, card_brand, card_last4, card_exp_month, card_exp_year, created_at, read_at, beside, card_country, network_country, country_assumed, tax_evidence
 `
 
 type PutCustomerParams struct {
@@ -436,6 +454,10 @@ func (q *Queries) PutCustomer(ctx context.Context, arg PutCustomerParams) (Billi
 		&i.CreatedAt,
 		&i.ReadAt,
 		&i.Beside,
+		&i.CardCountry,
+		&i.NetworkCountry,
+		&i.CountryAssumed,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
@@ -443,9 +465,12 @@ func (q *Queries) PutCustomer(ctx context.Context, arg PutCustomerParams) (Billi
 const putInvoice = `-- name: PutInvoice :execrows
 INSERT INTO invoices (
     id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at,
-    period_start, period_end, attempts, next_attempt
+    period_start, period_end, attempts, next_attempt, tax_evidence
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+VALUES (
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+    coalesce((SELECT billing_customers.tax_evidence FROM billing_customers WHERE billing_customers.account_id = $2), '')
+)
 ON CONFLICT (id) DO UPDATE SET
     number = excluded.number, payment = excluded.payment, status = excluded.status, net = excluded.net, vat = excluded.vat, total = excluded.total,
     paid = excluded.paid, paid_at = excluded.paid_at, attempts = excluded.attempts, next_attempt = excluded.next_attempt, updated_at = now()
@@ -558,7 +583,7 @@ func (q *Queries) PutSubscription(ctx context.Context, arg PutSubscriptionParams
 const replaceCustomer = `-- name: ReplaceCustomer :execrows
 UPDATE billing_customers
 SET customer = $1, country = $2, card_brand = '', card_last4 = '', card_exp_month = 0, card_exp_year = 0,
-    created_at = now(), read_at = NULL, beside = 0
+    card_country = '', country_assumed = country_assumed AND country = $2, created_at = now(), read_at = NULL, beside = 0
 WHERE account_id = $3 AND customer = $4
 `
 
@@ -569,7 +594,7 @@ type ReplaceCustomerParams struct {
 	Old      string
 }
 
-// Nothing that Stripe said of the old one is true of the new one, save the country, which is set anew.
+// Nothing that Stripe said of the old one is true of the new one, save the country, which is set anew. The same one stays assumed if it was.
 func (q *Queries) ReplaceCustomer(ctx context.Context, arg ReplaceCustomerParams) (int64, error) {
 	result, err := q.db.Exec(ctx, replaceCustomer,
 		arg.Customer,
@@ -583,20 +608,31 @@ func (q *Queries) ReplaceCustomer(ctx context.Context, arg ReplaceCustomerParams
 	return result.RowsAffected(), nil
 }
 
-const setCustomerCountry = `-- name: SetCustomerCountry :exec
+const setCustomerEvidence = `-- name: SetCustomerEvidence :exec
 UPDATE billing_customers
-SET country = $1
-WHERE account_id = $2 AND customer = $3
+SET country = coalesce(nullif($1::text, ''), country), network_country = $2, country_assumed = $3, tax_evidence = $4
+WHERE account_id = $5 AND customer = $6
 `
 
-type SetCustomerCountryParams struct {
-	Country  string
-	Account  uuid.UUID
-	Customer string
+type SetCustomerEvidenceParams struct {
+	Country        string
+	NetworkCountry string
+	CountryAssumed bool
+	TaxEvidence    string
+	Account        uuid.UUID
+	Customer       string
 }
 
-func (q *Queries) SetCustomerCountry(ctx context.Context, arg SetCustomerCountryParams) error {
-	_, err := q.db.Exec(ctx, setCustomerCountry, arg.Country, arg.Account, arg.Customer)
+// Whether a country is assumed is written with it. An empty one leaves what Stripe said meanwhile.
+func (q *Queries) SetCustomerEvidence(ctx context.Context, arg SetCustomerEvidenceParams) error {
+	_, err := q.db.Exec(ctx, setCustomerEvidence,
+		arg.Country,
+		arg.NetworkCountry,
+		arg.CountryAssumed,
+		arg.TaxEvidence,
+		arg.Account,
+		arg.Customer,
+	)
 	return err
 }
 
@@ -604,8 +640,8 @@ const updateCustomer = `-- name: UpdateCustomer :exec
 UPDATE billing_customers
 SET country = $1, card_brand = $2, card_last4 = $3,
     card_exp_month = $4, card_exp_year = $5, read_at = $6,
-    beside = $7
-WHERE account_id = $8 AND customer = $9 AND (read_at IS NULL OR read_at <= $6)
+    beside = $7, card_country = $8, tax_evidence = $9
+WHERE account_id = $10 AND customer = $11 AND (read_at IS NULL OR read_at <= $6)
 `
 
 type UpdateCustomerParams struct {
@@ -616,6 +652,8 @@ type UpdateCustomerParams struct {
 	CardExpYear  int16
 	ReadAt       *time.Time
 	Beside       int16
+	CardCountry  string
+	TaxEvidence  string
 	Account      uuid.UUID
 	Customer     string
 }
@@ -630,6 +668,8 @@ func (q *Queries) UpdateCustomer(ctx context.Context, arg UpdateCustomerParams) 
 		arg.CardExpYear,
 		arg.ReadAt,
 		arg.Beside,
+		arg.CardCountry,
+		arg.TaxEvidence,
 		arg.Account,
 		arg.Customer,
 	)

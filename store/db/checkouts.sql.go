@@ -57,7 +57,7 @@ SET state = $1, ended_at = coalesce(ended_at, $2)
 WHERE id = $3 AND (
     state = 'open' OR (state IN ('expired', 'failed') AND $1 IN ('paid', 'refunded')) OR (state = 'paid' AND $1 = 'refunded')
 )
-RETURNING id, account_id, item, country, session, state, opened_at, expires_at, ended_at
+RETURNING id, account_id, item, country, session, state, opened_at, expires_at, ended_at, tax_evidence
 `
 
 type EndCheckoutParams struct {
@@ -80,12 +80,13 @@ func (q *Queries) EndCheckout(ctx context.Context, arg EndCheckoutParams) (Check
 		&i.OpenedAt,
 		&i.ExpiresAt,
 		&i.EndedAt,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
 
 const getCheckout = `-- name: GetCheckout :one
-SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at
+SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at, tax_evidence
 FROM checkouts
 WHERE id = $1
 `
@@ -103,12 +104,13 @@ func (q *Queries) GetCheckout(ctx context.Context, id uuid.UUID) (Checkout, erro
 		&i.OpenedAt,
 		&i.ExpiresAt,
 		&i.EndedAt,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
 
 const getCheckoutBySession = `-- name: GetCheckoutBySession :one
-SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at
+SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at, tax_evidence
 FROM checkouts
 WHERE session = $1::text
 `
@@ -126,23 +128,25 @@ func (q *Queries) GetCheckoutBySession(ctx context.Context, session string) (Che
 		&i.OpenedAt,
 		&i.ExpiresAt,
 		&i.EndedAt,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
 
 const insertCheckout = `-- name: InsertCheckout :one
-INSERT INTO checkouts (id, account_id, item, country, opened_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6)
-RETURNING id, account_id, item, country, session, state, opened_at, expires_at, ended_at
+INSERT INTO checkouts (id, account_id, item, country, opened_at, expires_at, tax_evidence)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+RETURNING id, account_id, item, country, session, state, opened_at, expires_at, ended_at, tax_evidence
 `
 
 type InsertCheckoutParams struct {
-	ID        uuid.UUID
-	AccountID uuid.UUID
-	Item      string
-	Country   string
-	OpenedAt  time.Time
-	ExpiresAt time.Time
+	ID          uuid.UUID
+	AccountID   uuid.UUID
+	Item        string
+	Country     string
+	OpenedAt    time.Time
+	ExpiresAt   time.Time
+	TaxEvidence string
 }
 
 func (q *Queries) InsertCheckout(ctx context.Context, arg InsertCheckoutParams) (Checkout, error) {
@@ -153,6 +157,7 @@ func (q *Queries) InsertCheckout(ctx context.Context, arg InsertCheckoutParams) 
 		arg.Country,
 		arg.OpenedAt,
 		arg.ExpiresAt,
+		arg.TaxEvidence,
 	)
 	var i Checkout
 	err := row.Scan(
@@ -165,12 +170,13 @@ func (q *Queries) InsertCheckout(ctx context.Context, arg InsertCheckoutParams) 
 		&i.OpenedAt,
 		&i.ExpiresAt,
 		&i.EndedAt,
+		&i.TaxEvidence,
 	)
 	return i, err
 }
 
 const listCheckouts = `-- name: ListCheckouts :many
-SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at
+SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at, tax_evidence
 FROM checkouts
 WHERE account_id = $1
 ORDER BY opened_at DESC
@@ -201,6 +207,7 @@ func (q *Queries) ListCheckouts(ctx context.Context, arg ListCheckoutsParams) ([
 			&i.OpenedAt,
 			&i.ExpiresAt,
 			&i.EndedAt,
+			&i.TaxEvidence,
 		); err != nil {
 			return nil, err
 		}
@@ -213,7 +220,7 @@ func (q *Queries) ListCheckouts(ctx context.Context, arg ListCheckoutsParams) ([
 }
 
 const listOpenCheckouts = `-- name: ListOpenCheckouts :many
-SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at
+SELECT id, account_id, item, country, session, state, opened_at, expires_at, ended_at, tax_evidence
 FROM checkouts
 WHERE state = 'open' AND expires_at < $1 AND (expires_at, id) > ($2::timestamptz, $3::uuid)
 ORDER BY expires_at, id
@@ -252,6 +259,7 @@ func (q *Queries) ListOpenCheckouts(ctx context.Context, arg ListOpenCheckoutsPa
 			&i.OpenedAt,
 			&i.ExpiresAt,
 			&i.EndedAt,
+			&i.TaxEvidence,
 		); err != nil {
 			return nil, err
 		}

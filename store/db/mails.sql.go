@@ -255,7 +255,7 @@ type InsertMailParams struct {
 	ExpiresAt       time.Time
 	FullClass       string
 	Most            int32
-	MostOfAccount   int32
+	MaxOfAccount    int32
 }
 
 // One mail for a reason. What exceeds the number of mails of a kind that one recipient gets in a day, or gets about one account, is recorded as given up. Those that were
@@ -272,7 +272,7 @@ func (q *Queries) InsertMail(ctx context.Context, arg InsertMailParams) (int64, 
 		arg.ExpiresAt,
 		arg.FullClass,
 		arg.Most,
-		arg.MostOfAccount,
+		arg.MaxOfAccount,
 	)
 	if err != nil {
 		return 0, err

@@ -86,7 +86,7 @@ type AuditLog struct {
 type BillingCustomer struct {
 	AccountID uuid.UUID
 	Customer  string
-	// ISO 3166-1 code by which VAT is decided; empty when none is known
+	// ISO 3166-1 code of the billing address; empty when none is known
 	Country      string
 	CardBrand    string
 	CardLast4    string
@@ -97,6 +97,14 @@ type BillingCustomer struct {
 	ReadAt *time.Time
 	// subscriptions that counted once and last at Stripe beside the one that counts, for operators to see
 	Beside int16
+	// ISO 3166-1 code of the card; empty when none is known, as network_country
+	CardCountry string
+	// where the customer was at the last purchase in a browser
+	NetworkCountry string
+	// whether country is that of the network, and nobody declared it
+	CountryAssumed bool
+	// the place of supply in words, with its evidence, when Stripe was last read or something last bought
+	TaxEvidence string
 }
 
 type Call struct {
@@ -147,6 +155,20 @@ type Checkout struct {
 	OpenedAt  time.Time
 	ExpiresAt time.Time
 	EndedAt   *time.Time
+	// the place of supply in words, with its evidence, when it was opened
+	TaxEvidence string
+}
+
+type Deployment struct {
+	One bool
+	// stands in Redis and in Temporal too, so that two deployments never share one
+	ID *uuid.UUID
+	// digest of a constant under KEY_PEPPER, by which another pepper is found at the start
+	PepperCanary []byte
+	// 0, then when it began, in ms since 1970, and more than any before
+	Epoch int64
+	// PostgreSQL of this epoch: system identifier and timeline; null when it does not say
+	Server *string
 }
 
 type EndedPeriod struct {
@@ -221,6 +243,8 @@ type Invoice struct {
 	Attempts    int32
 	NextAttempt *time.Time
 	UpdatedAt   time.Time
+	// the customer's when the invoice was recorded first; empty for older ones
+	TaxEvidence string
 }
 
 type Key struct {
@@ -248,6 +272,27 @@ type Key struct {
 	AgentID *uuid.UUID
 	// from when on a pay-per-call credential is refused; null for every other key
 	ExpiresAt *time.Time
+}
+
+type LostCall struct {
+	// of the admission, by which the meter knows it
+	Nonce     string
+	AccountID uuid.UUID
+	KeyID     uuid.UUID
+	// thousandths of units
+	Units   int64
+	Service string
+	Line    string
+	Mark    string
+	// by the clock of Redis: the admission can run no later
+	NotAfter time.Time
+	LostAt   time.Time
+	Period   string
+	Sources  string
+	// of the charge, seconds since 1970 by the clock of Redis
+	Slot string
+	// name of the fault that the client was answered with; empty where only the mark can tell whether there was a charge
+	Reason string
 }
 
 type Mail struct {
@@ -339,6 +384,8 @@ type Settlement struct {
 	Rotations int32
 	// when support last noted that its money is sent back by hand; units are granted no more then
 	RefundedAt *time.Time
+	// thousandths of units that were left when the newest credential was given; null when that is not known
+	CredentialLeft *int64
 }
 
 // the history of a settlement in words, for receipts and for support; it holds no secret

@@ -41,7 +41,7 @@ UPDATE settlements
 SET stage = $1, finality = $2::text, block_number = $3::bigint, block_hash = $4,
     block_time = $5::timestamptz, updated_at = now()
 WHERE chain_id = $6 AND tx_hash = $7 AND payer = $8
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 `
 
 type ConcludeSettlementParams struct {
@@ -92,12 +92,13 @@ func (q *Queries) ConcludeSettlement(ctx context.Context, arg ConcludeSettlement
 		&i.WindowEnds,
 		&i.Rotations,
 		&i.RefundedAt,
+		&i.CredentialLeft,
 	)
 	return i, err
 }
 
 const getSettlement = `-- name: GetSettlement :one
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 `
@@ -136,12 +137,13 @@ func (q *Queries) GetSettlement(ctx context.Context, arg GetSettlementParams) (S
 		&i.WindowEnds,
 		&i.Rotations,
 		&i.RefundedAt,
+		&i.CredentialLeft,
 	)
 	return i, err
 }
 
 const getSettlementOf = `-- name: GetSettlementOf :one
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 FROM settlements
 WHERE account_id = $1::uuid
 `
@@ -174,13 +176,14 @@ func (q *Queries) GetSettlementOf(ctx context.Context, account uuid.UUID) (Settl
 		&i.WindowEnds,
 		&i.Rotations,
 		&i.RefundedAt,
+		&i.CredentialLeft,
 	)
 	return i, err
 }
 
 const insertCredential = `-- name: InsertCredential :one
-INSERT INTO keys (id, account_id, digest, prefix, door, expires_at)
-VALUES ($1, $2, $3, $4, 'credential', $5::timestamptz)
+INSERT INTO keys (id, account_id, digest, prefix, door, expires_at, created_at)
+VALUES ($1, $2, $3, $4, 'credential', $5::timestamptz, clock_timestamp())
 RETURNING id, account_id, digest, prefix, name, door, status, daily_units, version, created_at, revoked_at, last_used_at, monthly_cap, services_off, service_caps, claim_digest, agent_id, expires_at
 `
 
@@ -192,6 +195,7 @@ type InsertCredentialParams struct {
 	ExpiresAt time.Time
 }
 
+// Made at the clock's time, not the transaction's: whoever waited for the settlement's lock asked before it was made.
 func (q *Queries) InsertCredential(ctx context.Context, arg InsertCredentialParams) (Key, error) {
 	row := q.db.QueryRow(ctx, insertCredential,
 		arg.ID,
@@ -274,7 +278,7 @@ func (q *Queries) ListSettlementEvents(ctx context.Context, arg ListSettlementEv
 }
 
 const listSettlements = `-- name: ListSettlements :many
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 FROM settlements
 WHERE ($1::text IS NULL OR stage = $1)
     AND ($2::timestamptz IS NULL
@@ -332,6 +336,7 @@ func (q *Queries) ListSettlements(ctx context.Context, arg ListSettlementsParams
 			&i.WindowEnds,
 			&i.Rotations,
 			&i.RefundedAt,
+			&i.CredentialLeft,
 		); err != nil {
 			return nil, err
 		}
@@ -344,7 +349,7 @@ func (q *Queries) ListSettlements(ctx context.Context, arg ListSettlementsParams
 }
 
 const listSettlementsOf = `-- name: ListSettlementsOf :many
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2
 ORDER BY payer
@@ -392,6 +397,7 @@ func (q *Queries) ListSettlementsOf(ctx context.Context, arg ListSettlementsOfPa
 			&i.WindowEnds,
 			&i.Rotations,
 			&i.RefundedAt,
+			&i.CredentialLeft,
 		); err != nil {
 			return nil, err
 		}
@@ -404,7 +410,7 @@ func (q *Queries) ListSettlementsOf(ctx context.Context, arg ListSettlementsOfPa
 }
 
 const listUnconfirmed = `-- name: ListUnconfirmed :many
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 FROM settlements
 WHERE stage = 'redeemed' AND finality = 'waiting'
     AND redeemed_at < now() - make_interval(secs => $1::double precision)
@@ -466,6 +472,7 @@ func (q *Queries) ListUnconfirmed(ctx context.Context, arg ListUnconfirmedParams
 			&i.WindowEnds,
 			&i.Rotations,
 			&i.RefundedAt,
+			&i.CredentialLeft,
 		); err != nil {
 			return nil, err
 		}
@@ -478,7 +485,7 @@ func (q *Queries) ListUnconfirmed(ctx context.Context, arg ListUnconfirmedParams
 }
 
 const lockSettlement = `-- name: LockSettlement :one
-SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 FOR UPDATE
@@ -518,6 +525,7 @@ func (q *Queries) LockSettlement(ctx context.Context, arg LockSettlementParams) 
 		&i.WindowEnds,
 		&i.Rotations,
 		&i.RefundedAt,
+		&i.CredentialLeft,
 	)
 	return i, err
 }
@@ -562,9 +570,9 @@ UPDATE settlements
 SET stage = 'redeemed', reason = '', finality = 'waiting', paid = $1::bigint, block_number = $2::bigint,
     block_hash = $3, block_time = $4::timestamptz, tier = $5::text, country = $6::text,
     net = $7::bigint, vat = $8::bigint, units = $9::bigint, capped = $10, account_id = $11::uuid,
-    key_id = $12::uuid, redeemed_at = $13::timestamptz, window_ends = $14::timestamptz, updated_at = now()
+    key_id = $12::uuid, credential_left = $9::bigint, redeemed_at = $13::timestamptz, window_ends = $14::timestamptz, updated_at = now()
 WHERE chain_id = $15 AND tx_hash = $16 AND payer = $17
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 `
 
 type RedeemSettlementParams struct {
@@ -633,27 +641,30 @@ func (q *Queries) RedeemSettlement(ctx context.Context, arg RedeemSettlementPara
 		&i.WindowEnds,
 		&i.Rotations,
 		&i.RefundedAt,
+		&i.CredentialLeft,
 	)
 	return i, err
 }
 
 const setCredential = `-- name: SetCredential :one
 UPDATE settlements
-SET key_id = $1::uuid, rotations = rotations + 1, updated_at = now()
-WHERE chain_id = $2 AND tx_hash = $3 AND payer = $4
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+SET key_id = $1::uuid, credential_left = $2, rotations = rotations + 1, updated_at = now()
+WHERE chain_id = $3 AND tx_hash = $4 AND payer = $5
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 `
 
 type SetCredentialParams struct {
-	KeyID   uuid.UUID
-	ChainID int64
-	TxHash  []byte
-	Payer   []byte
+	KeyID          uuid.UUID
+	CredentialLeft *int64
+	ChainID        int64
+	TxHash         []byte
+	Payer          []byte
 }
 
 func (q *Queries) SetCredential(ctx context.Context, arg SetCredentialParams) (Settlement, error) {
 	row := q.db.QueryRow(ctx, setCredential,
 		arg.KeyID,
+		arg.CredentialLeft,
 		arg.ChainID,
 		arg.TxHash,
 		arg.Payer,
@@ -684,6 +695,7 @@ func (q *Queries) SetCredential(ctx context.Context, arg SetCredentialParams) (S
 		&i.WindowEnds,
 		&i.Rotations,
 		&i.RefundedAt,
+		&i.CredentialLeft,
 	)
 	return i, err
 }
@@ -693,7 +705,7 @@ UPDATE settlements
 SET stage = $1, reason = $2, paid = $3, block_number = $4,
     block_hash = $5, block_time = $6, updated_at = now()
 WHERE chain_id = $7 AND tx_hash = $8 AND payer = $9
-RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at
+RETURNING chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 `
 
 type UpdateSettlementParams struct {
@@ -746,6 +758,7 @@ func (q *Queries) UpdateSettlement(ctx context.Context, arg UpdateSettlementPara
 		&i.WindowEnds,
 		&i.Rotations,
 		&i.RefundedAt,
+		&i.CredentialLeft,
 	)
 	return i, err
 }

@@ -6,15 +6,16 @@ ON CONFLICT (account_id) DO UPDATE SET account_id = excluded.account_id
 RETURNING *;
 
 -- name: ReplaceCustomer :execrows
--- Nothing that Stripe said of the old one is true of the new one, save the country, which is set anew.
+-- Nothing that Stripe said of the old one is true of the new one, save the country, which is set anew. The same one stays assumed if it was.
 UPDATE billing_customers
 SET customer = sqlc.arg(customer), country = sqlc.arg(country), card_brand = '', card_last4 = '', card_exp_month = 0, card_exp_year = 0,
-    created_at = now(), read_at = NULL, beside = 0
+    card_country = '', country_assumed = country_assumed AND country = sqlc.arg(country), created_at = now(), read_at = NULL, beside = 0
 WHERE account_id = sqlc.arg(account) AND customer = sqlc.arg(old);
 
--- name: SetCustomerCountry :exec
+-- name: SetCustomerEvidence :exec
+-- Whether a country is assumed is written with it. An empty one leaves what Stripe said meanwhile.
 UPDATE billing_customers
-SET country = sqlc.arg(country)
+SET country = coalesce(nullif(sqlc.arg(country)::text, ''), country), network_country = sqlc.arg(network_country), country_assumed = sqlc.arg(country_assumed), tax_evidence = sqlc.arg(tax_evidence)
 WHERE account_id = sqlc.arg(account) AND customer = sqlc.arg(customer);
 
 -- name: UpdateCustomer :exec
@@ -22,7 +23,7 @@ WHERE account_id = sqlc.arg(account) AND customer = sqlc.arg(customer);
 UPDATE billing_customers
 SET country = sqlc.arg(country), card_brand = sqlc.arg(card_brand), card_last4 = sqlc.arg(card_last4),
     card_exp_month = sqlc.arg(card_exp_month), card_exp_year = sqlc.arg(card_exp_year), read_at = sqlc.arg(read_at),
-    beside = sqlc.arg(beside)
+    beside = sqlc.arg(beside), card_country = sqlc.arg(card_country), tax_evidence = sqlc.arg(tax_evidence)
 WHERE account_id = sqlc.arg(account) AND customer = sqlc.arg(customer) AND (read_at IS NULL OR read_at <= sqlc.arg(read_at));
 
 -- name: GetCustomer :one
@@ -86,9 +87,12 @@ ORDER BY id;
 -- name: PutInvoice :execrows
 INSERT INTO invoices (
     id, account_id, number, subscription, payment, status, reason, currency, net, vat, total, paid, created_at, paid_at,
-    period_start, period_end, attempts, next_attempt
+    period_start, period_end, attempts, next_attempt, tax_evidence
 )
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+VALUES (
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+    coalesce((SELECT billing_customers.tax_evidence FROM billing_customers WHERE billing_customers.account_id = $2), '')
+)
 ON CONFLICT (id) DO UPDATE SET
     number = excluded.number, payment = excluded.payment, status = excluded.status, net = excluded.net, vat = excluded.vat, total = excluded.total,
     paid = excluded.paid, paid_at = excluded.paid_at, attempts = excluded.attempts, next_attempt = excluded.next_attempt, updated_at = now()

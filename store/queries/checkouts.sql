@@ -15,8 +15,8 @@ FROM checkouts
 WHERE account_id = sqlc.arg(account) AND state = 'open';
 
 -- name: InsertCheckout :one
-INSERT INTO checkouts (id, account_id, item, country, opened_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO checkouts (id, account_id, item, country, opened_at, expires_at, tax_evidence)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 RETURNING *;
 
 -- name: SetCheckoutSession :execrows

@@ -3,7 +3,7 @@
 -- given up do not count: nobody got them, and they would keep a recipient from mails for as long as somebody causes more.
 WITH crowd AS (
     SELECT count(*) >= sqlc.arg(most)::integer
-        OR count(*) FILTER (WHERE account_id = sqlc.narg(account_id)::uuid) >= sqlc.arg(most_of_account)::integer AS full
+        OR count(*) FILTER (WHERE account_id = sqlc.narg(account_id)::uuid) >= sqlc.arg(max_of_account)::integer AS full
     FROM mails
     WHERE recipient_digest = sqlc.arg(recipient_digest)::bytea AND kind = sqlc.arg(kind)::text AND failed_at IS NULL
         AND created_at > now() - interval '1 day'

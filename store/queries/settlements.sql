@@ -62,7 +62,7 @@ UPDATE settlements
 SET stage = 'redeemed', reason = '', finality = 'waiting', paid = sqlc.arg(paid)::bigint, block_number = sqlc.arg(block_number)::bigint,
     block_hash = sqlc.arg(block_hash), block_time = sqlc.arg(block_time)::timestamptz, tier = sqlc.arg(tier)::text, country = sqlc.arg(country)::text,
     net = sqlc.arg(net)::bigint, vat = sqlc.arg(vat)::bigint, units = sqlc.arg(units)::bigint, capped = sqlc.arg(capped), account_id = sqlc.arg(account_id)::uuid,
-    key_id = sqlc.arg(key_id)::uuid, redeemed_at = sqlc.arg(redeemed_at)::timestamptz, window_ends = sqlc.arg(window_ends)::timestamptz, updated_at = now()
+    key_id = sqlc.arg(key_id)::uuid, credential_left = sqlc.arg(units)::bigint, redeemed_at = sqlc.arg(redeemed_at)::timestamptz, window_ends = sqlc.arg(window_ends)::timestamptz, updated_at = now()
 WHERE chain_id = sqlc.arg(chain_id) AND tx_hash = sqlc.arg(tx_hash) AND payer = sqlc.arg(payer)
 RETURNING *;
 
@@ -80,13 +80,14 @@ WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3;
 
 -- name: SetCredential :one
 UPDATE settlements
-SET key_id = sqlc.arg(key_id)::uuid, rotations = rotations + 1, updated_at = now()
+SET key_id = sqlc.arg(key_id)::uuid, credential_left = sqlc.narg(credential_left), rotations = rotations + 1, updated_at = now()
 WHERE chain_id = sqlc.arg(chain_id) AND tx_hash = sqlc.arg(tx_hash) AND payer = sqlc.arg(payer)
 RETURNING *;
 
 -- name: InsertCredential :one
-INSERT INTO keys (id, account_id, digest, prefix, door, expires_at)
-VALUES ($1, $2, $3, $4, 'credential', sqlc.arg(expires_at)::timestamptz)
+-- Made at the clock's time, not the transaction's: whoever waited for the settlement's lock asked before it was made.
+INSERT INTO keys (id, account_id, digest, prefix, door, expires_at, created_at)
+VALUES ($1, $2, $3, $4, 'credential', sqlc.arg(expires_at)::timestamptz, clock_timestamp())
 RETURNING *;
 
 -- name: AddSettlementEvent :exec

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // ABI is what there is to know of the interface of a contract.
@@ -42,7 +42,8 @@ func (s *Service) ABI(ctx context.Context, id chain.ID, address wallet.Address) 
 	return c.ABI, s.left(c.Until), nil
 }
 
-// left is how long an answer may be kept that is made of what holds until then: kept for its own time it would outlive that.
+// left is how long an answer may be kept that is made of what holds until then: kept for its own
+// time it would outlive that.
 func (s *Service) left(until time.Time) time.Duration { return until.Sub(s.now()) }
 
 // contract is a contract with what decoding takes besides its ABI.
@@ -75,7 +76,8 @@ var errUnfinished = errors.New("the search of a contract ended before its end")
 // searchTimeout bounds a search: it may go on when its first caller has left.
 const searchTimeout = 12 * time.Second
 
-// find looks for a contract among the answers that are kept, then for everybody who asks for it at the time.
+// find looks for a contract among the answers that are kept, then for everybody who asks for it at
+// the time.
 func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address) (*contract, error) {
 	chainID, _ := s.node.ChainID(id)
 	past := strconv.AppendUint(nil, s.node.Generation(id), 10) // what was read before a deep reorganisation is of another chain
@@ -120,10 +122,11 @@ type look struct {
 	state    *state
 }
 
-// lookAt asks both at once. Slots are read only of the address that was asked for: what a proxy calls runs on the proxy's storage.
+// lookAt asks both at once. Slots are read only of the address that was asked for: what a proxy
+// calls runs on the proxy's storage.
 func (s *Service) lookAt(ctx context.Context, r *chainReader, chainID uint64, address wallet.Address, slots bool) (*look, error) {
 	var l look
-	g, ctx := together.WithContext(ctx)
+	g, ctx := parallel.WithContext(ctx)
 	g.Go(func() (err error) {
 		l.listing, l.standing, err = s.contractOf(ctx, chainID, address)
 		return err
@@ -163,7 +166,8 @@ func (s *Service) search(ctx context.Context, chainID uint64, id chain.ID, addre
 	if err != nil {
 		return nil, err
 	}
-	// A minimal proxy may stand in front of another contract's code that is one itself; no further hop is in use.
+	// A minimal proxy may stand in front of another contract's code that is one itself; no further
+	// hop is in use.
 	if next, ok := minimalProxy(inner.state.code); ok && next != address {
 		to.address = next
 		if inner, err = s.lookAt(ctx, r, chainID, next, false); err != nil {
@@ -175,7 +179,8 @@ func (s *Service) search(ctx context.Context, chainID uint64, id chain.ID, addre
 	return c, nil
 }
 
-// target is what Sourcify says a proxy calls, of the kinds that only it tells. One that calls several contracts has no single one.
+// target is what Sourcify says a proxy calls, of the kinds that only it tells. One that calls
+// several contracts has no single one.
 func (l *listing) target(a *ABI) target {
 	if l == nil || l.Proxy == nil || !l.Proxy.IsProxy || l.Proxy.ProxyType == nil || len(l.Proxy.Implementations) == 0 {
 		return target{}
@@ -191,7 +196,8 @@ func (l *listing) target(a *ABI) target {
 	return target{}
 }
 
-// show fills in the ABI: the implementation's where it is verified, else the address's own. inner is nil when the address is no proxy.
+// show fills in the ABI: the implementation's where it is verified, else the address's own. inner
+// is nil when the address is no proxy.
 func (c *contract) show(own, inner *look, chainID uint64) {
 	a := &c.ABI
 	shown, of := own.listing, a.Address

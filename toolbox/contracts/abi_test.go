@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 const (

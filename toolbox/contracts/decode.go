@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chainaccess/gateway/abi"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
 // Decoded is what a call means.
@@ -49,8 +49,9 @@ const (
 	fallbackFunction = "fallback()"
 )
 
-// Decode tells what data means as a call of a contract, and how long to keep the answer. Data that does not fit the function that the
-// contract has for it, and data without a meaning, are refused with the reason.
+// Decode tells what data means as a call of a contract, and how long to keep the answer. Data that
+// does not fit the function that the contract has for it, and data without a meaning, are refused
+// with the reason.
 func (s *Service) Decode(ctx context.Context, id chain.ID, address wallet.Address, data []byte) (Decoded, time.Duration, error) {
 	c, err := s.find(ctx, id, address)
 	if err != nil {
@@ -101,8 +102,9 @@ type source struct {
 	of wallet.Address
 }
 
-// parseABIs reads the ABI of what a call runs, and behind it that of the proxy itself, whose functions of its own (upgrades) a call may name
-// as well. The first is there always, empty when nothing is verified.
+// parseABIs reads the ABI of what a call runs, and behind it that of the proxy itself, whose
+// functions of its own (upgrades) a call may name as well. The first is there always, empty when
+// nothing is verified.
 func parseABIs(c *contract) ([]source, error) {
 	list := []source{{&abi.Contract{}, c.ABI.Address}}
 	if c.ABI.ABI == nil {
@@ -158,7 +160,8 @@ func (s *Service) ofFacet(ctx context.Context, c *contract, selector [selectorSi
 	return selected(list, selector), earlier(c.Until, part.Until), nil
 }
 
-// unnamed decodes data without a selector: a plain transfer, or what only a fallback function takes.
+// unnamed decodes data without a selector: a plain transfer, or what only a fallback function
+// takes.
 func (d *Decoded) unnamed(c *contract, own *abi.Contract, data []byte) error {
 	from := Source
 	switch {
@@ -184,7 +187,8 @@ func (d *Decoded) unnamed(c *contract, own *abi.Contract, data []byte) error {
 	return nil
 }
 
-// read decodes the arguments of the first function by which the data reads without a rest, else of the first by which it reads at all.
+// read decodes the arguments of the first function by which the data reads without a rest, else of
+// the first by which it reads at all.
 func (d *Decoded) read(functions []function, data []byte) error {
 	var best *function
 	var args []abi.Argument
@@ -230,7 +234,8 @@ func misfit(f *abi.Function, err error) error {
 	return fault.New(fault.FieldRefused, "data does not fit %.200s, the function of this contract with its selector: %.300s.", f.Signature(), wrong.Error()).With("field", "data")
 }
 
-// guess takes the first function by which the data reads without a rest, and names the others. Without any, the words are shown as they are.
+// guess takes the first function by which the data reads without a rest, and names the others.
+// Without any, the words are shown as they are.
 func (d *Decoded) guess(c *contract, own *abi.Contract, known []*abi.Function, data []byte) {
 	for _, f := range known {
 		args, err := f.Decode(data)

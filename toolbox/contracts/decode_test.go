@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/abi"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/toolbox/abi"
 	"github.com/chainaccess/gateway/toolbox/contracts"
-	"github.com/chainaccess/gateway/wallet"
 )
 
-// call joins a selector and words of 32 bytes: each is hex, filled up on the left, or on the right when it ends with a dot.
+// call joins a selector and words of 32 bytes: each is hex, filled up on the left, or on the right
+// when it ends with a dot.
 func call(selector string, list ...string) string {
 	var text strings.Builder
 	text.WriteString(strings.TrimPrefix(selector, "0x"))
@@ -251,7 +252,8 @@ func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.unverified(token)
-	// The first is junk that has the selector and does not read; the last one's selector is another.
+	// The first is junk that has the selector and does not read; the last one's selector is
+	// another.
 	h.known("a9059cbb", `[{"name":"many_msg_babbage(bytes1)","filtered":false,"hasVerifiedContract":false},{"name":"transfer(address,uint256)","filtered":false,"hasVerifiedContract":true},
 		{"name":"transfer(bytes4[9],bytes5[6],int48[11])","filtered":false},{"name":"approve(address,uint256)","filtered":false,"hasVerifiedContract":true}]`)
 	d, kept := h.decoded(t, call("a9059cbb", who, "1"))
@@ -268,7 +270,8 @@ func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
 	}
 }
 
-// What an answer is made of may be kept for a while already: kept for its whole time again, the answer would be twice as old as it may be.
+// What an answer is made of may be kept for a while already: kept for its whole time again, the
+// answer would be twice as old as it may be.
 func TestAnswersAreKeptNoLongerThanWhatTheyAreMadeOf(t *testing.T) {
 	t.Parallel()
 	h := setup(t)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// note says in words what the answer lacks, and what to do about it; empty when there is nothing to say.
+// note says in words what the answer lacks, and what to do about it; empty when there is nothing to
+// say.
 func (c *contract) note(own, inner *look, chainID uint64) string {
 	a := &c.ABI
 	var said []string

@@ -11,12 +11,12 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
-	"github.com/chainaccess/gateway/abi"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/internal/together"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/toolbox/abi"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // Kinds of proxies, as answers name them. Sourcify's words stand for those that it alone finds.
@@ -27,7 +27,8 @@ const (
 	kindAccount = "EIP-7702" // an account without code of its own that runs a contract's
 )
 
-// Where EIP-1967 keeps what a proxy calls: the Keccak-256 of a name less one, so that no preimage of the slot is known.
+// Where EIP-1967 keeps what a proxy calls: the Keccak-256 of a name less one, so that no preimage
+// of the slot is known.
 var (
 	implementationSlot = slotOf("eip1967.proxy.implementation")
 	beaconSlot         = slotOf("eip1967.proxy.beacon")
@@ -55,8 +56,9 @@ type target struct {
 	address wallet.Address
 }
 
-// target gives what the address runs in place of itself. A slot wins over the target in a minimal proxy's code: what wrote it there is that
-// target, which goes on to the slot's. The slots of an account may be left from what it ran before, so there the code wins.
+// target returns what the address runs in place of itself. A slot wins over the target in a minimal
+// proxy's code: what wrote it there is that target, which goes on to the slot's. The slots of an
+// account may be left from what it ran before, so there the code wins.
 func (s *state) target(ctx context.Context, r *chainReader) (target, error) {
 	if to, ok := delegation(s.code); ok {
 		return target{kindAccount, to}, nil
@@ -76,8 +78,9 @@ func (s *state) target(ctx context.Context, r *chainReader) (target, error) {
 	return target{}, nil
 }
 
-// The code of a minimal proxy around its target (EIP-1167). A shorter target is pushed by a shorter instruction, and the jump's destination
-// moves by as much. Clones may have arguments of theirs behind it.
+// The code of a minimal proxy around its target (EIP-1167). A shorter target is pushed by a shorter
+// instruction, and the jump's destination moves by as much. Clones may have arguments of theirs
+// behind it.
 var (
 	minimalHead = unhex("363d3d373d3d3d363d")
 	minimalBody = unhex("5af43d82803e903d91602b57fd5bf3")
@@ -123,10 +126,11 @@ type chainReader struct {
 	id   chain.ID
 }
 
-// state reads code and slots of an address at once, all or nothing: a proxy whose slot could not be read would be told with the wrong ABI.
+// state reads code and slots of an address at once, all or nothing: a proxy whose slot could not be
+// read would be told with the wrong ABI.
 func (r *chainReader) state(ctx context.Context, address wallet.Address) (*state, error) {
 	var s state
-	g, ctx := together.WithContext(ctx)
+	g, ctx := parallel.WithContext(ctx)
 	g.Go(func() (err error) {
 		s.code, err = r.code(ctx, address)
 		return err

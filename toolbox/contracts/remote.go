@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Bounds of what a public service is asked, and of what it may answer.
@@ -24,7 +24,8 @@ const (
 	waitAtMost    = 5 * time.Minute
 )
 
-// remote is a public service that is asked over HTTP. One that says that it was asked too often is left alone for as long as it says.
+// remote is a public service that is asked over HTTP. One that says that it was asked too often is
+// left alone for as long as it says.
 type remote struct {
 	name  string // as the beginning of a sentence
 	base  string
@@ -53,7 +54,8 @@ func newRemote(name, base string, now func() time.Time) *remote {
 	}
 }
 
-// get asks for a path and gives the body of an answer with status 200 or 404. All else is a *fault.Error with a time to wait.
+// get asks for a path and gives the body of an answer with status 200 or 404. All else is a
+// *fault.Error with a time to wait.
 func (r *remote) get(ctx context.Context, path string) (status int, body []byte, err error) {
 	if wait := time.Duration(r.quiet.Load() - r.now().UnixNano()); wait > 0 {
 		return 0, nil, r.failed(wait, errAskedTooOften)
@@ -100,7 +102,8 @@ var (
 	errGarbage       = errors.New("the answer is not what was asked for")
 )
 
-// failed is what a client is told when the service gave no answer. It never means that there is nothing to tell.
+// failed is what a client is told when the service gave no answer. It never means that there is
+// nothing to tell.
 func (r *remote) failed(wait time.Duration, cause error) *fault.Error {
 	wait = max(wait.Round(time.Second), time.Second)
 	refusal := fault.New(fault.NoUpstream, "%s gave no answer. Nothing was charged; ask again in %s.", r.name, wait)

@@ -10,15 +10,15 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // onSandbox is a service over a chain of the sandbox and its Sourcify.

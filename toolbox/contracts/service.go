@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
@@ -36,8 +36,8 @@ type Service struct {
 	flights    cache.Group[cache.Key, found]
 }
 
-// How long an answer holds: contracts do not change often, but one that is not verified may be in a minute (interface document 1, section 8;
-// DECISIONS, section 6).
+// How long an answer holds: contracts do not change often, but one that is not verified may be in a
+// minute (docs/interface.md, 1.8; docs/decisions/0043).
 const (
 	Settled   = 24 * time.Hour
 	Unsettled = 5 * time.Minute

@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // Slots of EIP-1967, as the standard writes them out.
@@ -51,7 +51,8 @@ func setup(t *testing.T) *house {
 	return h
 }
 
-// scripted is an HTTP server that answers what the test says for each path; all others are not found, in words of another program.
+// scripted is an HTTP server that answers what the test says for each path; all others are not
+// found, in words of another program.
 type scripted struct {
 	*httptest.Server
 
@@ -131,7 +132,8 @@ func (h *house) unverified(address string) {
 		fmt.Sprintf(`{"match":null,"creationMatch":null,"runtimeMatch":null,"chainId":"1","address":%q}`, checksummed(address))))
 }
 
-// scriptedChain answers by method and parameters, and else as about an address where there is a contract that is no proxy.
+// scriptedChain answers by method and parameters, and else as about an address where there is a
+// contract that is no proxy.
 type scriptedChain struct {
 	mu      sync.Mutex // guards what follows
 	answers map[string]string

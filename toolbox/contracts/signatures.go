@@ -7,11 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/chainaccess/gateway/abi"
-	"github.com/chainaccess/gateway/cache"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
-// maxSignatures bounds how many signatures of a selector are tried. Most have one; those that spammers aim at have dozens.
+// maxSignatures bounds how many signatures of a selector are tried. Most have one; those that
+// spammers aim at have dozens.
 const maxSignatures = 64
 
 // signature is an entry of the database of signatures.
@@ -21,8 +22,9 @@ type signature struct {
 	Verified bool   `json:"hasVerifiedContract"`
 }
 
-// named gives the functions that the database knows for a selector, those of verified contracts first, and until when that holds. A name whose
-// selector is another, or that is not in canonical form, is none of them.
+// named returns the functions that the database knows for a selector, those of verified contracts
+// first, and until when that holds. A name whose selector is another, or that is not in canonical
+// form, is none of them.
 func (s *Service) named(ctx context.Context, selector [4]byte) ([]*abi.Function, time.Time, error) {
 	listed, err := s.signaturesOf(ctx, selector)
 	if err != nil {

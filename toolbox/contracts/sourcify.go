@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/chainaccess/gateway/abi"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
 // listing is what Sourcify says of a verified contract.
@@ -49,8 +49,9 @@ const (
 	maxImplementations = 64
 )
 
-// contractOf asks Sourcify for a contract. Every answer that is not clearly one is a failure, so that an outage, a page of a proxy in
-// between or another program's 404 is never told as "not verified".
+// contractOf asks Sourcify for a contract. Every answer that is not clearly one is a failure, so
+// that an outage, a page of a proxy in between or another program's 404 is never told as "not
+// verified".
 func (s *Service) contractOf(ctx context.Context, chainID uint64, address wallet.Address) (*listing, standing, error) {
 	path := fmt.Sprintf("/server/v2/contract/%d/%s?fields=abi,compilation,proxyResolution", chainID, address)
 	status, body, err := s.sourcify.get(ctx, path)
@@ -95,7 +96,7 @@ func (s *Service) contractOf(ctx context.Context, chainID uint64, address wallet
 	return l, verified, nil
 }
 
-// plausible is whether a listing is of the form and the size that compilers and Sourcify make.
+// plausible reports whether a listing is of the form and the size that compilers and Sourcify make.
 func (l *listing) plausible() bool {
 	return len(l.Name) <= maxNameBytes && len(l.ABI) <= abi.MaxEntries && (l.Proxy == nil || len(l.Proxy.Implementations) <= maxImplementations) &&
 		!slices.ContainsFunc(l.ABI, func(entry json.RawMessage) bool { return len(entry) == 0 || entry[0] != '{' })

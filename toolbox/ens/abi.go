@@ -4,15 +4,16 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// wordSize is the unit of ABI encoding (Solidity's Contract ABI Specification): every value fills words.
+// wordSize is the unit of ABI encoding (Solidity's Contract ABI Specification): every value fills
+// words.
 const wordSize = 32
 
-// encoded is the ABI encoding of several values: a head each, which for one of variable length is the offset of its place, counted from the
-// begin. It may come from anybody. What is read out of it are parts of it and never copies, so that a thousand offsets to the same place cost
-// nothing.
+// encoded is the ABI encoding of several values: a head each, which for one of variable length is
+// the offset of its place, counted from the begin. It may come from anybody. What is read out of it
+// are parts of it and never copies, so that a thousand offsets to the same place cost nothing.
 type encoded []byte
 
 func (e encoded) word(i int) ([]byte, bool) {
@@ -40,7 +41,8 @@ func (e encoded) size(i int) (int, bool) {
 	return int(n), true //nolint:gosec // at most the length of a slice
 }
 
-// at is what begins where head i points to: the values of a tuple, or the length of a list or of bytes and what follows.
+// at is what begins where head i points to: the values of a tuple, or the length of a list or of
+// bytes and what follows.
 func (e encoded) at(i int) (encoded, bool) {
 	offset, ok := e.size(i)
 	if !ok {
@@ -97,7 +99,8 @@ func (e encoded) selector(i int) (s selector, ok bool) {
 	return s, ok
 }
 
-// value is one value to encode: whole words, which stand in its head or, when its length varies, behind all heads.
+// value is one value to encode: whole words, which stand in its head or, when its length varies,
+// behind all heads.
 type value struct {
 	words  []byte
 	varies bool

@@ -118,7 +118,8 @@ func TestEncodingThatLiesIsRefused(t *testing.T) {
 	}
 }
 
-// Thousands of URLs that lie at the same place are told in few bytes, and would fill gigabytes if they were copied.
+// Thousands of URLs that lie at the same place are told in few bytes, and would fill gigabytes if
+// they were copied.
 func TestOffsetsToTheSamePlaceCostNothing(t *testing.T) {
 	t.Parallel()
 	const urls, size = 8000, 200_000

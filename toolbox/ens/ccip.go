@@ -9,12 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/internal/together"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
 )
 
-// What one resolution may take: lookups one after the other, lookups in a batch, and requests to gateways and time with them in all.
+// What one resolution may take: lookups one after the other, lookups in a batch, and requests to
+// gateways and time with them in all.
 const (
 	maxHops     = 4
 	maxBatch    = 8
@@ -24,7 +25,8 @@ const (
 
 var errTooSlow = fmt.Errorf("gateways took more than %s", maxWait)
 
-// localBatch is the URL by which a contract asks the client itself to be the gateway of a batch (ENSIP-21).
+// localBatch is the URL by which a contract asks the client itself to be the gateway of a batch
+// (ENSIP-21).
 const localBatch = "x-batch-gateway:true"
 
 var callQuery = selectorOf("query((address,string[],bytes)[])") // of a batch gateway (ENSIP-21)
@@ -38,7 +40,8 @@ type lookup struct {
 	extra    []byte
 }
 
-// session is one resolution with what its lookups may still take, however many questions it puts to the chain.
+// session is one resolution with what its lookups may still take, however many questions it puts to
+// the chain.
 type session struct {
 	names *Names
 	hops  int           // lookups that were followed
@@ -56,8 +59,9 @@ func (n *Names) begin() *session {
 	return s
 }
 
-// read calls the Universal Resolver and follows it off the chain. An error is a *revert when the contract has an answer of its own to give,
-// a *fault.Error when the service, the chain or a gateway failed, and wraps that of ctx when time ran out.
+// read calls the Universal Resolver and follows it off the chain. An error is a *revert when the
+// contract has an answer of its own to give, a *fault.Error when the service, the chain or a
+// gateway failed, and wraps that of ctx when time ran out.
 func (s *session) read(ctx context.Context, data []byte) ([]byte, error) {
 	s.failure, s.asked = nil, false
 	for {
@@ -86,9 +90,10 @@ func (s *session) read(ctx context.Context, data []byte) ([]byte, error) {
 	}
 }
 
-// verdict tells what a contract found out from what a gateway did to it. What a resolver refuses once a gateway answered is that answer: its
-// signature, its proof, its age. The Universal Resolver names its reasons, so a revert without one is no finding of a contract: a node that
-// ran out of gas, or keeps the reason to itself.
+// verdict tells what a contract found out from what a gateway did to it. What a resolver refuses
+// once a gateway answered is that answer: its signature, its proof, its age. The Universal Resolver
+// names its reasons, so a revert without one is no finding of a contract: a node that ran out of
+// gas, or keeps the reason to itself.
 func (s *session) verdict(r *revert) error {
 	if !s.asked {
 		if r.selector == (selector{}) {
@@ -106,7 +111,8 @@ func (s *session) verdict(r *revert) error {
 	return r
 }
 
-// readLookup reads OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData).
+// readLookup reads OffchainLookup(address sender, string[] urls, bytes callData, bytes4
+// callbackFunction, bytes extraData).
 func readLookup(e encoded) (l lookup, ok bool) {
 	var fine [5]bool
 	l.sender, fine[0] = e.address()
@@ -134,7 +140,8 @@ func readURLs(e encoded, i int) ([]string, bool) {
 	return urls, true
 }
 
-// answer gives what a gateway says to a lookup, in what is left of the resolution's time with gateways.
+// answer returns what a gateway says to a lookup, in what is left of the resolution's time with
+// gateways.
 func (s *session) answer(ctx context.Context, l *lookup) ([]byte, error) {
 	began := s.names.now()
 	limited, cancel := context.WithTimeout(ctx, s.wait)
@@ -147,8 +154,8 @@ func (s *session) answer(ctx context.Context, l *lookup) ([]byte, error) {
 	return answer, err
 }
 
-// gather asks gateways. A batch is taken apart here, whatever gateways it names: a stranger's service need not see
-// all of it, and the guard on addresses holds for each of its requests.
+// gather asks gateways. A batch is taken apart here, whatever gateways it names: a stranger's
+// service need not see all of it, and the guard on addresses holds for each of its requests.
 func (s *session) gather(ctx context.Context, l *lookup) ([]byte, error) {
 	if len(l.data) >= len(callQuery) && selector(l.data[:4]) == callQuery {
 		return s.batch(ctx, l.data[4:])
@@ -159,7 +166,8 @@ func (s *session) gather(ctx context.Context, l *lookup) ([]byte, error) {
 	return s.ask(ctx, l)
 }
 
-// batch answers query(Request[]) with (bool[] failures, bytes[] responses), asking for all at once (ENSIP-21).
+// batch answers query(Request[]) with (bool[] failures, bytes[] responses), asking for all at once
+// (ENSIP-21).
 func (s *session) batch(ctx context.Context, data encoded) ([]byte, error) {
 	n, items, ok := data.list(0)
 	if !ok || n > maxBatch {
@@ -172,7 +180,7 @@ func (s *session) batch(ctx context.Context, data encoded) ([]byte, error) {
 		}
 	}
 	failures, responses := make([]value, n), make([]value, n)
-	var all together.Group
+	var all parallel.Group
 	for i := range requests {
 		all.Go(func() error {
 			answer, err := s.ask(ctx, &requests[i])
@@ -211,7 +219,8 @@ func encodeFailure(err error) []byte {
 	return call(failText, blob([]byte("no usable answer")))
 }
 
-// gatewayFault is the failure of whoever keeps a name's records. None of its words reach the client.
+// gatewayFault is the failure of whoever keeps a name's records. None of its words reach the
+// client.
 func gatewayFault(cause error) *fault.Error {
 	if told, ok := errors.AsType[*statusError](cause); ok && told.refused() {
 		return fault.New(fault.UpstreamFailed, "The records of this name are kept off-chain (EIP-3668), and their gateway refused with HTTP %d. Check the "+

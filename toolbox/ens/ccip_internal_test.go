@@ -16,8 +16,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/chainaccess/gateway/fault"
 	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
@@ -154,7 +154,8 @@ func batchOf(t *testing.T, gateway string, lists ...[]string) []byte {
 	return offchain(t, universal, []string{gateway}, packed(t, "query((address,string[],bytes)[])", "tuple[]", requests))
 }
 
-// A batch is taken apart whoever is named as its gateway, and each request asked of its own gateways (ENSIP-21).
+// A batch is taken apart whoever is named as its gateway, and each request asked of its own
+// gateways (ENSIP-21).
 func TestABatchIsAnsweredHere(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range []string{localBatch, "https://batch.example/{data}"} {
@@ -214,7 +215,8 @@ func TestRequestsOfAResolutionAreBounded(t *testing.T) {
 	}
 }
 
-// A second question of the same resolution finds what the first has left: of requests, of lookups, and of time with gateways.
+// A second question of the same resolution finds what the first has left: of requests, of lookups,
+// and of time with gateways.
 func TestASecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
 	t.Parallel()
 	unsupported := reverts(packed(t, "UnsupportedResolverProfile(bytes4)", "bytes4", [4]byte(callAddr)))
@@ -268,7 +270,8 @@ func TestAURLIsBoundedBeforeItIsFilled(t *testing.T) {
 	}
 }
 
-// What the chain says after a gateway failed is that failure: it must neither be kept nor charged as an answer.
+// What the chain says after a gateway failed is that failure: it must neither be kept nor charged
+// as an answer.
 func TestAFailedGatewayIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	batch := reverts(batchOf(t, localBatch, []string{"https://a/{data}"}))
@@ -325,7 +328,8 @@ func TestTimeThatRunsOutIsTold(t *testing.T) {
 	}
 }
 
-// Gateways that mean no good, behind the real guard: none gets an answer of the service, nor more of its time and memory than is allowed.
+// Gateways that mean no good, behind the real guard: none gets an answer of the service, nor more
+// of its time and memory than is allowed.
 func TestHostileGatewaysAreLetGo(t *testing.T) {
 	t.Parallel()
 	var inside atomic.Int64
@@ -385,7 +389,7 @@ func TestHostileGatewaysAreLetGo(t *testing.T) {
 	}
 }
 
-// serve gives the host and port of a server.
+// serve returns the host and port of a server.
 func serve(t *testing.T, behave http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(behave)

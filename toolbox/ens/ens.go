@@ -1,8 +1,10 @@
-// Package ens resolves names of the Ethereum Name Service to addresses and addresses to names, on Ethereum alone, through ENS' Universal
-// Resolver (ENSIP-23). It brings names into their normal form (ENSIP-15, of ASCII characters), follows names whose records are kept off the chain
-// (EIP-3668, ENSIP-21), and tells a name without a record from a record that could not be read. It repeats no text that a name's owner chose,
-// except a name in normal form. It knows nothing of keys, charges and caches (capability does), nor of HTTP; where strangers' gateways may
-// stand is internal/egress' rule.
+// Package ens resolves names of the Ethereum Name Service to addresses and addresses to names, on
+// Ethereum alone, through ENS' Universal Resolver (ENSIP-23). It brings names into their normal
+// form (ENSIP-15, of ASCII characters), follows names whose records are kept off the chain
+// (EIP-3668, ENSIP-21), and tells a name without a record from a record that could not be read. It
+// repeats no text that a name's owner chose, except a name in normal form. It knows nothing of
+// keys, charges and caches (capability does), nor of HTTP; where strangers' gateways may stand is
+// internal/egress' rule.
 package ens
 
 import (
@@ -13,10 +15,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/egress"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // caller asks the chain; node.Reader does.
@@ -80,8 +82,9 @@ const (
 	noteReverseBroken = "A resolver on the way from the address to its name and back refused to answer, so forward resolution confirms no name."
 )
 
-// Resolve gives the address of a name that Normalize gave. A name without an address is an answer. An error is a *fault.Error when the
-// service, the chain or the gateway that keeps the name's records failed, and wraps that of ctx when time ran out.
+// Resolve returns the address of a name that Normalize gave. A name without an address is an
+// answer. An error is a *fault.Error when the service, the chain or the gateway that keeps the
+// name's records failed, and wraps that of ctx when time ran out.
 func (n *Names) Resolve(ctx context.Context, name string) (Forward, error) {
 	answer := Forward{Name: name, CheckedAt: n.checkedAt()}
 	s := n.begin()
@@ -132,7 +135,8 @@ func whyNoAddress(r *revert) string {
 	}
 }
 
-// Reverse gives the primary name of an address (ENSIP-3, ENSIP-19). An address without one is an answer. Errors are those of Resolve.
+// Reverse returns the primary name of an address (ENSIP-3, ENSIP-19). An address without one is an
+// answer. Errors are those of Resolve.
 func (n *Names) Reverse(ctx context.Context, address wallet.Address) (Reverse, error) {
 	answer := Reverse{Address: address, CheckedAt: n.checkedAt()}
 	claimed, err := n.begin().claimed(ctx, address)
@@ -153,7 +157,8 @@ func (n *Names) Reverse(ctx context.Context, address wallet.Address) (Reverse, e
 	return answer, nil
 }
 
-// whyNoName gives the name that an address claims in vain, if it can be shown, and says why it is none.
+// whyNoName returns the name that an address claims in vain, if it can be shown, and says why it is
+// none.
 func whyNoName(r *revert, address wallet.Address) (claims *string, note string) {
 	switch r.selector {
 	case failNotFound, failNotContract:
@@ -186,7 +191,8 @@ func whyNoName(r *revert, address wallet.Address) (claims *string, note string) 
 	return nil, noteReverseBroken
 }
 
-// shown gives a name that an address claims with what is to be said of it, or nil and why it is not repeated.
+// shown returns a name that an address claims with what is to be said of it, or nil and why it is
+// not repeated.
 func shown(claimed, note string) (name *string, why string) {
 	normal, err := Normalize(claimed)
 	if told, ok := errors.AsType[*NameError](err); ok && told.BeyondASCII {

@@ -28,7 +28,8 @@ func (e *statusError) refused() bool {
 
 var errTooMany = fmt.Errorf("more than %d requests to gateways", maxRequests)
 
-// ask tries the gateways of a lookup in their order until one answers; one that refuses ends it (EIP-3668, client lookup protocol).
+// ask tries the gateways of a lookup in their order until one answers; one that refuses ends it
+// (EIP-3668, client lookup protocol).
 func (s *session) ask(ctx context.Context, l *lookup) ([]byte, error) {
 	failure := errors.New("a lookup without gateways")
 	for _, url := range l.urls {

@@ -4,7 +4,8 @@ import (
 	"strings"
 )
 
-// MaxName is the length of the longest name that is resolved, in bytes: so every label's length fits the byte that DNS' form has for it.
+// MaxName is the length of the longest name that is resolved, in bytes: so every label's length
+// fits the byte that DNS' form has for it.
 const MaxName = 254
 
 // NameError says why a name is not resolved.
@@ -21,10 +22,11 @@ const beyondASCII = "holds a character beyond ASCII: an emoji, a letter with an 
 	"Only the ASCII subset of ENSIP-15 is served here: a-z, 0-9, hyphens, $ and leading underscores, in labels joined by dots. Type the name anew if it " +
 	"was meant to be plain; else normalise it with a library of ENSIP-15 and call the Universal Resolver by eth_call"
 
-// Normalize gives a name its normal form (ENSIP-15) when it consists of ASCII characters, which is: in lower case, labels not empty, no
-// other characters than letters, digits, hyphen, $ and underscore, underscores at a label's begin only, and no hyphens at both the third and the
-// fourth place, where extensions such as Punycode's begin. An apostrophe, which ENSIP-15 turns into another character, is refused. An error is
-// a *NameError.
+// Normalize returns the normal form of a name (ENSIP-15) when it consists of ASCII characters,
+// which is: in lower case, labels not empty, no other characters than letters, digits, hyphen, $
+// and underscore, underscores at a label's begin only, and no hyphens at both the third and the
+// fourth place, where extensions such as Punycode's begin. An apostrophe, which ENSIP-15 turns into
+// another character, is refused. An error is a *NameError.
 func Normalize(name string) (string, error) {
 	for i := range len(name) {
 		if name[i] >= 0x80 {

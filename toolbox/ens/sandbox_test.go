@@ -9,21 +9,22 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/egress"
-	"github.com/chainaccess/gateway/sandbox"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/sandbox"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/ens"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // patience is far beyond what a test takes on a slow machine.
 const patience = time.Minute
 
-// chained is the sandbox's Ethereum with its gateway of off-chain names, and resolvers of names over them.
+// chained is the sandbox's Ethereum with its gateway of off-chain names, and resolvers of names
+// over them.
 type chained struct {
 	t   *testing.T
 	box *sandbox.Sandbox
@@ -117,7 +118,8 @@ func TestPrimaryNamesOfTheSandboxAreShownWhenTheyLeadBack(t *testing.T) {
 	}
 }
 
-// What the gateway of a name does wrong is nobody's answer, and no address of production's inside is ever a gateway.
+// What the gateway of a name does wrong is nobody's answer, and no address of production's inside
+// is ever a gateway.
 func TestGatewaysOfTheSandboxThatFailAreNoAnswer(t *testing.T) {
 	t.Parallel()
 	c := openSandbox(t)

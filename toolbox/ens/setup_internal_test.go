@@ -13,11 +13,11 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 var (
@@ -102,14 +102,14 @@ func (g *gateways) urls() string {
 	return strings.Join(all, " ")
 }
 
-// answering gives {"data": …} with status 200.
+// answering returns {"data": …} with status 200.
 func answering(data string) *gateways {
 	return &gateways{answer: func(egress.Request) (egress.Answer, error) {
 		return egress.Answer{Status: 200, Body: []byte(`{"data":"` + data + `"}`)}, nil
 	}}
 }
 
-// withStatus gives a status by URL, and an answer where it is 200.
+// withStatus returns a status by URL, and an answer where it is 200.
 func withStatus(statuses map[string]int) *gateways {
 	return &gateways{answer: func(r egress.Request) (egress.Answer, error) {
 		status, known := statuses[r.URL]

@@ -12,13 +12,14 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/wallet"
 )
 
-// universalResolver is ENS' entrance on Ethereum, a proxy whose address stays (docs.ens.domains/resolvers/universal).
+// universalResolver is ENS' entrance on Ethereum, a proxy whose address stays
+// (docs.ens.domains/resolvers/universal).
 var universalResolver = wallet.Address{
 	0xee, 0xee, 0xee, 0xee, 0x14, 0xd7, 0x18, 0xc2, 0xb4, 0x7d, 0x99, 0x23, 0xde, 0xab, 0x13, 0x35, 0xe1, 0x44, 0xee, 0xee,
 }
@@ -47,7 +48,8 @@ var (
 	callName       = selectorOf("name(bytes32)")
 )
 
-// How the Universal Resolver fails (IUniversalResolver and what it is built on, in ensdomains/ens-contracts).
+// How the Universal Resolver fails (IUniversalResolver and what it is built on, in
+// ensdomains/ens-contracts).
 var (
 	failNotFound     = selectorOf("ResolverNotFound(bytes)")
 	failNotContract  = selectorOf("ResolverNotContract(bytes,address)")
@@ -61,7 +63,8 @@ var (
 	failLookOffchain = selectorOf("OffchainLookup(address,string[],bytes,bytes4,bytes)")
 )
 
-// revert is the failure of a call on the chain, with the error that the contract gave; the zero one gave none.
+// revert is the failure of a call on the chain, with the error that the contract gave; the zero one
+// gave none.
 type revert struct {
 	selector selector
 	args     encoded
@@ -69,7 +72,7 @@ type revert struct {
 
 func (r *revert) Error() string { return "the Universal Resolver reverted with " + r.selector.String() }
 
-// asRevert gives the revert that err is, or nil.
+// asRevert returns the revert that err is, or nil.
 func asRevert(err error) *revert {
 	r, _ := errors.AsType[*revert](err)
 	return r
@@ -78,8 +81,8 @@ func asRevert(err error) *revert {
 // call appends arguments to a function's selector.
 func call(function selector, args ...value) []byte { return append(function[:], encode(args...)...) }
 
-// resolve puts a question to the resolver of a name and gives what it answered, ABI-encoded; nil when it cannot be read. An error is a
-// *revert, or the service's failure.
+// resolve puts a question to the resolver of a name and gives what it answered, ABI-encoded; nil
+// when it cannot be read. An error is a *revert, or the service's failure.
 func (s *session) resolve(ctx context.Context, name string, question []byte) ([]byte, error) {
 	out, err := s.read(ctx, call(callResolve, blob(dnsEncode(name)), blob(question)))
 	if err != nil {
@@ -89,7 +92,8 @@ func (s *session) resolve(ctx context.Context, name string, question []byte) ([]
 	return answer, nil
 }
 
-// claimed is the primary name of an address that the Universal Resolver confirmed; empty when there is none.
+// claimed is the primary name of an address that the Universal Resolver confirmed; empty when there
+// is none.
 func (s *session) claimed(ctx context.Context, address wallet.Address) (string, error) {
 	out, err := s.read(ctx, call(callReverse, blob(address[:]), number(coinEther)))
 	if err != nil {
@@ -127,7 +131,8 @@ func (n *Names) ethCall(ctx context.Context, data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// readRevert gives the revert that a node tells of. Another error of the node is no answer to the question, so it is the service's failure.
+// readRevert returns the revert that a node tells of. Another error of the node is no answer to the
+// question, so it is the service's failure.
 func readRevert(e *node.Error) error {
 	text, ok := revertText(e.Data)
 	if ok {
@@ -154,8 +159,8 @@ func revertText(data json.RawMessage) (text string, ok bool) {
 	return object.Data, err == nil
 }
 
-// dnsEncode writes a name in the form of DNS (ENSIP-10): each label behind its length, and an empty one at the end. The name is one that
-// Normalize gave, so a length fits its byte.
+// dnsEncode writes a name in the form of DNS (ENSIP-10): each label behind its length, and an empty
+// one at the end. The name is one that Normalize gave, so a length fits its byte.
 func dnsEncode(name string) []byte {
 	var b bytes.Buffer
 	for label := range strings.SplitSeq(name, ".") {

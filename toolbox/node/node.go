@@ -1,5 +1,6 @@
-// Package node asks the nodes of a chain for the service itself, through the chain's upstreams: answers that the toolbox is made of, and wallets
-// that are contracts. What it asks belongs to no account and is not charged by itself; whoever asks bounds how often.
+// Package node asks the nodes of a chain for the service itself, through the chain's upstreams:
+// answers that the toolbox is made of, and wallets that are contracts. What it asks belongs to no
+// account and is not charged by itself; whoever asks bounds how often.
 package node
 
 import (
@@ -10,11 +11,11 @@ import (
 	"io"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/jsonrpc"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 // Reader is safe for concurrent use.
@@ -26,18 +27,20 @@ type Reader struct {
 // New makes a reader over a pool that it does not own.
 func New(pool *upstream.Pool, links chain.Links) *Reader { return &Reader{pool, links} }
 
-// Query is one read of a chain. Only methods that change nothing may be asked: a read is sent again to another upstream when one fails.
+// Query is one read of a chain. Only methods that change nothing may be asked: a read is sent again
+// to another upstream when one fails.
 type Query struct {
 	Chain  chain.ID
 	Method string
 	Params []any // marshalled as they are; nil for none
 	// Needs is what an upstream must be capable of.
 	Needs chain.Capability
-	// Supply is public when it is not set: the toolbox lives from it (DECISIONS, section 1).
+	// Supply is public when it is not set: the toolbox lives from it (docs/interface.md, 1.4).
 	Supply plan.Supply
 	// MaxAnswer bounds the answer in bytes; 0 takes a mebibyte.
 	MaxAnswer int64
-	// Empty says of a result that the upstream does not know what was asked for, so that others are asked too. Nil: every result is an answer.
+	// Empty says of a result that the upstream does not know what was asked for, so that others are
+	// asked too. Nil: every result is an answer.
 	Empty func(result []byte) bool
 }
 
@@ -58,8 +61,9 @@ const (
 
 var errBroken = errors.New("the answer is no JSON")
 
-// Call gives the result of a query, which is null when the node says so. An error is a *fault.Error when the service failed to get an answer,
-// and an *Error when a node answered with one.
+// Call returns the result of a query, which is null when the node says so. An error is a
+// *fault.Error when the service failed to get an answer, and an *Error when a node answered with
+// one.
 func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 	on, ok := r.pool.Chain(q.Chain)
 	if !ok {
@@ -75,17 +79,18 @@ func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	answer, refusal := on.Read(ctx, &upstream.Request{
-		Method: []byte(q.Method), Params: params, Supply: supplyOf(q), Tier: plan.Balanced, Links: r.links, Needs: q.Needs, MaxAnswer: mostOf(q),
+		Method: []byte(q.Method), Params: params, Supply: supplyOf(q), Tier: plan.Balanced, Links: r.links, Needs: q.Needs, MaxAnswer: maxOf(q),
 		Empty: q.Empty,
 	})
 	if refusal != nil {
 		return nil, serviceFailure(refusal)
 	}
 	defer answer.Release()
-	return whole(answer, mostOf(q))
+	return whole(answer, maxOf(q))
 }
 
-// ChainID is the chain's EIP-155 id, which an operator may have overridden; false when there is no upstream for the chain.
+// ChainID is the chain's EIP-155 id, which an operator may have overridden; false when there is no
+// upstream for the chain.
 func (r *Reader) ChainID(id chain.ID) (uint64, bool) {
 	on, ok := r.pool.Chain(id)
 	if !ok {
@@ -119,14 +124,15 @@ func supplyOf(q Query) plan.Supply {
 	return q.Supply
 }
 
-func mostOf(q Query) int64 {
+func maxOf(q Query) int64 {
 	if q.MaxAnswer == 0 {
 		return maxAnswer
 	}
 	return q.MaxAnswer
 }
 
-// serviceFailure keeps a client from being told to change a request that it never made: what upstreams refuse of our own question is our failure.
+// serviceFailure keeps a client from being told to change a request that it never made: what
+// upstreams refuse of our own question is our failure.
 func serviceFailure(f *fault.Error) *fault.Error {
 	switch f.Reason {
 	case fault.RangeTooLarge, fault.MethodNotServed, fault.ParameterRefused:

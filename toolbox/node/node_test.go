@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
 )
 
-// open gives a reader of Ethereum over a public upstream and a premium one, both healthy.
+// open returns a reader of Ethereum over a public upstream and a premium one, both healthy.
 func open(t *testing.T) (r *node.Reader, public, premium *testkit.UpstreamServer) {
 	t.Helper()
 	public, premium = testkit.Upstream(t), testkit.Upstream(t)

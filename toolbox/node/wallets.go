@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
 // wallets asks one chain for wallets that are contracts.

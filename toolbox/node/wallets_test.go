@@ -7,12 +7,13 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// The validator answers with one byte: 0 no code, 1 accepted, 2 refused. What it says of real contracts is a test of package wallet.
+// The validator answers with one byte: 0 no code, 1 accepted, 2 refused. What it says of real
+// contracts is a test of package wallet.
 func TestContractWalletsAreJudgedByTheChain(t *testing.T) {
 	t.Parallel()
 	r, public, _ := open(t)

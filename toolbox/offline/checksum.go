@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
 )
 
 // CheckedAddress is what the capitals of an address say.
@@ -15,8 +15,9 @@ type CheckedAddress struct {
 	Note         string  `json:"note,omitempty" doc:"why it is not valid"`
 }
 
-// Checksum looks at an address as ethers and viem do: whoever trusts a mistyped address loses what is sent there, so an address whose
-// mixed capitals are wrong is not valid (EIP-55). What is no address is an answer too, not an error.
+// Checksum looks at an address as ethers and viem do: whoever trusts a mistyped address loses what
+// is sent there, so an address whose mixed capitals are wrong is not valid (EIP-55). What is no
+// address is an answer too, not an error.
 func Checksum(address string) CheckedAddress {
 	a, err := wallet.ParseAddress(address)
 	if err != nil {

@@ -4,10 +4,11 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// MaxValue bounds an amount that is converted, in characters: twice what the largest number of 256 bits has, in digits.
+// MaxValue bounds an amount that is converted, in characters: twice what the largest number of 256
+// bits has, in digits.
 const MaxValue = 160
 
 // Conversion is an amount of ether in another unit.
@@ -21,9 +22,10 @@ type Conversion struct {
 
 const fractionOfWei = "This is no whole number of wei. The result is exact, but no chain holds fractions of a wei."
 
-// Convert gives an amount in another unit, exactly. The amount is a decimal: digits, with a minus sign in front and a point among them if
-// need be; or a whole number as nodes write it, 0x and hexadecimal digits. Zeros in front count for nothing. Anything else is refused: a
-// plus sign, an exponent, two points, spaces, separators of thousands, digits that are not ASCII.
+// Convert returns an amount in another unit, exactly. The amount is a decimal: digits, with a minus
+// sign in front and a point among them if need be; or a whole number as nodes write it, 0x and
+// hexadecimal digits. Zeros in front count for nothing. Anything else is refused: a plus sign, an
+// exponent, two points, spaces, separators of thousands, digits that are not ASCII.
 //
 // Units are powers of ten of each other, so that all there is to do is move the point.
 func Convert(value, from, to string) (Conversion, *fault.Error) {
@@ -46,7 +48,8 @@ func Convert(value, from, to string) (Conversion, *fault.Error) {
 	return c, nil
 }
 
-// amount is a decimal: digits without zeros in front or at the end (none is zero), times ten to the power of exponent.
+// amount is a decimal: digits without zeros in front or at the end (none is zero), times ten to the
+// power of exponent.
 type amount struct {
 	negative bool
 	digits   string

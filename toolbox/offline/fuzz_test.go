@@ -7,11 +7,12 @@ import (
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// Whatever is converted is exact by another library's arithmetic, plainly written, and comes back as it was.
+// Whatever is converted is exact by another library's arithmetic, plainly written, and comes back
+// as it was.
 func FuzzConvert(f *testing.F) {
 	for _, value := range []string{"1", "-0.5", "1.50", "007", ".5", "5.", "0x10", "1e18", "+1", "1.2.3", "", "-", strings.Repeat("9", 80), "0." + strings.Repeat("0", 78) + "1"} {
 		f.Add(value, "eth", "wei")
@@ -53,7 +54,8 @@ func decimal(value string) string {
 	return sign + "0" + strings.TrimSuffix(digits, ".")
 }
 
-// What is canonical stays so, has the form that is hashed, and is of types that go-ethereum knows too.
+// What is canonical stays so, has the form that is hashed, and is of types that go-ethereum knows
+// too.
 func FuzzCanonical(f *testing.F) {
 	for _, signature := range []string{
 		"transfer(address,uint256)", "function f(uint a, tuple(int[] b, bool)[2] memory c) external view returns (byte d);",
@@ -80,7 +82,8 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// knownToGoEthereum holds the types of a signature without tuples against go-ethereum's, which has no fixed-point numbers.
+// knownToGoEthereum holds the types of a signature without tuples against go-ethereum's, which has
+// no fixed-point numbers.
 func knownToGoEthereum(t *testing.T, canonical string) {
 	t.Helper()
 	_, types, _ := strings.Cut(strings.TrimSuffix(canonical, ")"), "(")

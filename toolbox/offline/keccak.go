@@ -6,7 +6,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Encoding says which bytes a text of the input stands for.
@@ -18,7 +18,7 @@ const (
 	Hex  Encoding = "hex"  // the bytes that 0x and an even number of hexadecimal digits spell
 )
 
-// Decode gives the bytes that the text of a field stands for.
+// Decode returns the bytes that the text of a field stands for.
 func (e Encoding) Decode(field, text string) ([]byte, *fault.Error) {
 	if e != Hex {
 		return []byte(text), nil
@@ -40,7 +40,8 @@ type Digest struct {
 	Keccak string `json:"keccak256" doc:"0x and 64 hexadecimal digits"`
 }
 
-// Keccak hashes data, the bytes that input stands for, as Ethereum does: Keccak-256, whose padding is not SHA3-256's.
+// Keccak hashes data, the bytes that input stands for, as Ethereum does: Keccak-256, whose padding
+// is not SHA3-256's.
 func Keccak(input string, data []byte) Digest {
 	return Digest{Input: input, Keccak: keccakHex(data)}
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// parser reads a signature from left to right and writes its canonical form. Its first problem stays, and nothing is read after it.
+// parser reads a signature from left to right and writes its canonical form. Its first problem
+// stays, and nothing is read after it.
 type parser struct {
 	text    string
 	at      int
@@ -20,7 +21,8 @@ func (p *parser) failf(format string, args ...any) {
 	}
 }
 
-// peek gives the next character that is no white space. At the end and after a problem it is 0, which no signature holds.
+// peek returns the next character that is no white space. At the end and after a problem it is 0,
+// which no signature holds.
 func (p *parser) peek() byte {
 	for p.problem == "" && p.at < len(p.text) {
 		switch c := p.text[p.at]; c {
@@ -74,7 +76,7 @@ func isWord(c byte) bool {
 	return isDigit(c) || ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_' || c == '$'
 }
 
-// isName says whether a word can name a function or a parameter.
+// isName reports whether a word can name a function or a parameter.
 func isName(word string) bool { return word != "" && !isDigit(word[0]) }
 
 // signature reads the whole text.

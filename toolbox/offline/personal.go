@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // MaxMessage bounds a signed message, in bytes.
@@ -20,15 +20,17 @@ type SignatureVerdict struct {
 	Note             string  `json:"note,omitempty" doc:"why it is not valid, or what valid does not say"`
 }
 
-// Personal is a message that was signed with personal_sign (EIP-191, version 0x45), with its signature.
+// Personal is a message that was signed with personal_sign (EIP-191, version 0x45), with its
+// signature.
 type Personal struct {
 	hash      [32]byte
 	signature []byte
 	expected  *wallet.Address
 }
 
-// NewPersonal reads what is to be judged. The message is the exact bytes that were signed; an empty address is no expectation. A
-// signature that is not hexadecimal is refused, every other one gets a verdict.
+// NewPersonal reads what is to be judged. The message is the exact bytes that were signed; an empty
+// address is no expectation. A signature that is not hexadecimal is refused, every other one gets a
+// verdict.
 func NewPersonal(message []byte, signature, address string) (*Personal, *fault.Error) {
 	if len(message) > MaxMessage {
 		return nil, refuse("message", "It has %d bytes, and may have %d.", len(message), MaxMessage)
@@ -59,8 +61,9 @@ func parseSignature(signature string) ([]byte, *fault.Error) {
 
 const noExpectation = "No address was expected, so valid says only that some key signed this message. Compare recovered_address with whom you expect."
 
-// Verify judges the signature. Where a chain is handed in and the expected address did not sign with a key, its contract is asked: it may
-// be a contract wallet. A chain that gives no usable answer leaves no verdict, but an error that is wallet.ErrChainUnreachable.
+// Verify judges the signature. Where a chain is handed in and the expected address did not sign
+// with a key, its contract is asked: it may be a contract wallet. A chain that gives no usable
+// answer leaves no verdict, but an error that is wallet.ErrChainUnreachable.
 func (p *Personal) Verify(ctx context.Context, chain wallet.ChainCaller) (SignatureVerdict, error) {
 	if p.expected == nil {
 		signer, wrong := wallet.RecoverHash(p.hash, p.signature)

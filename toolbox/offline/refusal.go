@@ -3,7 +3,7 @@ package offline
 import (
 	"fmt"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // refuse says what is wrong with a field of the input, and what it takes (HTTP 422).

@@ -1,9 +1,9 @@
 package offline
 
-import "github.com/chainaccess/gateway/fault"
+import "github.com/chainaccess/gateway/internal/fault"
 
-// Bounds of what a signature may be. The longest ones on the chains, with all names of their parameters, have some hundred characters
-// and three levels.
+// Bounds of what a signature may be. The longest ones on the chains, with all names of their
+// parameters, have some hundred characters and three levels.
 const (
 	MaxSignature = 2048 // characters
 	maxDepth     = 16   // tuples inside each other
@@ -16,9 +16,11 @@ type Selector struct {
 	Topic0    string `json:"topic0" doc:"the whole hash, Keccak-256: the first topic of a log (events)"`
 }
 
-// Select reads a signature of a function, an event or an error, and gives what it is known by. It is written as in Solidity, or shorter: a
-// name and the types of its parameters in brackets, with their names and without, with the word function, event or error in front and
-// without, with modifiers and what is returned behind it. Structs are tuples: (uint256,address), or tuple(uint256 a, address b).
+// Select reads a signature of a function, an event or an error, and gives what it is known by. It
+// is written as in Solidity, or shorter: a name and the types of its parameters in brackets, with
+// their names and without, with the word function, event or error in front and without, with
+// modifiers and what is returned behind it. Structs are tuples: (uint256,address), or tuple(uint256
+// a, address b).
 //
 // A type that the contract ABI does not have is refused by its name.
 func Select(signature string) (Selector, *fault.Error) {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/toolbox/offline"
-	"github.com/chainaccess/gateway/wallet"
 )
 
 // owner makes a key from a name, with its address.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // SignInVerdict says whether a sign-in message counts now.
@@ -43,8 +43,8 @@ type SignIn struct {
 	signature []byte
 }
 
-// NewSignIn reads what is to be judged. A text that is no message of EIP-4361 is refused by its line, a signature that is not hexadecimal
-// as well; every other one gets a verdict.
+// NewSignIn reads what is to be judged. A text that is no message of EIP-4361 is refused by its
+// line, a signature that is not hexadecimal as well; every other one gets a verdict.
 func NewSignIn(message, signature string) (*SignIn, *fault.Error) {
 	m, err := wallet.Parse(message)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *SignIn) ChainID() uint64 { return s.message.ChainID }
 // leftToCheck stands under every verdict: they are policies of who asked for the signature.
 const leftToCheck = "Yours to check: that domain and uri are your own, and that the nonce is one that you issued and that was not used before."
 
-// Verify judges the signature, and the message's times at an instant. Whether a chain is asked, and what comes of one that gives no usable
-// answer, is as in Personal.Verify.
+// Verify judges the signature, and the message's times at an instant. Whether a chain is asked, and
+// what comes of one that gives no usable answer, is as in Personal.Verify.
 func (s *SignIn) Verify(ctx context.Context, chain wallet.ChainCaller, now time.Time) (SignInVerdict, error) {
 	j, err := judge(ctx, chain, s.message.Address, s.hash, s.signature)
 	if err != nil {

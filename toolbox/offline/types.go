@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// canonicalType gives the canonical name of a type of the contract ABI that is neither tuple nor array; false for a word that is none
+// canonicalType returns the canonical name of a type of the contract ABI that is neither tuple nor
+// array; false for a word that is none
 // (https://docs.soliditylang.org/en/latest/abi-spec.html#types).
 func canonicalType(word string) (string, bool) {
 	switch word {
@@ -57,7 +58,7 @@ func noType(word string) string {
 // isWidth holds for 8 to 256 in steps of 8.
 func isWidth(s string) bool { return between(s, 8, 256) && number(s)%8 == 0 }
 
-// between says whether s is a whole number in the one way to write it, from least to most.
+// between reports whether s is a whole number in the one way to write it, from least to most.
 func between(s string, least, most int) bool {
 	if s == "" || len(s) > 3 || !allOf(s, isDigit) || (len(s) > 1 && s[0] == '0') {
 		return false

@@ -3,14 +3,15 @@ package offline
 import (
 	"strings"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // UnitNames is what a unit may be called, for descriptions and refusals.
 const UnitNames = "wei, kwei (babbage), mwei (lovelace), gwei (shannon, nanoeth), szabo (microether), finney (milliether), eth (ether), " +
 	"kether (grand), mether, gether, tether"
 
-// decimals says how many powers of ten of wei a unit is, by each of its names in ethers, viem and web3.
+// decimals says how many powers of ten of wei a unit is, by each of its names in ethers, viem and
+// web3.
 var decimals = map[string]int{
 	"wei":  0,
 	"kwei": 3, "babbage": 3, "femtoether": 3,

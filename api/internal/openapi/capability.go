@@ -9,12 +9,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
 )
 
-// capability describes the route of a capability: parameters and body from its input, answers from its output and its refusals.
-func (d *document) capability(c capability.Capability) {
+// capability describes the route of a capability: parameters and body from its input, answers from
+// its output and its refusals.
+func (d *document) capability(c service.Capability) {
 	m := c.Meta()
 	op := &huma.Operation{
 		Method: m.Route.Method, Path: m.Route.Path, OperationID: m.Name, Summary: m.Title, Description: m.Description,
@@ -42,6 +43,9 @@ func (d *document) capability(c capability.Capability) {
 	} else {
 		op.Responses[statusKey(m.Route.Status)] = success(m.Route.Status, d.take(d.borrowed, c.Output()))
 	}
+	if m.Metered() {
+		paced(op.Responses[statusKey(m.Route.Status)])
+	}
 	if m.Pends {
 		later := success(http.StatusAccepted, op.Responses[statusKey(m.Route.Status)].Content[jsonMedia].Schema)
 		later.Headers[retryAfter] = headerRef(retryAfter)
@@ -52,7 +56,8 @@ func (d *document) capability(c capability.Capability) {
 	d.add(op)
 }
 
-// console describes a POST of the console. Programs send and are refused in JSON, like anywhere; forms are answered with pages.
+// console describes a POST of the console. Programs send and are refused in JSON, like anywhere;
+// forms are answered with pages.
 func (d *document) console(c Console) {
 	m, in := c.Operation.Meta(), c.Operation.Input()
 	op := &huma.Operation{
@@ -90,16 +95,16 @@ func (d *document) shown(s Shown) {
 }
 
 // security says which credentials an access takes.
-func security(a capability.Access) []map[string][]string {
+func security(a service.Access) []map[string][]string {
 	key, session := map[string][]string{keyScheme: {}}, map[string][]string{sessionScheme: {}}
 	switch a {
-	case capability.Everybody:
+	case service.Everybody:
 		return []map[string][]string{{}}
-	case capability.KeyHolders:
+	case service.KeyHolders:
 		return []map[string][]string{key}
-	case capability.Managers, capability.Holders:
+	case service.Managers, service.Holders:
 		return []map[string][]string{key, session}
-	case capability.Users, capability.Owners, capability.Staff:
+	case service.Users, service.Owners, service.Staff:
 		return []map[string][]string{session}
 	}
 	panic(fmt.Sprintf("openapi: nothing is known of access %d", a))

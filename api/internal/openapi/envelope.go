@@ -10,7 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
 // Names of the schemas that refusals have.
@@ -47,7 +47,8 @@ func errorExample(e fault.Entry) map[string]any {
 	return map[string]any{"code": e.Code, "message": e.Meaning, "data": data}
 }
 
-// refuses adds the answers with which an operation refuses. Reasons with one status share an answer, which lists their codes.
+// refuses adds the answers with which an operation refuses. Reasons with one status share an
+// answer, which lists their codes.
 func (d *document) refuses(op *huma.Operation, reasons []fault.Reason, form envelope) {
 	byStatus := map[int][]fault.Entry{}
 	for _, r := range reasons {
@@ -95,7 +96,7 @@ func (d *document) refusal(status int, entries []fault.Entry, form envelope) *hu
 	return r
 }
 
-// envelopeSchemas are the error envelope (interface document 1, section 2) in both its forms.
+// envelopeSchemas are the error envelope (docs/interface.md, 1.2) in both its forms.
 func envelopeSchemas() map[string]*huma.Schema {
 	said := func(text string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: text} }
 	data := map[string]*huma.Schema{

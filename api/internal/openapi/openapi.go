@@ -1,6 +1,7 @@
-// Package openapi owns the document that describes the HTTP door (OpenAPI 3.1): it is built from the catalogue of capabilities, from the
-// plain routes of package api, and from what is said here of the relay's own route. What a field, a capability or a refusal means is taken
-// from where it is defined. The package serves nothing.
+// Package openapi owns the document that describes the HTTP door (OpenAPI 3.1): it is built from
+// the catalogue of capabilities, from the plain routes of package api, and from what is said here
+// of the relay's own route. What a field, a capability or a refusal means is taken from where it is
+// defined. The package serves nothing.
 package openapi
 
 import (
@@ -14,11 +15,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
 )
 
-// Version is the version of the interface (interface document 1, section 9).
+// Version is the version of the interface (docs/interface.md, 1.9).
 const Version = "1.0.0"
 
 // ServiceName is what the service is called to those who read about it.
@@ -26,7 +27,7 @@ const ServiceName = "Chain Access Gateway"
 
 // Options are what the document is made from.
 type Options struct {
-	Operations []capability.Capability
+	Operations []service.Capability
 	Schemas    huma.Registry // that inputs and outputs of the operations refer to
 	Plain      []Plain
 	Console    []Console
@@ -54,15 +55,17 @@ type Plain struct {
 // Value is a part of a plain route's path.
 type Value struct{ Name, Description, Example string }
 
-// Console is a POST of the console that carries out a capability for whoever signed in, and leads on to a page with the result.
+// Console is a POST of the console that carries out a capability for whoever signed in, and leads
+// on to a page with the result.
 type Console struct {
-	Operation capability.Capability
+	Operation service.Capability
 	Path      string
 }
 
-// Shown is a public page of the console that shows people what a capability reads, at a path of its own.
+// Shown is a public page of the console that shows people what a capability reads, at a path of its
+// own.
 type Shown struct {
-	Operation capability.Capability
+	Operation service.Capability
 	Path      string
 }
 
@@ -82,7 +85,8 @@ type document struct {
 	tags     map[string]bool
 }
 
-// Build makes the document. A capability, route or refusal that it does not know how to describe is a mistake of the program, and panics.
+// Build makes the document. A capability, route or refusal that it does not know how to describe is
+// a mistake of the program, and panics.
 func Build(o Options) *huma.OpenAPI {
 	d := &document{
 		OpenAPI: &huma.OpenAPI{
@@ -151,7 +155,8 @@ func (d *document) add(op *huma.Operation) {
 	d.AddOperation(op)
 }
 
-// take copies a schema, and all that it refers to, from a registry into the document, and gives a reference to it.
+// take copies a schema, and all that it refers to, from a registry into the document, and gives a
+// reference to it.
 func (d *document) take(from huma.Registry, s *huma.Schema) *huma.Schema {
 	name := nameOf(from, s)
 	if name == "" {

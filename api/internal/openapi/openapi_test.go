@@ -17,9 +17,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
 )
 
 const publicURL = "https://gateway.example"
@@ -30,7 +30,7 @@ type greeting struct {
 
 // describe describes the catalogue and one plain route.
 func describe() *huma.OpenAPI {
-	catalogue := capability.New(capability.Options{PublicURL: publicURL})
+	catalogue := service.New(service.Options{PublicURL: publicURL})
 	return openapi.Build(openapi.Options{
 		Operations: catalogue.All(), Schemas: catalogue.Schemas(), PublicURL: publicURL, Contact: "contact@gateway.example",
 		Console: []openapi.Console{{Operation: catalogue.AdoptKey, Path: "/agents/adopt"}},
@@ -41,7 +41,7 @@ func describe() *huma.OpenAPI {
 	})
 }
 
-// build gives the document as it is served and as a tree.
+// build returns the document as it is served and as a tree.
 func build(t *testing.T) (text []byte, tree map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(describe())
@@ -139,7 +139,8 @@ func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
 	if tree["openapi"] != "3.1.0" || info["version"] != "1.0.0" || info["termsOfService"] != publicURL+"/terms" {
 		t.Errorf("openapi %v, info %v", tree["openapi"], info)
 	}
-	// The schema sees mistakes on each level: of the document, of an operation, of a schema inside it.
+	// The schema sees mistakes on each level: of the document, of an operation, of a schema inside
+	// it.
 	for _, mistake := range [][2]string{
 		{`"openapi":"3.1.0"`, `"openapi":"3.0.3"`},
 		{`"operationId":"get_key"`, `"operationId":7`},
@@ -203,7 +204,7 @@ func TestEveryReferenceResolvesAndEveryComponentIsUsed(t *testing.T) {
 	}
 }
 
-// operations gives every operation of the tree by method and path.
+// operations returns every operation of the tree by method and path.
 func operations(t *testing.T, tree map[string]any) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}
@@ -250,16 +251,17 @@ func TestOperationsAreDescribedOnceWithEveryParameterOfTheirPath(t *testing.T) {
 	}
 }
 
-// Each capability with a route stands in the document as it is defined, with every reason for which it refuses.
+// Each capability with a route stands in the document as it is defined, with every reason for which
+// it refuses.
 func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	t.Parallel()
 	text, tree := build(t)
 	all := operations(t, tree)
 	routed := 0
-	for _, c := range capability.New(capability.Options{PublicURL: publicURL}).All() {
+	for _, c := range service.New(service.Options{PublicURL: publicURL}).All() {
 		m := c.Meta()
 		if m.Name == "adopt_key" { // the console's
-			m.Route = capability.Route{Method: http.MethodPost, Path: "/agents/adopt", Status: http.StatusFound}
+			m.Route = service.Route{Method: http.MethodPost, Path: "/agents/adopt", Status: http.StatusFound}
 			m.Description, _ = all["POST /agents/adopt"]["description"].(string)
 		}
 		if m.Route.Path == "" {
@@ -295,7 +297,8 @@ func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	}
 }
 
-// POST /agents/adopt takes JSON and forms from whoever signed in, and leads on (interface document 2, section 4).
+// POST /agents/adopt takes JSON and forms from whoever signed in, and leads on (docs/interface.md,
+// 2.4).
 func TestAdoptionIsDescribedAsTheConsolesRedirect(t *testing.T) {
 	t.Parallel()
 	_, tree := build(t)
@@ -318,7 +321,7 @@ func TestAdoptionIsDescribedAsTheConsolesRedirect(t *testing.T) {
 	}
 }
 
-// declares is whether responses have the reason's status with its code and its meaning.
+// declares reports whether responses have the reason's status with its code and its meaning.
 func declares(responses map[string]any, r fault.Reason) bool {
 	e := r.Entry()
 	response, _ := responses[strconv.Itoa(e.HTTP)].(map[string]any)

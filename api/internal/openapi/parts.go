@@ -16,6 +16,7 @@ const (
 	limit      = "RateLimit-Limit"
 	remaining  = "RateLimit-Remaining"
 	reset      = "RateLimit-Reset"
+	optional   = "-Optional" // after those three: where they are of the caller's rate window
 	cacheHit   = "X-Service-Cache"
 	timing     = "Server-Timing"
 	challenge  = "WWW-Authenticate"
@@ -23,7 +24,14 @@ const (
 
 func headerRef(name string) *huma.Param { return &huma.Param{Ref: "#/components/headers/" + name} }
 
-// headers are those of answers (interface document 1, section 2).
+// paced adds the headers that tell the caller's rate window.
+func paced(r *huma.Response) {
+	for _, name := range []string{limit, remaining, reset} {
+		r.Headers[name] = headerRef(name + optional)
+	}
+}
+
+// headers are those of answers (docs/interface.md, 1.2).
 func headers() map[string]*huma.Param {
 	whole := func(least float64) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger, Minimum: &least} }
 	return map[string]*huma.Param{
@@ -36,6 +44,11 @@ func headers() map[string]*huma.Param {
 		limit:      {Required: true, Description: "What the limit that refused lets through: requests or units.", Schema: whole(0)},
 		remaining:  {Required: true, Description: "What is left of it.", Schema: whole(0)},
 		reset:      {Required: true, Description: "Seconds until it counts anew.", Schema: whole(1)},
+		limit + optional: {
+			Description: "Requests that the caller's rate window lets through; absent where there is none.", Schema: whole(1),
+		},
+		remaining + optional: {Description: "How many of them it takes now.", Schema: whole(0)},
+		reset + optional:     {Description: "Seconds until more come back.", Schema: whole(1)},
 		cacheHit: {
 			Description: "hit when the answer, or every item of a batch, came from the cache and cost nothing.",
 			Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{"hit"}},

@@ -8,13 +8,14 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// relayRefusals are the reasons with which the relay refuses a request that is alone. In a batch each item has its own.
+// relayRefusals are the reasons with which the relay refuses a request that is alone. In a batch
+// each item has its own.
 var relayRefusals = []fault.Reason{
 	fault.KeyInvalid, fault.AccountSuspended,
 	fault.RateWindow, fault.KeyBudget, fault.PlanQuota, fault.ServiceCap, fault.DoorKeyDay,
@@ -24,7 +25,7 @@ var relayRefusals = []fault.Reason{
 	fault.NoUpstream, fault.MeterUnreachable, fault.UpstreamFailed, fault.UpstreamTimeout, fault.DurableUnavailable, fault.InternalFault,
 }
 
-// relay describes /rpc/{chain} (interface document 1, section 4).
+// relay describes /rpc/{chain} (docs/interface.md, 1.4).
 func (d *document) relay(stockClients bool) {
 	maps.Copy(d.schemas(), rpcSchemas())
 	chainParam := &huma.Param{
@@ -61,11 +62,15 @@ func (d *document) relay(stockClients bool) {
 		"two_calls": {Summary: "Two calls at once", Value: []any{answered(1, "0x1"), answered(2, "0x3b9aca00")}},
 	}
 	ok.Headers[cacheHit], ok.Headers[timing] = headerRef(cacheHit), headerRef(timing)
+	paced(ok)
 	op.Responses[statusKey(http.StatusOK)] = ok
 	d.refuses(op, relayRefusals, rpcEnvelope)
 	for status, r := range op.Responses {
 		if status != statusKey(http.StatusOK) {
 			r.Headers[timing] = headerRef(timing)
+			if status != statusKey(http.StatusTooManyRequests) {
+				paced(r)
+			}
 		}
 	}
 	// What fails before the body is looked at knows nothing of JSON-RPC.

@@ -13,7 +13,8 @@ type tag struct {
 	segments          []string
 }
 
-// tags in the order in which they are shown. A path outside all of them is a mistake of the program.
+// tags in the order in which they are shown. A path outside all of them is a mistake of the
+// program.
 var tags = []tag{
 	{"Relay", "JSON-RPC to a chain, one endpoint each.", []string{"rpc"}},
 	{"Keys", "Keys without sign-up, and the doors past their limits.", []string{"keys"}},

@@ -7,15 +7,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/payments/x402"
 )
 
 // paidRefusals are further reasons with which a call is refused that comes with a payment.
 var paidRefusals = []fault.Reason{fault.OutcomeUnknown, fault.SettlementRedeemed}
 
-// pay adds to the relay's operation what stock x402 clients see: the 402 of both versions of the protocol, receipts, and the credential for the
-// rest of what was bought.
+// pay adds to the relay's operation what stock x402 clients see: the 402 of both versions of the
+// protocol, receipts, and the credential for the rest of what was bought.
 func (d *document) pay(op *huma.Operation) {
 	op.Description += " Without key and credential, a request with Accept-Payment: x402 is answered 402 with what a bundle of calls costs, and one with " +
 		"a payment of x402 version 1 or 2 is relayed once a facilitator has settled it. A payment header works once; X-Payment-Credential of the " +
@@ -39,7 +39,8 @@ func (d *document) pay(op *huma.Operation) {
 	media.Schema = &huma.Schema{AnyOf: []*huma.Schema{media.Schema, d.take(d.own, d.schemaOf(reflect.TypeFor[x402.RequiredV1]()))}}
 }
 
-// paidRelay describes /x402/rpc/{chain}, which differs from the relay's own path in what it answers to a request without key and credential.
+// paidRelay describes /x402/rpc/{chain}, which differs from the relay's own path in what it answers
+// to a request without key and credential.
 func (d *document) paidRelay(of *huma.Operation, chainParam *huma.Param) {
 	op := *of
 	op.Path, op.OperationID, op.Summary = "/x402/rpc/{chain}", "paid_rpc", "Send JSON-RPC to a chain and pay for it"

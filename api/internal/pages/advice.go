@@ -1,12 +1,12 @@
 package pages
 
-import "github.com/chainaccess/gateway/fault"
+import "github.com/chainaccess/gateway/internal/fault"
 
 // handling is what a program does about a refusal.
 type handling uint8
 
-// The ways: change the request first; wait and send it again; stop until more can be used; find out what became of a transaction; send the key;
-// pay again.
+// The ways: change the request first; wait and send it again; stop until more can be used; find out
+// what became of a transaction; send the key; pay again.
 const (
 	_ handling = iota
 	mend

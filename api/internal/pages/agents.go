@@ -15,7 +15,8 @@ type AgentTool struct {
 	KeyFree bool   // whether it works without a key
 }
 
-// serverLabel is what the server is called in configurations. KeyVariable names the variable of the environment that a key is read from.
+// serverLabel is what the server is called in configurations. KeyVariable names the variable of the
+// environment that a key is read from.
 const (
 	serverLabel = "chain-access-gateway"
 	keyVariable = "CHAIN_ACCESS_KEY"
@@ -29,8 +30,8 @@ type Snippet struct {
 	Text string
 }
 
-// agentProgram is a program that agents run in, and how it is told of the server: without a key and with one. The forms are those that the
-// programs document, looked up in November 2026.
+// agentProgram is a program that agents run in, and how it is told of the server: without a key and
+// with one. The forms are those that the programs document, looked up in November 2026.
 type agentProgram struct {
 	Name  string
 	Where string // the command, the file or the place in the program's settings
@@ -39,7 +40,8 @@ type agentProgram struct {
 	Notes []string
 }
 
-// jsonConfig is a configuration file in JSON with one server in it. The members stand in the order given.
+// jsonConfig is a configuration file in JSON with one server in it. The members stand in the order
+// given.
 func jsonConfig(list string, members ...member) string {
 	return object(member{list, object(member{serverLabel, object(members...)})}).indent()
 }
@@ -65,7 +67,7 @@ func object(members ...member) orderedJSON {
 
 type orderedJSON json.RawMessage
 
-// MarshalJSON gives it as it is.
+// MarshalJSON returns it as it is.
 func (o orderedJSON) MarshalJSON() ([]byte, error) { return o, nil }
 
 func (o orderedJSON) indent() string {
@@ -85,7 +87,8 @@ func encode(v any) string {
 // bearer is the member with which configurations send a key.
 func bearer(value string) member { return member{"headers", object(member{"Authorization", value})} }
 
-// fromEnvironment is a bearer whose key the program reads from its environment, by the program's own form for that.
+// fromEnvironment is a bearer whose key the program reads from its environment, by the program's
+// own form for that.
 func fromEnvironment(form string) member { return bearer("Bearer " + fmt.Sprintf(form, keyVariable)) }
 
 // agentPrograms lists them for a server at an address.

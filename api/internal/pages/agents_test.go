@@ -12,7 +12,8 @@ import (
 
 const testAddress = "https://gateway.example/mcp?a=1&b=<2>"
 
-// Where each program's configuration has the address and the header, as the program documents it. A command has none.
+// Where each program's configuration has the address and the header, as the program documents it. A
+// command has none.
 var addressIn = map[string][]string{
 	"Cursor":   {"mcpServers", serverLabel, "url"},
 	"VS Code":  {"servers", serverLabel, "url"},
@@ -90,7 +91,8 @@ func TestConfigurationsOfProgramsNameTheServer(t *testing.T) {
 	}
 }
 
-// What VS Code asks for is what the header takes, and mcp-remote gets its header from the environment: a space in an argument is lost on Windows.
+// What VS Code asks for is what the header takes, and mcp-remote gets its header from the
+// environment: a space in an argument is lost on Windows.
 func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	code := vsCode(testAddress)
@@ -139,7 +141,7 @@ func TestCopyButtonsAreTheConsoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	console, err := os.ReadFile("../../../dashboard/assets/copy.js")
+	console, err := os.ReadFile("../../console/assets/copy.js")
 	if err != nil {
 		t.Fatal(err)
 	}

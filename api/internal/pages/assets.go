@@ -10,7 +10,8 @@ import (
 	"github.com/chainaccess/gateway/internal/assets"
 )
 
-// The viewer comes from npm; e2e/viewer.js takes it from there (make viewer), and viewer.json says which release it is.
+// The viewer comes from npm; e2e/viewer.js takes it from there (make viewer), and viewer.json says
+// which release it is.
 //
 //go:embed assets viewer/*.gz viewer/viewer.json
 var assetFiles embed.FS

@@ -11,14 +11,15 @@ import (
 	"github.com/chainaccess/gateway/api/internal/pages"
 )
 
-// The viewer that is embedded is the release that the lock file of e2e names, as viewer.json recorded it when it was taken from there.
+// The viewer that is embedded is the release that the lock file of e2e names, as viewer.json
+// recorded it when it was taken from there.
 func TestTheViewerIsTheLockedRelease(t *testing.T) {
 	t.Parallel()
 	m, err := pages.Viewer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../../../e2e/package-lock.json")
+	text, err := os.ReadFile("../../../test/e2e/package-lock.json")
 	if err != nil {
 		t.Fatal(err)
 	}

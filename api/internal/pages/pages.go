@@ -1,5 +1,6 @@
-// Package pages owns what there is to read about the service at the HTTP door: the terms, the guides for programs, and the page that shows
-// the interface. Every figure in them is taken from the packages that own it (plan, chain, capability, fault). It serves nothing.
+// Package pages owns what there is to read about the service at the HTTP door: the terms, the
+// guides for programs, and the page that shows the interface. Every figure in them is taken from
+// the packages that own it (plan, chain, capability, fault). It serves nothing.
 package pages
 
 import (
@@ -14,11 +15,11 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/api/internal/openapi"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/fault"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
 )
 
 //go:embed templates
@@ -26,17 +27,20 @@ var templateFiles embed.FS
 
 // Facts are what differs between gateways.
 type Facts struct {
-	PublicURL  string // without a slash at its end
-	Contact    string
-	MaxBody    int64
-	Operations []openapi.Operation               // of the document
-	Tools      []capability.Meta                 // metered operations with a route
-	AgentTools []AgentTool                       // of the MCP server; none where it does not run
-	Asset      func(file string) (string, error) // address of an asset
-	Console    func(path string) bool            // whether a page of the console stands there; nil where there is none
+	PublicURL string // without a slash at its end
+	Contact   string
+	MaxBody   int64
+	// KeepCallDays is how long a call's record is kept; the worker drops what is older.
+	KeepCallDays int
+	Operations   []openapi.Operation               // of the document
+	Tools        []service.Meta                    // metered operations with a route
+	AgentTools   []AgentTool                       // of the MCP server; none where it does not run
+	Asset        func(file string) (string, error) // address of an asset
+	Console      func(path string) bool            // whether a page of the console stands there; nil where there is none
 }
 
-// Themes are the colours in which pages are made: those of the reader's system, and those that they chose.
+// Themes are the colours in which pages are made: those of the reader's system, and those that they
+// chose.
 func Themes() []string { return []string{"auto", "light", "dark"} }
 
 // Page is one to render.
@@ -55,18 +59,18 @@ type view struct {
 	Error errorCode // of the page of a code
 }
 
-// Leads is whether a path can be gone to: all but the console's can.
+// Leads reports whether a path can be gone to: all but the console's can.
 func (v view) Leads(path string) bool {
 	return !slices.Contains(consolePaths, path) || v.Console != nil && v.Console(path)
 }
 
-// Switches is whether there is a switch of themes: the console keeps what is chosen.
+// Switches reports whether there is a switch of themes: the console keeps what is chosen.
 func (v view) Switches() bool { return v.Console != nil }
 
 // entry is a place in the navigation of documents.
 type entry struct{ To, Text, Current string }
 
-// entryOf says whether the page that is shown is the entry's own, or below it.
+// entryOf reports whether the page that is shown is the entry's own, or below it.
 func entryOf(shown, to, text string) entry {
 	e := entry{To: to, Text: text}
 	switch {
@@ -129,7 +133,7 @@ func words(f Facts) template.FuncMap {
 	all := template.FuncMap{
 		"service": func() string { return openapi.ServiceName },
 		"version": func() string { return openapi.Version },
-		"terms":   func() string { return capability.TermsVersion },
+		"terms":   func() string { return service.TermsVersion },
 		"asset":   f.Asset,
 		"themes":  Themes,
 		"title":   func(word string) string { return strings.ToUpper(word[:1]) + word[1:] },
@@ -157,11 +161,11 @@ func words(f Facts) template.FuncMap {
 		"code":       codeOf,
 		"steps":      func(e fault.Entry) string { return strings.Join(e.Steps, " ") },
 		"mail":       func(at string) bool { return strings.Contains(at, "@") },
-		"keysPerDay": func() int { return capability.KeysPerDay },
+		"keysPerDay": func() int { return service.KeysPerDay },
 		"limits": func() limits {
 			return limits{
 				Batch: relay.MaxBatch, LogBlocks: chain.MaxLogBlocks, WideLogBlocks: chain.WideLogBlocks, FeeBlocks: chain.MaxFeeBlocks,
-				StateDepth: chain.StateDepth, FinalDepth: chain.FinalDepth, PackMonths: plan.PackMonths, KeepCallDays: KeepCallDays,
+				StateDepth: chain.StateDepth, FinalDepth: chain.FinalDepth, PackMonths: plan.PackMonths, KeepCallDays: f.KeepCallDays,
 			}
 		},
 	}
@@ -173,7 +177,7 @@ func words(f Facts) template.FuncMap {
 		"perCall":         plan.PerCallTiers,
 		"window":          func() int64 { return int64(plan.SettlementWindow / time.Minute) },
 		"perPayment":      plan.UnitsPerPayment.Grouped,
-		"mostUnits":       plan.MaxUnitsPerSettlement.Grouped,
+		"maxUnits":        plan.MaxUnitsPerSettlement.Grouped,
 		"entry":           entryOf,
 		"copied":          func(id, what, text string) Snippet { return Snippet{id, what, text} },
 		"errorCodes": func() ([]errorCode, error) {
@@ -199,7 +203,7 @@ func wordsOfAgents(address string) template.FuncMap {
 		}
 	}
 	return template.FuncMap{
-		"interfaceVersion": func() string { return capability.InterfaceVersion },
+		"interfaceVersion": func() string { return service.InterfaceVersion },
 		"agentPrograms":    func() []agentProgram { return agentPrograms(address) },
 		"anyClient":        func() []Snippet { return anyClient(address) },
 		"fromTypeScript":   func() Snippet { return fromTypeScript(address) },
@@ -207,12 +211,12 @@ func wordsOfAgents(address string) template.FuncMap {
 		"keyVariable":      func() string { return keyVariable },
 		"keyFree":          where(true),
 		"keyed":            where(false),
-		"managementLimit":  func() plan.RateWindow { return capability.ManagementLimit },
-		"adviceLimit":      func() plan.RateWindow { return capability.AdviceLimit },
+		"managementLimit":  func() plan.RateWindow { return service.ManagementLimit },
+		"adviceLimit":      func() plan.RateWindow { return service.AdviceLimit },
 	}
 }
 
-// KeepCallDays is how long a call's record is kept; the worker drops what is older.
+// KeepCallDays is how long a call's record is kept unless the operator says otherwise.
 const KeepCallDays = 30
 
 // limits are the bounds that pages name.
@@ -282,7 +286,7 @@ type tool struct {
 	Route, Title, Units, Kept, Service string
 }
 
-func toolsOf(metas []capability.Meta) []tool {
+func toolsOf(metas []service.Meta) []tool {
 	list := make([]tool, 0, len(metas))
 	for i := range metas {
 		m := &metas[i]

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"text/template"
 
-	"github.com/chainaccess/gateway/fault"
+	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// The snippets are programs as they stand on the pages, but for the gateway's address and the code. e2e/docs.test.js takes those in shell and
-// JavaScript from the pages and runs them.
+// The snippets are programs as they stand on the pages, but for the gateway's address and the code.
+// e2e/docs.test.js takes those in shell and JavaScript from the pages and runs them.
 //
 //go:embed snippets
 var snippetFiles embed.FS
@@ -27,7 +27,8 @@ type filled struct {
 // request is one that is refused with a code which calls of chains never meet.
 type request struct{ Method, Path, Body string }
 
-// elsewhere has the codes that come from other routes than those of chains, and from tools only where the path is that of the MCP server.
+// elsewhere has the codes that come from other routes than those of chains, and from tools only
+// where the path is that of the MCP server.
 var elsewhere = map[int]request{
 	fault.PlanLacksService.Entry().Code:   {http.MethodGet, "/data/eth_mainnet/balances/0x00000000219ab540356cBB839Cbe05303d7705Fa", ""},
 	fault.NewKeyQuota.Entry().Code:        {http.MethodPost, "/keys", ""},
@@ -62,7 +63,8 @@ func snippet(file, id, what string, with filled) (Snippet, error) {
 // handled names the files of each way to handle a refusal.
 var handled = map[handling]string{mend: "mend", wait: "wait", stop: "stop", lookUp: "lookup", identify: "identify", payAgain: "payagain"}
 
-// errorSnippets are what a program does about a code: in curl, viem and ethers, or by fetch where these clients never meet it.
+// errorSnippets are what a program does about a code: in curl, viem and ethers, or by fetch where
+// these clients never meet it.
 func errorSnippets(code int, does handling, publicURL string) ([]Snippet, error) {
 	name, clients := handled[does], []struct{ suffix, id, what string }{{"sh", "curl", "curl"}, {"viem.js", "viem", "viem"}, {"ethers.js", "ethers", "ethers"}}
 	asked, other := elsewhere[code]

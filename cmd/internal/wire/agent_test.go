@@ -15,8 +15,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/chainaccess/gateway/sandbox/mailbox"
-	"github.com/chainaccess/gateway/wallet"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 )
 
 // toolRefusal is what a refused tool says.

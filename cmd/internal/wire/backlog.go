@@ -5,13 +5,13 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
-	"github.com/chainaccess/gateway/telemetry"
-	"github.com/chainaccess/gateway/ticket"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // How often what waits in the record is read, and how long that may take.
@@ -20,10 +20,12 @@ const (
 	backlogTimeout  = 20 * time.Second
 )
 
-// measuredWithin is how old the newest measurement of a chain may be before its state counts as unknown, as for incidents.
+// measuredWithin is how old the newest measurement of a chain may be before its state counts as
+// unknown, as for incidents.
 const measuredWithin = 2 * time.Minute
 
-// lateFinality is how many times the delay after which flows look whether a settlement is final may pass before that is late.
+// lateFinality is how many times the delay after which flows look whether a settlement is final may
+// pass before that is late.
 const lateFinality = 6
 
 // backlogWatch has what waits in the record served as metrics.
@@ -70,7 +72,8 @@ func (w *backlogWatch) read(ctx context.Context) {
 	w.figures.Set(figuresOf(b, w.chains(), now), now)
 }
 
-// figuresOf gives every figure of a backlog, zeros too, for the words that there are; what the record has another word for counts as other.
+// figuresOf returns every figure of a backlog, zeros too, for the words that there are; what the
+// record has another word for counts as other.
 func figuresOf(b *store.Backlog, chains []chain.ID, now time.Time) []telemetry.Figure {
 	var all []telemetry.Figure
 	one := func(of *telemetry.Family, value float64, labels ...string) {

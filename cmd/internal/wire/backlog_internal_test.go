@@ -10,14 +10,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/chainaccess/gateway/chain"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/subscription"
-	"github.com/chainaccess/gateway/telemetry"
-	"github.com/chainaccess/gateway/ticket"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // scraped are the metrics as they are served.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 )
 
 // webhookPath is where Stripe's webhooks come in.

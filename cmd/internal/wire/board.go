@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/redisconn"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/redisconn"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// ForgetBoard takes every chain's last snapshot off the board, for a start that must not believe the one before.
+// ForgetBoard takes every chain's last snapshot off the board, for a start that must not believe
+// the one before.
 func ForgetBoard(ctx context.Context, cfg config.Config) error {
 	var ids []chain.ID
 	for _, c := range chain.All() {

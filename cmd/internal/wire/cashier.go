@@ -8,17 +8,17 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/cashier"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/facilitator"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/cashier"
+	"github.com/chainaccess/gateway/payments/facilitator"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/toolbox/node"
-	"github.com/chainaccess/gateway/upstream"
 	"github.com/chainaccess/gateway/workflows"
-	"github.com/chainaccess/gateway/x402"
 )
 
 // newCashier makes what takes payments of stock x402 clients; nil without a facilitator.
@@ -36,14 +36,14 @@ func newCashier(cfg config.Config, b *base, fence *fences.Fences, hasher *accoun
 		return nil, err
 	}
 	return cashier.New(cashier.Options{
-		Record: b.store, Facilitator: asks, Grants: fence, Limiter: b.meter, Terms: terms,
+		Record: b.store, Facilitator: asks, Grants: fence, Networks: b.networks, Terms: terms,
 		Token: x402.Token{Name: cfg.X402AssetName, Version: cfg.X402AssetVersion}, Hasher: hasher,
 		Chain: paidChain{node.New(b.pool, chain.Links{})}, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader, Logger: log,
 		OnTaken: func(o cashier.Outcome) { count(string(o), 1) },
 	}), nil
 }
 
-// headOf gives the newest block of the chain that is paid on.
+// headOf returns the newest block of the chain that is paid on.
 func headOf(pool *upstream.Pool) func() (uint64, bool) {
 	return func() (uint64, bool) {
 		on, ok := pool.Chain(chain.BaseMainnet)
@@ -54,8 +54,8 @@ func headOf(pool *upstream.Pool) func() (uint64, bool) {
 	}
 }
 
-// newSweeper makes what reads from the chain what became of payments that no answer tells of. It is there without a facilitator too: one may
-// have been taken away.
+// newSweeper makes what reads from the chain what became of payments that no answer tells of. It is
+// there without a facilitator too: one may have been taken away.
 func newSweeper(cfg config.Config, b *base, flows *workflows.Client, log *slog.Logger) *cashier.Sweeper { //nolint:gocritic // read once at the start
 	return cashier.NewSweeper(cashier.SweepOptions{
 		Record: b.store, Chain: paidChain{node.New(b.pool, chain.Links{})}, Confirmations: cfg.X402MinConfirmations, Logger: log,
@@ -68,7 +68,7 @@ func newSweeper(cfg config.Config, b *base, flows *workflows.Client, log *slog.L
 // paidChain reads the chain that is paid on, of the whole supply, because money hangs on it.
 type paidChain struct{ reader *node.Reader }
 
-// Call gives the result of one call.
+// Call returns the result of one call.
 func (p paidChain) Call(ctx context.Context, method string, params ...any) (json.RawMessage, error) {
 	return p.reader.Call(ctx, node.Query{Chain: chain.BaseMainnet, Method: method, Params: params, Supply: plan.Premium})
 }

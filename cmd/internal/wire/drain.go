@@ -13,7 +13,7 @@ import (
 
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/http1"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/relay"
 )
 
@@ -23,6 +23,14 @@ const (
 	endWithin       = 5 * time.Second // what their connections' end did not stop, a submission that has left above all, is settled
 	recordWithin    = 5 * time.Second // latencies, call records and stored answers are written
 	latenciesWithin = 2 * time.Second // of these
+)
+
+// Clients and proxies that keep connections learn from answers that they end, and of those that
+// stay idle by their end: idleGrace after the last answer, when no request is on its way any more.
+// Connections that were made and not accepted yet are, within acceptRest.
+const (
+	idleGrace  = time.Second
+	acceptRest = 200 * time.Millisecond
 )
 
 // apiServer is an HTTP server whose requests can be ended by the service and waited for.
@@ -38,11 +46,13 @@ func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, 
 	server := api.NewServer(s.running, cfg.CallTimeout, log)
 	server.BaseContext = func(net.Listener) context.Context { return requests }
 	s.http = http1.New(server, time.Now, api.BusyPaths()...)
+	s.http.IdleGrace = min(idleGrace, cfg.DrainTimeout/8)
 	return s
 }
 
-// drain finishes what is under way, calls first, then what they left behind: latencies, records, stored answers. What is not over within the time given is ended: it fails by the
-// service's doing. When drain returns no request is being handled, or its error says that one would not end.
+// drain finishes what is under way, calls first, then what they left behind: latencies, records,
+// stored answers. What is not over within the time given is ended: it fails by the service's doing.
+// When drain returns no request is being handled, or its error says that one would not end.
 func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
 	err := s.shutdown(ctx, within)
@@ -62,7 +72,8 @@ func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...f
 	return err
 }
 
-// tolerate finishes within its time what may be lost without harm: statistics, and answers that can be asked for again.
+// tolerate finishes within its time what may be lost without harm: statistics, and answers that can
+// be asked for again.
 func tolerate(log *slog.Logger, within time.Duration, finish func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
@@ -80,7 +91,8 @@ func (s *apiServer) shutdown(ctx context.Context, within time.Duration) error {
 	return s.http.Shutdown(ctx)
 }
 
-// running counts the requests that a handler works on: a server that closes its connections does not wait for them.
+// running counts the requests that a handler works on: a server that closes its connections does
+// not wait for them.
 type running struct {
 	http.Handler
 
@@ -111,7 +123,8 @@ func (r *running) leave() {
 	}
 }
 
-// wait returns when no request is handled any more. It is called once, when no more connections are taken.
+// wait returns when no request is handled any more. It is called once, when no more connections are
+// taken.
 func (r *running) wait(within time.Duration) error {
 	r.leave()
 	timer := time.NewTimer(within)
@@ -122,6 +135,15 @@ func (r *running) wait(within time.Duration) error {
 	case <-timer.C:
 		return fmt.Errorf("%d requests did not end within %s of their connections; look for their charges", r.count.Load(), within)
 	}
+}
+
+// turnAway lets the delay pass, then has new connections ignored and those accepted that wait for
+// it.
+func turnAway(listener net.Listener, after time.Duration, failed <-chan error) error {
+	if err := delay(after, failed); err != nil || !http1.TurnAway(listener) {
+		return err
+	}
+	return delay(acceptRest, failed)
 }
 
 // delay lets time pass in which calls are still taken, unless the server fails by itself meanwhile.

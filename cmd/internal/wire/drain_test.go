@@ -1,12 +1,16 @@
 package wire_test
 
 import (
+	"bufio"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
@@ -23,6 +27,46 @@ func TestDrainingProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
 		return status == http.StatusServiceUnavailable && strings.Contains(answer, `"process":"draining"`)
 	}, "the API says that it drains")
 	b.call(t, key, "eth_getCode", `["0x0000000000000000000000000000000000000001","latest"]`, http.StatusOK, `"result":"0x6001"`)
+	if err := b.serve.end(t); err != nil {
+		t.Errorf("serve: %v", err)
+	}
+}
+
+// A client or a proxy learns from an answer that its kept connection ends, and never by a call that
+// is lost on it.
+func TestDrainingProcessEndsKeptConnectionsWithAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	at, err := url.Parse(b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", at.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	answers := bufio.NewReader(conn)
+	for stopped, calls := false, 0; ; calls++ {
+		if _, err := io.WriteString(conn, "GET /readyz HTTP/1.1\r\nHost: gateway\r\n\r\n"); err != nil {
+			t.Fatalf("call %d: %v", calls, err)
+		}
+		resp, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatalf("call %d was lost: %v", calls, err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.Close {
+			break
+		}
+		if !stopped {
+			b.serve.stop()
+			stopped = true
+		}
+	}
 	if err := b.serve.end(t); err != nil {
 		t.Errorf("serve: %v", err)
 	}

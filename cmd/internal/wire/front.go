@@ -6,19 +6,19 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/api"
-	"github.com/chainaccess/gateway/cache"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/geo"
-	"github.com/chainaccess/gateway/mcp"
-	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/api/mcp"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/geo"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/telemetry"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -26,6 +26,7 @@ import (
 type front struct {
 	handler   http.Handler
 	relay     *relay.Relay
+	fences    *fences.Fences
 	recorder  *store.Recorder
 	latencies *meter.Latencies
 	answers   *cache.Cache
@@ -33,12 +34,14 @@ type front struct {
 	draining  chan struct{} // closed by whoever stops the process
 }
 
-// newFront puts the relay, the capabilities and their doors over a base. Serve closes what it starts.
+// newFront puts the relay, the capabilities and their doors over a base. Serve closes what it
+// starts.
 func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflows.Client, tracer *telemetry.Tracer, routes []Route, //nolint:gocritic // read once at the start
 	log *slog.Logger,
 ) (*front, error) {
 	f := &front{draining: make(chan struct{})}
 	f.recorder = store.NewRecorder(b.store, store.RecorderOptions{
+		Buffer: cfg.CallRecordsBuffer, MaxDelay: cfg.CallRecordsDelay,
 		Logger:  log,
 		OnDrop:  func(n int) { b.metrics.CallRecordsDropped.Add(float64(n)) },
 		OnWrite: func(n int) { b.metrics.CallRecordsWritten.Add(float64(n)) },
@@ -56,13 +59,14 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	}
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
 	fence := fences.New(b.store, b.meter, hasher, time.Now)
+	f.fences = fence
 	f.latencies = meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
 	f.relay = relay.New(relay.Options{
 		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers, Links: links,
 		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes, Now: time.Now, Logger: log,
 		Metrics: b.metrics.Calls, Tracer: tracer,
 	})
-	operations, pages, err := newDoors(cfg, b, routes, capability.Options{
+	operations, pages, err := newDoors(cfg, b, routes, service.Options{
 		Fences: fence, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,
 		Answers: f.answers, Latencies: f.latencies, Tracer: tracer,
 	})
@@ -83,7 +87,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	}
 	f.handler = api.Handler(api.Options{
 		Relay: f.relay, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells,
+		MaxBodyBytes: cfg.MaxBodyBytes, KeepCallDays: cfg.CallRecordsDays, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells,
 		Agents: agents, AgentTools: tools, Pages: pages, Now: time.Now, Logger: log,
 		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})

@@ -11,14 +11,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/flush"
+	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/store"
 )
 
-// What a stopped API process had in memory is in the record, and says of its calls what their own records say one by one.
+// What a stopped API process had in memory is in the record, and says of its calls what their own
+// records say one by one.
 func TestLatenciesInTheRecordAreThoseOfTheCalls(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -57,7 +58,8 @@ func TestLatenciesInTheRecordAreThoseOfTheCalls(t *testing.T) {
 	checkQuantiles(t, &all, append(raw["ok"], raw["hit"]...))
 }
 
-// recordedLatency flushes what is left in the meter and gives the histograms of the one account that made calls.
+// recordedLatency flushes what is left in the meter and gives the histograms of the one account
+// that made calls.
 func recordedLatency(t *testing.T, b *bench) store.LatencyFigures {
 	t.Helper()
 	s, err := store.Open(t.Context(), b.cfg.DatabaseURL)

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chainaccess/gateway/alerts"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/notify"
-	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/messaging/alerts"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/telemetry"
 )
 
 // serviceName is what the service calls itself towards people.

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/notify"
-	"github.com/chainaccess/gateway/outbox"
-	"github.com/chainaccess/gateway/sandbox/mailbox"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
 	"github.com/chainaccess/gateway/store"
 )
 

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/subtle"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
 // Bounds of the metrics' server. A profile may take as long as profileTime.
@@ -23,16 +24,25 @@ const (
 	scrapesAtOnce        = 4
 )
 
-// serveMetrics answers /metrics and profiles (/debug/pprof/) on a port of its own until ctx ends. A port that cannot be had is told and
-// does not stop the role.
-func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log *slog.Logger) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+// sidePort is the port beside the API's: figures and profiles, and what else a role has to say of
+// itself.
+type sidePort struct {
+	address      string
+	profileToken string
+	metrics      *telemetry.Metrics
+	ready        http.Handler // of /readyz; nil for none
+}
+
+// serve answers on a port of its own until ctx ends. A port that cannot be had is logged and does
+// not stop the role.
+func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.address)
 	if err != nil {
 		log.Error("metrics are not served: set METRICS_ADDRESS to a free port", "error", err)
 		return
 	}
 	server := &http.Server{
-		Handler:           metricsHandler(m, isLoopback(listener.Addr().String())),
+		Handler:           p.handler(isLoopback(listener.Addr().String())),
 		ReadHeaderTimeout: metricsHeaderTimeout, ReadTimeout: metricsHeaderTimeout, WriteTimeout: profileTime, IdleTimeout: profileTime,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
@@ -44,16 +54,22 @@ func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, log
 	}
 }
 
-// metricsHandler gives the routes. On loopback a request must also name a loopback host: a web page that an operator looks at can have
-// its own name resolve to 127.0.0.1 and would otherwise read what is served here.
-func metricsHandler(m *telemetry.Metrics, loopback bool) http.Handler {
+// handler returns the routes. On loopback a request must also name a loopback host: a web page that
+// an operator looks at can have its own name resolve to 127.0.0.1 and would otherwise read what is
+// served here. Elsewhere profiles, which show memory, need the token.
+func (p sidePort) handler(loopback bool) http.Handler {
+	profiles := http.NewServeMux()
+	profiles.HandleFunc("GET /debug/pprof/", pprof.Index)
+	profiles.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	profiles.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{
+	mux.Handle("GET /debug/pprof/", p.guarded(profiles, loopback))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics.Registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: scrapesAtOnce, Timeout: scrapeTimeout, ProcessStartTime: time.Now(),
 	}))
+	if p.ready != nil {
+		mux.Handle("GET /readyz", p.ready)
+	}
 	if !loopback {
 		return mux
 	}
@@ -66,7 +82,24 @@ func metricsHandler(m *telemetry.Metrics, loopback bool) http.Handler {
 	})
 }
 
-// isLoopback is whether a host, with or without a port, is this machine whatever a name server says.
+// guarded serves to those who show the token, and on loopback to everybody while there is none.
+func (p sidePort) guarded(next http.Handler, loopback bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		switch {
+		case p.profileToken == "" && loopback, p.profileToken != "" && subtle.ConstantTimeCompare([]byte(shown), []byte(p.profileToken)) == 1:
+			next.ServeHTTP(w, r)
+		case p.profileToken == "":
+			http.Error(w, "profiles are off on this address: set PROFILE_TOKEN, or METRICS_ADDRESS to one of 127.0.0.1", http.StatusForbidden)
+		default:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "profiles need the token of PROFILE_TOKEN: send it as Authorization: Bearer", http.StatusUnauthorized)
+		}
+	})
+}
+
+// isLoopback reports whether a host, with or without a port, is this machine whatever a name server
+// says.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
 func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
@@ -32,7 +32,12 @@ func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
 		for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap"} {
 			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
 			ask.Host = tc.host
-			metricsHandler(m, tc.loopback).ServeHTTP(answer, ask)
+			token := ""
+			if !tc.loopback {
+				token = profileToken
+				ask.Header.Set("Authorization", "Bearer "+token)
+			}
+			sidePort{profileToken: token, metrics: m}.handler(tc.loopback).ServeHTTP(answer, ask)
 			if answer.Code != tc.status {
 				t.Errorf("%s of host %q, loopback %v: %d, want %d", path, tc.host, tc.loopback, answer.Code, tc.status)
 			}
@@ -44,6 +49,37 @@ func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
 	for address, want := range map[string]bool{"127.0.0.1:9464": true, "[::1]:1": true, "[::]:9464": false, "0.0.0.0:9464": false, "10.0.0.7:9464": false} {
 		if isLoopback(address) != want {
 			t.Errorf("a listener on %s is loopback: %v", address, !want)
+		}
+	}
+}
+
+const profileToken = "canary-token-of-profiles"
+
+func TestProfiles_NeedATokenOffLoopback(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		token, shown string
+		loopback     bool
+		status       int
+	}{
+		"loopback without a token":    {"", "", true, http.StatusOK},
+		"loopback with a token":       {profileToken, "", true, http.StatusUnauthorized},
+		"elsewhere without a token":   {"", "", false, http.StatusForbidden},
+		"elsewhere with an empty one": {"", "Bearer ", false, http.StatusForbidden},
+		"elsewhere, none shown":       {profileToken, "", false, http.StatusUnauthorized},
+		"elsewhere, another shown":    {profileToken, "Bearer canary-token-of-profile", false, http.StatusUnauthorized},
+		"elsewhere, shown":            {profileToken, "Bearer " + profileToken, false, http.StatusOK},
+	} {
+		for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine"} {
+			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+			ask.Host = "127.0.0.1:9464"
+			if tc.shown != "" {
+				ask.Header.Set("Authorization", tc.shown)
+			}
+			sidePort{profileToken: tc.token, metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(answer, ask)
+			if answer.Code != tc.status || (tc.status != http.StatusOK && strings.Contains(answer.Body.String(), "canary")) {
+				t.Errorf("%s, %s: %d %.200s, want %d", name, path, answer.Code, answer.Body, tc.status)
+			}
 		}
 	}
 }

@@ -24,8 +24,9 @@ const (
 	Status Direction = "status"
 )
 
-// Migrate brings the schema up to date, takes the newest migration back, or lists them, and says on out what it did. Several
-// processes may call it at once: a lock in PostgreSQL lets one at a time work.
+// Migrate brings the schema up to date, takes the newest migration back, or lists them, and says on
+// out what it did. Several processes may call it at once: a lock in PostgreSQL lets one at a time
+// work.
 func Migrate(ctx context.Context, databaseURL string, d Direction, out io.Writer) (err error) {
 	db, err := sql.Open("pgx", databaseURL)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// migrate gives what a run prints, line by line.
+// migrate returns what a run prints, line by line.
 func migrate(t *testing.T, databaseURL string, d wire.Direction) []string {
 	t.Helper()
 	var out bytes.Buffer

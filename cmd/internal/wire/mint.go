@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -20,7 +20,8 @@ func NewDoorKey(ctx context.Context, cfg config.Config) (account.Key, error) {
 	})
 }
 
-// NewPlanKey makes an account on a plan, which nobody pays for, and a key of it that has no allowance of its own.
+// NewPlanKey makes an account on a plan, which nobody pays for, and a key of it that has no
+// allowance of its own.
 func NewPlanKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, error) {
 	return mint(ctx, cfg, func(s *store.Store, hasher *account.Hasher) (account.Key, error) {
 		key, err := account.MintKey(rand.Reader)
@@ -53,7 +54,8 @@ func mint(ctx context.Context, cfg config.Config, makeKey func(*store.Store, *ac
 	return makeKey(s, hasher)
 }
 
-// AddStaff gives a user of a development gateway the role of those who answer tickets. store.ErrNotFound when nobody signed in with the address.
+// AddStaff grants a user of a development gateway the role of those who answer tickets.
+// store.ErrNotFound when nobody signed in with the address.
 func AddStaff(ctx context.Context, cfg config.Config, email account.Email) error {
 	s, err := store.Open(ctx, cfg.DatabaseURL)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// OpsUpstreams gives what is known of the upstreams of a chain; of every chain when it is empty.
+// OpsUpstreams returns what is known of the upstreams of a chain; of every chain when it is empty.
 func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstreams, on string) ([]upstream.Overview, error) {
 	if err := named(providers, on); err != nil {
 		return nil, err
@@ -33,7 +33,8 @@ func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstr
 	return all, err
 }
 
-// OpsCordon takes an upstream out of rotation, on one chain or on every chain that has one of this name, and gives those chains.
+// OpsCordon takes an upstream out of rotation, on one chain or on every chain that has one of this
+// name, and gives those chains.
 func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstreams, name, on string, c upstream.Cordon) ([]chain.ID, error) {
 	ids, err := chainsWith(providers, name, on)
 	if err != nil {
@@ -49,7 +50,8 @@ func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstream
 	})
 }
 
-// OpsUncordon takes cordons back, and gives the chains on which there was one. No file need name the upstream any more.
+// OpsUncordon takes cordons back, and gives the chains on which there was one. No file need name
+// the upstream any more.
 func OpsUncordon(ctx context.Context, cfg config.Config, name, on string) ([]chain.ID, error) {
 	var freed []chain.ID
 	err := withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error {

@@ -6,23 +6,23 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/api"
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/dashboard"
-	"github.com/chainaccess/gateway/settlement"
+	"github.com/chainaccess/gateway/api/console"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
 )
 
 // caughtMail is where a development gateway shows the mails that it caught.
 const caughtMail = "/dev/mail"
 
 // newDoors makes the capabilities, with what this process gives them, and the pages over them.
-func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) (*capability.Catalogue, *dashboard.Pages, error) { //nolint:gocritic // read once at the start
+func newDoors(cfg config.Config, b *base, routes []Route, o service.Options) (*service.Catalogue, *console.Pages, error) { //nolint:gocritic // read once at the start
 	persons, err := newPeople(cfg, b, o.Hasher)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Store, o.Meter, o.Pool, o.People, o.Metrics = b.store, b.meter, b.pool, persons, b.metrics.Operations
+	o.Store, o.Meter, o.Networks, o.Pool, o.People, o.Metrics = b.store, b.meter, b.networks, b.pool, persons, b.metrics.Operations
 	o.PublicURL, o.Now, o.Random = cfg.PublicURL, time.Now, rand.Reader
 	if o.Terms, err = newTerms(cfg, b.pool); err != nil {
 		return nil, nil, err
@@ -37,15 +37,15 @@ func newDoors(cfg config.Config, b *base, routes []Route, o capability.Options) 
 	o.StockClients = cfg.X402FacilitatorURL != ""
 	o.Payments, o.FinalityDelay = settlement.New(b.pool, chain.BaseMainnet, o.Terms), cfg.X402FinalityDelay
 	o.Refunds, o.Toolbox = b.metrics.Calls, newToolbox(cfg, b, &o)
-	operations := capability.New(o)
+	operations := service.New(o)
 	pages, err := newPages(cfg, operations, routes, o.Logger)
 	return operations, pages, err
 }
 
 // newPages makes the browsers' door. Where mails are caught, the sign-in says where they are read.
-func newPages(cfg config.Config, operations *capability.Catalogue, routes []Route, log *slog.Logger) (*dashboard.Pages, error) { //nolint:gocritic // read once at the start
-	o := dashboard.Options{
-		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: dashboard.CallsOf(operations),
+func newPages(cfg config.Config, operations *service.Catalogue, routes []Route, log *slog.Logger) (*console.Pages, error) { //nolint:gocritic // read once at the start
+	o := console.Options{
+		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: console.CallsOf(operations),
 		Network: api.ClientNetwork(cfg.TrustedProxies), Refuse: api.WriteRefusal, Secret: []byte(cfg.KeyPepper),
 	}
 	for _, route := range routes {
@@ -53,5 +53,5 @@ func newPages(cfg config.Config, operations *capability.Catalogue, routes []Rout
 			o.DevMail = caughtMail
 		}
 	}
-	return dashboard.New(o)
+	return console.New(o)
 }

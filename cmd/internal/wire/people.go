@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/people"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/people"
+	"github.com/chainaccess/gateway/internal/config"
 )
 
 // newPeople makes what signs people in and keeps their sessions.
@@ -16,6 +16,6 @@ func newPeople(cfg config.Config, b *base, hasher *account.Hasher) (*people.Peop
 		return nil, err
 	}
 	return people.New(people.Options{
-		Store: b.store, Limiter: b.meter, Outbox: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader,
+		Store: b.store, Limiter: b.meter, Networks: b.networks, Outbox: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader,
 	}), nil
 }

@@ -15,18 +15,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/chainaccess/gateway/account"
-	"github.com/chainaccess/gateway/chain"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/plan"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/upstream"
 )
 
-// maxAllocations of a relayed call, everything that serves it counted: HTTP, the key, admission, the upstream, the call's record. The
-// race detector makes sync.Pool drop a part of what it is given, which comes on top.
+// maxAllocations of a relayed call, everything that serves it counted: HTTP, the key, admission,
+// the upstream, the call's record. The race detector makes sync.Pool drop a part of what it is
+// given, which comes on top.
 const (
 	maxAllocations    = 60 + lostToRaceDetector
 	maxHitAllocations = 30 + lostToRaceDetector
@@ -34,9 +35,10 @@ const (
 	maxUtility        = 45 + lostToRaceDetector
 )
 
-// BenchmarkRelayedCall sends reads through the whole API role, as production wires it, on real PostgreSQL and Redis. Client and upstream
-// are in this process and allocate nothing per call, so that what is counted is the gateway's. Run it with -benchtime=20000x: shorter
-// runs spread what happens once over fewer calls. Its rate says little, make bench measures that.
+// BenchmarkRelayedCall sends reads through the whole API role, as production wires it, on real
+// PostgreSQL and Redis. Client and upstream are in this process and allocate nothing per call, so
+// that what is counted is the gateway's. Run it with -benchtime=20000x: shorter runs spread what
+// happens once over fewer calls. Its rate says little, make bench measures that.
 func BenchmarkRelayedCall(b *testing.B) {
 	r := startRelayed(b, relayedRead)
 	r.send(b, relayedKeys) // fences and counters are loaded, connections made
@@ -45,7 +47,8 @@ func BenchmarkRelayedCall(b *testing.B) {
 	r.send(b, b.N)
 }
 
-// BenchmarkCacheHit is the same for a read that is answered from the cache, admitted like every other.
+// BenchmarkCacheHit is the same for a read that is answered from the cache, admitted like every
+// other.
 func BenchmarkCacheHit(b *testing.B) {
 	r := startRelayed(b, storedRead)
 	r.send(b, relayedKeys)

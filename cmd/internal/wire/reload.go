@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/upstream"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 // Reloads gives later upstreams files, validated, to a role that runs; nil when none will come.

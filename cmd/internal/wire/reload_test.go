@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/outbox"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/metering/fences"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -27,7 +27,8 @@ func newStripe(cfg config.Config) (*billing.Stripe, error) { //nolint:gocritic /
 	return s, nil
 }
 
-// newBilling makes what keeps accounts at what they bought. It is there without Stripe too: it says then why it cannot ask.
+// newBilling makes what keeps accounts at what they bought. It is there without Stripe too: it says
+// then why it cannot ask.
 func newBilling(cfg config.Config, b *base, f *fences.Fences, mails *outbox.Outbox, flows *workflows.Client, log *slog.Logger) (*activities.Billing, error) { //nolint:gocritic // a copy does no harm
 	stripe, err := newStripe(cfg)
 	if err != nil {

@@ -1,35 +1,116 @@
 package wire
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/opentelemetry"
 	"go.temporal.io/sdk/interceptor"
 	temporallog "go.temporal.io/sdk/log"
+	"golang.org/x/sync/singleflight"
 
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/workflows"
 )
 
-// dialTemporal gives a client that connects with its first use, so that a role starts and works while Temporal is away.
-func dialTemporal(cfg config.Config, tracer *telemetry.Tracer, log *slog.Logger) (client.Client, error) {
+// temporalClient is a connection that does nothing in a namespace before it is found to be this
+// deployment's.
+type temporalClient struct {
+	client.Client
+
+	gate *namespaceGate
+}
+
+// dialTemporal returns a client that connects with its first use, so that a role starts and works
+// while Temporal is away. deployment is the id of the record's.
+func dialTemporal(cfg config.Config, deployment string, tracer *telemetry.Tracer, log *slog.Logger) (*temporalClient, error) { //nolint:gocritic // a copy does no harm
 	traced, err := traceWorkflows(tracer)
 	if err != nil {
 		return nil, err
 	}
+	gate := &namespaceGate{namespace: cfg.TemporalNamespace, deployment: deployment}
 	temporal, err := client.NewLazyClient(client.Options{
 		HostPort: cfg.TemporalAddress, Namespace: cfg.TemporalNamespace,
-		Logger: temporallog.NewStructuredLogger(log), Interceptors: traced,
+		Logger: temporallog.NewStructuredLogger(log), Interceptors: traced, TrafficController: gate,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("TEMPORAL_ADDRESS: %w", err)
 	}
-	return temporal, nil
+	gate.temporal = temporal
+	return &temporalClient{temporal, gate}, nil
 }
 
-// traceWorkflows gives what makes spans of workflows and activities; nothing when nothing is traced.
+// namespaceGate lets calls through once the namespace is marked as this deployment's. While nobody
+// can say whose it is, each call asks.
+type namespaceGate struct {
+	temporal              client.Client
+	namespace, deployment string
+
+	asking singleflight.Group
+	open   atomic.Bool
+}
+
+// gateTimeout bounds one look at whose the namespace is.
+const gateTimeout = 2 * time.Second
+
+// asks marks the gate's own calls.
+type asks struct{}
+
+// ungated are calls that touch nobody's work, by the last part of their names. The worker makes a
+// namespace that its server lost.
+var ungated = map[string]bool{"GetSystemInfo": true, "Check": true, "DescribeNamespace": true, "RegisterNamespace": true}
+
+// CheckCallAllowed is asked before each call.
+func (g *namespaceGate) CheckCallAllowed(ctx context.Context, method string, _, _ any) error {
+	if g.open.Load() || ctx.Value(asks{}) != nil || ungated[method[strings.LastIndexByte(method, '/')+1:]] {
+		return nil
+	}
+	asked := g.asking.DoChan("", func() (any, error) {
+		return nil, g.check(context.WithoutCancel(ctx)) // others wait for it too
+	})
+	select {
+	case r := <-asked:
+		if errors.Is(r.Err, errNotOurs) {
+			return serviceerror.ToStatus(serviceerror.NewFailedPrecondition(r.Err.Error())).Err()
+		}
+		if r.Err != nil {
+			return serviceerror.ToStatus(serviceerror.NewUnavailable(r.Err.Error())).Err()
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// check looks whose the namespace is, and marks it when it is nobody's. errNotOurs closes the gate;
+// another error leaves it as it was.
+func (g *namespaceGate) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, asks{}, true), gateTimeout)
+	defer cancel()
+	owner, err := workflows.ClaimNamespace(ctx, g.temporal.WorkflowService(), g.namespace, g.deployment)
+	if err != nil {
+		return err
+	}
+	if owner != g.deployment {
+		g.open.Store(false)
+		return fmt.Errorf("TEMPORAL_NAMESPACE: the namespace %q %w (%s; this one, by DATABASE_URL, is %s): give each a namespace of its own, "+
+			"`temporal operator namespace create -n NAME`, or correct the address. If the other is gone for good: `temporal workflow terminate -n %s -w %s`",
+			g.namespace, errNotOurs, owner, g.deployment, g.namespace, workflows.DeploymentWorkflow)
+	}
+	g.open.Store(true)
+	return nil
+}
+
+// traceWorkflows returns what makes spans of workflows and activities; nothing when nothing is
+// traced.
 func traceWorkflows(tracer *telemetry.Tracer) ([]interceptor.ClientInterceptor, error) {
 	if tracer == nil {
 		return nil, nil

@@ -3,22 +3,28 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"net/url"
 
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/plan"
-	"github.com/chainaccess/gateway/upstream"
-	"github.com/chainaccess/gateway/wallet"
-	"github.com/chainaccess/gateway/x402"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
 )
 
 var errNothingToRead = errors.New("X402_PAY_TO is set, but the upstreams file names no base_mainnet, so payments could not be read: " +
 	"name its upstreams there, or leave the variable out")
 
-// newTerms are the seller's terms, of the configuration and of the chain's id in the upstreams file; the same in every process that has both.
-// Without an address to pay to they are closed.
+// newTerms are the seller's terms, of the configuration and of the chain's id in the upstreams
+// file; the same in every process that has both. Without an address to pay to they are closed.
 func newTerms(cfg config.Config, pool *upstream.Pool) (x402.Terms, error) { //nolint:gocritic // read once at the start
+	public, err := url.Parse(cfg.PublicURL)
+	if err != nil {
+		return x402.Terms{}, fmt.Errorf("PUBLIC_URL: %w", err)
+	}
 	t := x402.Terms{
+		Host:    public.Host,
 		Service: cfg.ServiceTitle, Confirmations: cfg.X402MinConfirmations, CorroborateAbove: plan.Atomic(cfg.X402CorroborateAbove),
 	}
 	paidOn, listed := pool.Chain(chain.BaseMainnet)

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/capability"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/egress"
+	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/toolbox"
 	"github.com/chainaccess/gateway/toolbox/contracts"
 	"github.com/chainaccess/gateway/toolbox/ens"
@@ -14,9 +14,9 @@ import (
 )
 
 // newToolbox makes what metered capabilities answer from.
-func newToolbox(cfg config.Config, b *base, o *capability.Options) capability.Toolbox { //nolint:gocritic // read once at the start
+func newToolbox(cfg config.Config, b *base, o *service.Options) service.Toolbox { //nolint:gocritic // read once at the start
 	reader := node.New(b.pool, o.Links)
-	return capability.Toolbox{
+	return service.Toolbox{
 		Node:         reader,
 		Gas:          toolbox.NewGasOracle(reader, time.Now),
 		Transactions: toolbox.NewTxTracker(reader, time.Now),

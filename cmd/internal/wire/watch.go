@@ -8,14 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/meter"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/store"
-	"github.com/chainaccess/gateway/telemetry"
 )
 
-// watchAPI has the figures of the API role read at each scrape. What it gives listens in the listener's place.
+// watchAPI has the figures of the API role read at each scrape. What it gives listens in the
+// listener's place.
 func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *meter.Latencies, calls *relay.Relay, listener net.Listener,
 ) net.Listener {
 	b.metrics.WatchCache(calls.CacheFigures)
@@ -27,6 +28,8 @@ func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *m
 		func() float64 { held, _ := recorder.Buffered(); return float64(held) })
 	b.metrics.Gauge("gateway_call_records_buffer_limit", "Call records that are held at most; more are dropped.",
 		func() float64 { _, most := recorder.Buffered(); return float64(most) })
+	b.metrics.Counter("gateway_call_records_summed_total", "Refused calls that are in a sum instead of a record of their own.",
+		func() float64 { return float64(recorder.Summed()) })
 	b.metrics.Counter("gateway_latencies_written_total", "Answered calls whose duration reached the meter, for the statistics of their accounts.",
 		func() float64 { return float64(latencies.Written()) })
 	b.metrics.Counter("gateway_latencies_dropped_total", "Answered calls whose duration was left out because the book was full, or lost on its way.",

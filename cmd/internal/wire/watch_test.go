@@ -17,11 +17,12 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// scrape reads /metrics of both roles, whose addresses the log tells: all of it, and the families of both by name.
+// scrape reads /metrics of both roles, whose addresses the log tells: all of it, and the families
+// of both by name.
 func (b *bench) scrape(t *testing.T) (text string, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	families = map[string]*dto.MetricFamily{}
@@ -106,7 +107,8 @@ var (
 	ofScrape   = []string{"job", "instance", "role", "le"} // labels that the scrape or the type of a family adds
 )
 
-// checkExpressions holds the dashboard and the alerts to the families that are served: names, and labels.
+// checkExpressions holds the dashboard and the alerts to the families that are served: names, and
+// labels.
 func checkExpressions(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	labels := func(name string) (all map[string]bool) {
@@ -163,7 +165,8 @@ func checkExpressions(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
-// checkShown holds that every family of ours stands on a panel or in an alert: what nobody looks at warns nobody.
+// checkShown holds that every family of ours stands on a panel or in an alert: what nobody looks at
+// warns nobody.
 func checkShown(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	shown := map[string]bool{}
@@ -220,7 +223,8 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// checkHandbook holds the operators' table to the families that are served: each has a row, and no row is about another.
+// checkHandbook holds the operators' table to the families that are served: each has a row, and no
+// row is about another.
 func checkHandbook(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
@@ -257,8 +261,8 @@ func figure(families map[string]*dto.MetricFamily, name string, pairs ...string)
 	return sum, ok
 }
 
-// holdConnection leaves a connection open to the API until the test is over. Those of the default transport do not do for
-// that: the end of any test server closes them.
+// holdConnection leaves a connection open to the API until the test is over. Those of the default
+// transport do not do for that: the end of any test server closes them.
 func holdConnection(t *testing.T, url string) {
 	t.Helper()
 	own := &http.Transport{}
@@ -329,7 +333,8 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 			t.Errorf("%s is of the service %q", s.Name, s.Resource["service.name"])
 		}
 	}
-	// Four calls and their admissions, three attempts, the making of the key, and the reading of /openapi.json.
+	// Four calls and their admissions, three attempts, the making of the key, and the reading of
+	// /openapi.json.
 	if roles["api"] != 13 || roles["worker"] == 0 {
 		t.Errorf("got %v spans, want 13 of the API and some of the worker", roles)
 	}

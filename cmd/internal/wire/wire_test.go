@@ -17,16 +17,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/chainaccess/gateway/account"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
-	"github.com/chainaccess/gateway/config"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
-	"github.com/chainaccess/gateway/telemetry"
 )
 
-// patience is how long a condition may take on a loaded machine; in normal operation none takes ten seconds, but for usage, which
-// waits for its slot of ten seconds to be over. It outlasts an activity of a minute that is lost on its way to a worker, and its repetition.
+// patience is how long a condition may take on a loaded machine; in normal operation none takes ten
+// seconds, but for usage, which waits for its slot of ten seconds to be over. It outlasts an
+// activity of a minute that is lost on its way to a worker, and its repetition.
 const patience = 150 * time.Second
 
 // canary is the credential in every upstream's URL.

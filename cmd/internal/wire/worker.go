@@ -10,21 +10,22 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/activities"
-	"github.com/chainaccess/gateway/chain"
-	"github.com/chainaccess/gateway/config"
-	"github.com/chainaccess/gateway/fences"
-	"github.com/chainaccess/gateway/flush"
-	"github.com/chainaccess/gateway/settlement"
-	"github.com/chainaccess/gateway/statement"
-	"github.com/chainaccess/gateway/telemetry"
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/worker"
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Work runs the worker until ctx ends: durable workflows, and the usage flusher. With flushAll usage that is still open is moved at
-// the end as well, for a Redis that keeps nothing.
+// Work runs the worker until ctx ends: durable workflows, and the usage flusher. With flushAll
+// usage that is still open is moved at the end as well, for a Redis that keeps nothing.
 func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, flushAll bool, log *slog.Logger, reloads Reloads) error {
-	b, err := openBase(ctx, cfg, providers)
+	b, err := openBase(ctx, cfg, providers, log)
 	if err != nil {
 		return err
 	}
@@ -34,17 +35,17 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 		return err
 	}
 	defer closeTracer(ctx, tracer, log)
-	temporal, err := dialTemporal(cfg, tracer, log)
+	temporal, err := dialTemporal(cfg, b.deployment, tracer, log)
 	if err != nil {
 		return err
 	}
 	defer temporal.Close()
-	flusher := flush.New(b.meter, b.store, flush.FromStore(b.store), flush.Options{
-		Logger:      log,
-		OnFlush:     func(n int) { b.metrics.UsageFlushed.Add(float64(n)) },
-		OnError:     func(error) { b.metrics.UsageFlushErrors.Inc() },
-		OnWatermark: watchWatermark(b.metrics),
-	})
+	if err := foreign(temporal.gate.check(ctx)); err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	flusher := newFlusher(b, log)
 	mails, err := newOutbox(cfg, b.store)
 	if err != nil {
 		return err
@@ -63,17 +64,17 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	settlements := &activities.Settlements{
 		Fences: fence, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now, Logger: log,
 	}
-	flows := workflows.NewClient(temporal)
+	flows := workflows.NewClient(temporal.Client)
 	bought, err := newBilling(cfg, b, fence, mails, flows, log)
 	if err != nil {
 		return err
 	}
 	w, err := worker.New(worker.Options{
-		Temporal: temporal, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger,
+		Temporal: temporal.Client, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger,
 		Doors: &activities.Doors{Fences: fence, Logger: log, Mails: letters}, Settlements: settlements, Billing: bought, Statements: newStatements(b, log),
 		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
-		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
-		FinalityDelay: cfg.X402FinalityDelay,
+		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval, KeepCallDays: cfg.CallRecordsDays,
+		FinalityDelay: cfg.X402FinalityDelay, OnSwept: countSwept(b.metrics),
 	})
 	if err != nil {
 		return err
@@ -81,8 +82,12 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
-	background.Go(func() { serveMetrics(watching, cfg.MetricsAddress, b.metrics, log) })
+	background.Go(func() { b.sidePort(cfg, workerReadiness(w.Ready, b.pool)).serve(watching, log) })
 	background.Go(func() { fence.RunPushes(watching, log) })
+	health := watchRedis(b.meter, b.metrics, log, true)
+	background.Go(func() { health.run(watching) })
+	background.Go(func() { b.watchDeployment(watching, temporal.gate, end, log) })
+	background.Go(func() { fence.RunReclaims(watching, log, countLost(b.metrics)) })
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) }) // settlements are read from the upstreams that it finds usable
 	background.Go(func() { newAlerts(cfg, b, mails, log).Run(watching) })
 	waits := newBacklogWatch(cfg, b, log)
@@ -99,7 +104,17 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	}
 	stopWatching()
 	background.Wait()
-	return err
+	return errors.Join(err, foreign(context.Cause(ctx)))
+}
+
+// newFlusher moves usage to PostgreSQL, and counts what it moves.
+func newFlusher(b *base, log *slog.Logger) *flush.Flusher {
+	return flush.New(b.meter, b.store, flush.FromStore(b.store), flush.Options{
+		Logger:      log,
+		OnFlush:     func(n int) { b.metrics.UsageFlushed.Add(float64(n)) },
+		OnError:     func(error) { b.metrics.UsageFlushErrors.Inc() },
+		OnWatermark: watchWatermark(b.metrics),
+	})
 }
 
 // newStatements closes statements, and counts what became of each closing.
@@ -108,7 +123,8 @@ func newStatements(b *base, log *slog.Logger) *activities.Statements {
 		"gateway_statement_closings_total", "Closings of statements by what became of them: closed, adjusted, failed.", "result", activities.ClosingResults()...)}
 }
 
-// watchWatermark serves the watermark of all usage as a metric, and gives what tells it; no number before it was told once.
+// watchWatermark serves the watermark of all usage as a metric, and gives what tells it; no number
+// before it was told once.
 func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
 	var told atomic.Int64
 	m.Gauge("gateway_usage_watermark_timestamp_seconds", "The instant before which all usage is in PostgreSQL, by the meter's clock.",
@@ -122,3 +138,14 @@ func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
 }
 
 const lastFlush = 10 * time.Second
+
+// countSwept counts what became of anonymous keys that nobody uses.
+func countSwept(m *telemetry.Metrics) func(store.SweptKeys) {
+	const retired, deleted, account = "key_retired", "key_deleted", "account_deleted"
+	count := m.Outcomes("gateway_anonymous_swept_total", "Anonymous keys that nobody uses, and their accounts, by what became of them.", "step", retired, deleted, account)
+	return func(n store.SweptKeys) {
+		count(retired, int(n.Retired))
+		count(deleted, int(n.Deleted))
+		count(account, int(n.Accounts))
+	}
+}

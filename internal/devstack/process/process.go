@@ -1,6 +1,6 @@
-// Package process runs one child program for the development stack and for tests: in a process group of its own, with its
-// output in a log file, and bound to the life of the parent, so that not even kill -9 leaves servers behind. It knows
-// nothing about the programs it runs.
+// Package process runs one child program for the development stack and for tests: in a process
+// group of its own, with its output in a log file, and bound to the life of the parent, so that not
+// even kill -9 leaves servers behind. It knows nothing about the programs it runs.
 package process
 
 import (
@@ -31,10 +31,11 @@ type Spec struct {
 	LogFile string
 	// Credential runs the program as another user; nil keeps the parent's.
 	Credential *syscall.Credential
-	// ParentDeath is the signal which the kernel sends when the parent dies (Linux only); 0 means SIGKILL.
+	// ParentDeath is the signal which the kernel sends when the parent dies (Linux only); 0 means
+	// SIGKILL.
 	ParentDeath syscall.Signal
-	// Stop lists the signals that Stop sends, one after the other, each with Grace to take effect. SIGKILL is always the
-	// last one and need not be listed.
+	// Stop lists the signals that Stop sends, one after the other, each with Grace to take effect.
+	// SIGKILL is always the last one and need not be listed.
 	Stop []syscall.Signal
 	// Grace is how long each signal of Stop has; 0 means ten seconds.
 	Grace time.Duration
@@ -74,8 +75,8 @@ func Start(spec Spec) (*Process, error) {
 	p := &Process{spec: spec, cmd: cmd, logPos: logPos, exited: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// The kernel sends the parent-death signal when the thread that forked ends, so that thread is kept for as long as
-		// the child lives.
+		// The kernel sends the parent-death signal when the thread that forked ends, so that thread
+		// is kept for as long as the child lives.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -132,8 +133,8 @@ func (p *Process) Kill() error {
 	return err
 }
 
-// Stop asks the child to end with the signals of its spec, kills it when they do not help or ctx is over, and waits for its
-// end. It may be called again.
+// Stop asks the child to end with the signals of its spec, kills it when they do not help or ctx is
+// over, and waits for its end. It may be called again.
 func (p *Process) Stop(ctx context.Context) error {
 	grace := p.spec.Grace
 	if grace == 0 {
@@ -157,7 +158,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.Kill()
 }
 
-// Tail gives the last lines which this run wrote to its log, at most n.
+// Tail returns the last lines which this run wrote to its log, at most n.
 func (p *Process) Tail(n int) string {
 	f, err := os.Open(p.spec.LogFile)
 	if err != nil {
@@ -180,7 +181,8 @@ func (p *Process) Tail(n int) string {
 // LogFile is where the child's output goes.
 func (p *Process) LogFile() string { return p.spec.LogFile }
 
-// openLog opens the log for appending and gives the position of the next line. A log that has grown large is begun anew.
+// openLog opens the log for appending and gives the position of the next line. A log that has grown
+// large is begun anew.
 func openLog(path string) (*os.File, int64, error) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	if info, err := os.Stat(path); err == nil && info.Size() > logLimitBytes {

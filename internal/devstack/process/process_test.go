@@ -15,7 +15,8 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// parentMode makes the test binary act as a parent which starts a child, prints the child's process id and waits.
+// parentMode makes the test binary act as a parent which starts a child, prints the child's process
+// id and waits.
 const parentMode = "PROCESS_TEST_PARENT_LOG"
 
 func TestMain(m *testing.M) {

@@ -1,9 +1,10 @@
-// Command run starts PostgreSQL and Temporal for tests, runs a command with their addresses in TEST_DATABASE_URL and
-// TEST_TEMPORAL_ADDRESS, and stops them again:
+// Command run starts PostgreSQL and Temporal for tests, runs a command with their addresses in
+// TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS, and stops them again:
 //
 //	go run ./internal/devstack/run -- go test -race ./...
 //
-// It ends with the command's exit code. Servers that the environment names already are used as they are.
+// It ends with the command's exit code. Servers that the environment names already are used as they
+// are.
 package main
 
 import (
@@ -42,7 +43,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run gives the exit code of the command.
+// run returns the exit code of the command.
 func run(args []string) (code int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

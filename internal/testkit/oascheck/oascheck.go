@@ -1,6 +1,7 @@
-// Package oascheck holds HTTP answers against an OpenAPI 3.1 document: the status must be declared for route and method, the body must have
-// the declared media type and match its schema, and required headers must be there. It knows nothing of the gateway; what an answer to an
-// undeclared route looks like is told by its user.
+// Package oascheck holds HTTP answers against an OpenAPI 3.1 document: the status must be declared
+// for route and method, the body must have the declared media type and match its schema, and
+// required headers must be there. It knows nothing of the gateway; what an answer to an undeclared
+// route looks like is told by its user.
 package oascheck
 
 import (
@@ -24,7 +25,8 @@ import (
 // location is the address under which the document's schemas are compiled.
 const location = "https://contract.example/openapi.json"
 
-// Document is a described interface. It is safe for concurrent use; schemas are compiled when they are first needed, once.
+// Document is a described interface. It is safe for concurrent use; schemas are compiled when they
+// are first needed, once.
 type Document struct {
 	root      document
 	undefined string // pointer to the schema of answers to routes that are not declared
@@ -58,7 +60,8 @@ type header struct {
 	} `json:"schema"`
 }
 
-// Load reads a document. undefined names the component schema that answers to undeclared routes match.
+// Load reads a document. undefined names the component schema that answers to undeclared routes
+// match.
 func Load(text []byte, undefined string) (*Document, error) {
 	d := &Document{schemas: map[string]*jsonschema.Schema{}, compiler: jsonschema.NewCompiler(), undefined: pointer("components", "schemas", undefined)}
 	if err := json.Unmarshal(text, &d.root); err != nil {
@@ -119,7 +122,8 @@ func wrap(a *Answer, err error) error {
 	return fmt.Errorf("%s %s answered %d outside its contract: %w\n%.600s", a.Method, a.URL.EscapedPath(), a.Status, err, a.Body)
 }
 
-// find gives the path that a request's path is of. A path without braces comes first (OpenAPI 3.1, section 4.8.8.2).
+// find returns the path that a request's path is of. A path without braces comes first (OpenAPI
+// 3.1, section 4.8.8.2).
 func (d *Document) find(path string) (template string, item map[string]json.RawMessage) {
 	if item, ok := d.root.Paths[path]; ok {
 		return path, item

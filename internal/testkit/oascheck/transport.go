@@ -11,8 +11,9 @@ import (
 // maxBody is how much of a body is kept to be judged; of a longer one only the head is.
 const maxBody = 4 << 20
 
-// Transport sends requests through next and has every answer judged as it is read: the head when it came, the body at its end. A body that
-// its reader leaves, or that breaks off, is judged by its head only.
+// Transport sends requests through next and has every answer judged as it is read: the head when it
+// came, the body at its end. A body that its reader leaves, or that breaks off, is judged by its
+// head only.
 func (d *Document) Transport(next http.RoundTripper, report func(error)) http.RoundTripper {
 	return &transport{document: d, next: next, report: report}
 }

@@ -1,0 +1,188 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// recorded is the subscription that the record knows last; its id is empty when there is none. One
+// of a price of its own is of the plan in force.
+func (r *reconciling) recorded(ctx context.Context) (subscription.Subscription, error) {
+	sub, err := r.Record.LastSubscription(ctx, r.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return subscription.Subscription{}, nil
+	}
+	if err != nil {
+		return sub, r.failed(err, ErrBillingFailed, "find the subscription", r.id)
+	}
+	if _, ours := sub.Sells(); !ours {
+		owner, err := r.Record.LoadAccount(ctx, r.id)
+		if err != nil {
+			return sub, r.failed(err, ErrBillingFailed, "load the account", r.id)
+		}
+		sub.Plan = owner.Plan
+	}
+	return sub, nil
+}
+
+// had lists those of the subscriptions that last at Stripe which the record has, save the one that
+// counts.
+func (r *reconciling) had(ctx context.Context, lasting []string) ([]string, error) {
+	beside := slices.DeleteFunc(lasting, func(id string) bool { return r.current != nil && id == r.current.ID })
+	if len(beside) == 0 {
+		return nil, nil
+	}
+	had, err := r.Record.RecordedSubscriptions(ctx, r.id, beside)
+	if err != nil {
+		return nil, r.failed(err, ErrBillingFailed, "find recorded subscriptions", r.id)
+	}
+	return had, nil
+}
+
+// warn tells what somebody did at Stripe to a subscription that was recorded as lasting, other than
+// to end it. listed says whether Stripe tells of it.
+func (r *reconciling) warn(recorded *subscription.Subscription, listed bool) {
+	if recorded.ID == "" || recorded.Status.Over() {
+		return
+	}
+	log := r.Logger.With("account_id", r.id, "subscription", recorded.ID)
+	switch {
+	case r.snapshot.Deleted:
+		log.Warn("a customer was deleted at Stripe, which ends its subscription")
+	case !listed:
+		log.Warn("Stripe tells nothing of the recorded subscription, which is taken as ended")
+	case r.current == nil || r.current.ID != recorded.ID:
+		log.Warn("the recorded subscription is taken as ended though it lasts at Stripe, since another one of ours is paid there")
+	case r.current.OddPrice != "" && !r.current.Status.Over():
+		log.Warn("a subscription has a price at Stripe that is of no plan of ours; its plan goes on", "price", r.current.OddPrice)
+	}
+}
+
+// place is where the customer is, as VAT goes, by what Stripe says now.
+func (r *reconciling) place() plan.TaxPlace {
+	now := r.customer
+	now.Country, now.Card = r.snapshot.Country, r.snapshot.Card
+	return now.Place()
+}
+
+// tax has a subscription charged with VAT or without, as the place of supply wants it now.
+func (r *reconciling) tax(ctx context.Context) error {
+	if r.current == nil || r.current.Status.Over() {
+		return nil
+	}
+	at := r.place()
+	vat := plan.VATApplies(at.Country)
+	if vat == r.current.Taxed {
+		return nil
+	}
+	r.Logger.Info("a subscription is taxed by another place of supply", "account_id", r.id, "subscription", r.current.ID, "vat", vat, "place", at.String())
+	if err := r.Stripe.SetTax(ctx, r.current.ID, vat); err != nil {
+		return r.failed(err, ErrStripeAway, "set the tax", r.id)
+	}
+	return nil
+}
+
+// packs grants what was paid for, once for each payment, and voids what is left of a pack whose
+// money went back. What went back before it was granted is not granted.
+func (r *reconciling) packs(ctx context.Context) error {
+	for i := range r.snapshot.Payments {
+		p := &r.snapshot.Payments[i]
+		item, known := plan.FindItem(p.Item)
+		if !known || !item.IsPack() || !p.Succeeded {
+			continue
+		}
+		state := store.CheckoutPaid
+		var err error
+		if p.TakenBack() {
+			state, err = store.CheckoutRefunded, r.voidPack(ctx, p)
+		} else {
+			err = r.grantPack(ctx, p, &item)
+		}
+		if err == nil && !slices.Contains(r.odd, p.ID) {
+			err = r.endCheckout(ctx, p.Checkout, state)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// told is what the flow waits for next.
+func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
+	terms, err := r.owner.Terms()
+	if err != nil {
+		return Reconciled{}, r.failed(err, ErrBillingFailed, "read the plan", r.id)
+	}
+	now := r.Now()
+	p := terms.Period(now)
+	told := Reconciled{
+		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan}, Next: p.End, Odd: r.odd,
+		Beside: r.beside,
+	}
+	if told.Cut, err = r.cut(ctx, now); err != nil {
+		return Reconciled{}, err
+	}
+	if r.current == nil {
+		told.Next = time.Time{}
+		return told, nil
+	}
+	told.Subscription, told.Status, told.Lasts = r.current.ID, r.current.Status, !r.current.Status.Over()
+	if !told.Lasts {
+		told.Next = time.Time{}
+		return told, nil
+	}
+	told.OddPrice = r.current.OddPrice
+	told.Late = !now.Before(r.current.PeriodEnd)
+	due := []time.Time{r.expected.NextFrom, r.current.PeriodEnd}
+	for i := range r.snapshot.Invoices {
+		if v := &r.snapshot.Invoices[i]; v.Failed() {
+			due = append(due, v.NextAttempt)
+		}
+	}
+	for _, at := range due {
+		if at.After(now) && at.Before(told.Next) {
+			told.Next = at
+		}
+	}
+	return told, nil
+}
+
+// cutFor is how long after its end a period that was cut short is told: a flow that looks once a
+// day sees it.
+const cutFor = 7 * 24 * time.Hour
+
+func (r *reconciling) cut(ctx context.Context, now time.Time) ([]BillingPeriod, error) {
+	ended, err := r.Record.ListEndedPeriods(ctx, r.id)
+	if err != nil {
+		return nil, r.failed(err, ErrBillingFailed, "list periods that were cut", r.id)
+	}
+	var cut []BillingPeriod
+	for _, p := range ended {
+		if now.Sub(p.End) < cutFor {
+			cut = append(cut, BillingPeriod{Key: p.Period, Start: p.Start, End: p.End, Plan: p.Plan})
+		}
+	}
+	return cut, nil
+}
+
+// Closing is a metering period that ended.
+type Closing struct {
+	Account account.ID    `json:"account"`
+	Period  BillingPeriod `json:"period"`
+}
+
+// BeginClosing has the statement of a period closed, once, however often it is told.
+func (b *Billing) BeginClosing(ctx context.Context, c Closing) error { //nolint:gocritic // a copy does no harm
+	if err := b.Close(ctx, c); err != nil {
+		return b.failed(err, ErrBillingFailed, "begin to close a statement", c.Account)
+	}
+	return nil
+}

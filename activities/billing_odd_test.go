@@ -1,0 +1,271 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// oddStripe tells something else of a customer than Stripe does, and counts what it is told to
+// undo.
+type oddStripe struct {
+	activities.Stripe
+
+	tell   func(*subscription.Snapshot)
+	undone int
+	taxes  error
+}
+
+func (s *oddStripe) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
+	all, err := s.Stripe.Snapshot(ctx, customer)
+	if err == nil {
+		s.tell(&all)
+	}
+	return all, err
+}
+
+func (s *oddStripe) CancelNow(context.Context, string, string) error {
+	s.undone++
+	return nil
+}
+
+func (s *oddStripe) RefundPayment(context.Context, string, string) error {
+	s.undone++
+	return nil
+}
+
+func (s *oddStripe) SetTax(context.Context, string, bool) error { return s.taxes }
+
+// A payment that contradicts its pack grants nothing and is shown, and the account has everything
+// else that it bought.
+func TestAPaymentThatContradictsItsPackHoldsNothingElseUp(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("US")
+	b.buy("first", "pack_s")
+	b.buy("plan", "pro_monthly")
+	odd := &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
+		for id, change := range map[string]func(*subscription.Payment){
+			"pi_little": func(p *subscription.Payment) { p.Amount = 999 },
+			"pi_yen":    func(p *subscription.Payment) { p.Currency = "jpy" },
+		} {
+			p := subscription.Payment{ID: id, Item: "pack_s", Succeeded: true, Amount: 1000, Currency: "usd", CreatedAt: time.Now()}
+			change(&p)
+			all.Payments = slices.Insert(all.Payments, 0, p)
+		}
+	}}
+	books := s.newBilling(nil)
+	books.Stripe = odd
+	known, err := books.Reconcile(s.ctx, b.id)
+	slices.Sort(known.Odd)
+	if err != nil || known.Plan != plan.Pro || !slices.Equal(known.Odd, []string{"pi_little", "pi_yen"}) {
+		t.Errorf("%+v, %v", known, err)
+	}
+	packs, err := s.store.ListPacks(s.ctx, b.id)
+	s.must(err)
+	if len(packs) != 1 || packs[0].Kind != "pack_s" {
+		t.Fatalf("granted are %+v", packs)
+	}
+	// What was granted once is held against nothing that a payment says later.
+	odd.tell = func(all *subscription.Snapshot) {
+		for i := range all.Payments {
+			all.Payments[i].Amount = 1
+		}
+	}
+	if known, err := books.Reconcile(s.ctx, b.id); err != nil || len(known.Odd) > 0 {
+		t.Errorf("with another price: %+v, %v", known, err)
+	}
+}
+
+// What somebody made by hand at Stripe is neither cancelled nor refunded, and gives an account only
+// what it is of.
+func TestSubscriptionsMadeByHandAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("US")
+	b.buy("plan", "pro_monthly")
+	foreign := subscription.Subscription{
+		ID: "sub_hand", Status: subscription.Active, Price: "price_consulting", StartedAt: time.Now().AddDate(0, -3, 0), PeriodEnd: time.Now().AddDate(0, 0, 5),
+	}
+	odd := &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) { all.Subscriptions = append(all.Subscriptions, foreign) }}
+	books := s.newBilling(nil)
+	books.Stripe = odd
+	known, err := books.Reconcile(s.ctx, b.id)
+	if err != nil || known.Plan != plan.Pro || known.Subscription == foreign.ID || odd.undone > 0 {
+		t.Errorf("%+v, %v; undone were %d things", known, err, odd.undone)
+	}
+	own := s.shopper("US")
+	foreign.ID, foreign.Plan = "sub_own", plan.Growth
+	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) { all.Subscriptions = append(all.Subscriptions, foreign) }}
+	if known, err := books.Reconcile(s.ctx, own.id); err != nil || known.Plan != plan.Growth {
+		t.Errorf("a price of its own for a plan of ours: %+v, %v", known, err)
+	}
+}
+
+// A tax that cannot be set keeps nobody from the plan and the packs that they paid for.
+func TestATaxThatCannotBeSetHoldsNoPlanUp(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("US")
+	b.must(s.server.Pay(b.open("plan", "pro_monthly", true).Session, stripe.Visa)) // taxed, though the country wants none
+	books := s.newBilling(nil)
+	books.Stripe = &oddStripe{Stripe: s.way, tell: func(*subscription.Snapshot) {}, taxes: errors.New("the rate is gone")}
+	if _, err := books.Reconcile(s.ctx, b.id); err == nil {
+		t.Error("nobody hears of the tax")
+	}
+	if a, err := s.store.LoadAccount(s.ctx, b.id); err != nil || a.Plan != plan.Pro {
+		t.Errorf("the plan is %s, %v", a.Plan, err)
+	}
+}
+
+// A customer that was deleted at Stripe has no subscription any more.
+func TestADeletedCustomerHasNoPlan(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("US")
+	b.buy("plan", "pro_monthly")
+	books := s.newBilling(nil)
+	if known, err := books.Reconcile(s.ctx, b.id); err != nil || known.Plan != plan.Pro {
+		t.Fatalf("%+v, %v", known, err)
+	}
+	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
+		*all = subscription.Snapshot{Customer: all.Customer, ReadAt: all.ReadAt, Deleted: true}
+	}}
+	for range 2 {
+		if known, err := books.Reconcile(s.ctx, b.id); err != nil || known.Plan != plan.Free || known.Lasts {
+			t.Errorf("%+v, %v", known, err)
+		}
+	}
+	last, err := s.store.LastSubscription(s.ctx, b.id)
+	if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() {
+		t.Errorf("recorded is %+v, %v", last, err)
+	}
+}
+
+// Somebody charges something else for a subscription at Stripe, which ends there: whoever
+// reconciles dies before or after every step, and another one has the plan end. One that is there
+// beside it counts, and packs are granted.
+func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	steps := 1
+	for at := 0; at <= steps; at++ { // 0 dies nowhere, and counts the steps
+		b := s.shopper("US")
+		b.buy("plan", "pro_monthly")
+		b.reconciles(nil, plan.Pro, "")
+		swap := func(all *subscription.Snapshot) {
+			all.Subscriptions[0].Price, all.Subscriptions[0].Plan = "price_x", ""
+		}
+		b.reconciles(swap, plan.Pro, "price_x")
+		b.buy("pack", "pack_s")
+		over := func(all *subscription.Snapshot) {
+			swap(all)
+			all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled, all.ReadAt.Truncate(time.Second)
+		}
+		d := &dying{at: at, after: at%2 == 0}
+		books := s.newBilling(d)
+		books.Stripe = &oddStripe{Stripe: dyingStripe{s.way, d}, tell: over}
+		if _, err := books.Reconcile(s.ctx, b.id); (err != nil) != (at > 0) {
+			t.Errorf("step %d: %v", at, err)
+		}
+		if at == 0 {
+			steps = d.n
+		}
+		b.reconciles(over, plan.Free, "")
+		packs, err := s.store.ListPacks(s.ctx, b.id)
+		s.must(err)
+		last, err := s.store.LastSubscription(s.ctx, b.id)
+		if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() || last.Price != "pro_monthly" || len(packs) != 1 {
+			t.Errorf("step %d: recorded is %+v, %v, with %d packs", at, last, err, len(packs))
+		}
+	}
+	if steps < 6 {
+		t.Errorf("only %d steps", steps)
+	}
+	b := s.shopper("US")
+	b.buy("plan", "pro_monthly")
+	b.reconciles(nil, plan.Pro, "")
+	b.buy("pack", "pack_s")
+	now := time.Now()
+	beside := subscription.Subscription{
+		ID: "sub_beside", Status: subscription.Active, Price: "growth_monthly", StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0),
+	}
+	for range 2 {
+		b.reconciles(func(all *subscription.Snapshot) {
+			all.Subscriptions[0].Price, all.Subscriptions[0].Plan = "price_x", ""
+			all.Subscriptions = append(all.Subscriptions, beside)
+		}, plan.Growth, "")
+	}
+	if packs, err := s.store.ListPacks(s.ctx, b.id); err != nil || len(packs) != 1 {
+		t.Errorf("%d packs, %v", len(packs), err)
+	}
+}
+
+// A subscription that counted once and lasts beside the one that counts is shown, and never sent
+// back: its owner may have paid for months, also when its price is mended.
+func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.shopper("US")
+	b.buy("plan", "pro_monthly")
+	b.reconciles(nil, plan.Pro, "")
+	first, err := s.store.LastSubscription(s.ctx, b.id)
+	s.must(err)
+	now := time.Now()
+	beside := subscription.Subscription{ID: "sub_beside" + b.id.String(), Status: subscription.Active, Price: "growth_monthly", StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0)}
+	for name, price := range map[string]string{"another price": "price_x", "mended": first.Price} {
+		for range 2 {
+			told := &oddStripe{Stripe: b.way, tell: func(all *subscription.Snapshot) {
+				all.Subscriptions[0].Price, all.Subscriptions[0].Plan = "price_x", ""
+				all.Subscriptions = append(all.Subscriptions, beside)
+			}}
+			books := b.newBilling(nil)
+			books.Stripe = told
+			if _, err := books.Reconcile(b.ctx, b.id); err != nil { // the one beside it counts from here on
+				t.Fatal(err)
+			}
+			told.tell = func(all *subscription.Snapshot) {
+				if all.Subscriptions[0].Price = price; price == "price_x" {
+					all.Subscriptions[0].Plan = ""
+				}
+				all.Subscriptions = append(all.Subscriptions, beside)
+			}
+			known, err := books.Reconcile(b.ctx, b.id)
+			if err != nil || known.Plan != plan.Growth || known.Subscription != beside.ID || told.undone > 0 || !slices.Equal(known.Beside, []string{first.ID}) {
+				t.Errorf("%s: %+v, %v; undone were %d things", name, known, err, told.undone)
+			}
+			if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Beside != 1 {
+				t.Errorf("%s: operators see %d beside it, %v", name, c.Beside, err)
+			}
+		}
+	}
+	b.reconciles(func(all *subscription.Snapshot) {
+		all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled, all.ReadAt.Truncate(time.Second)
+		all.Subscriptions = append(all.Subscriptions, beside)
+	}, plan.Growth, "")
+	if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Beside != 0 {
+		t.Errorf("once it is over operators see %d beside it, %v", c.Beside, err)
+	}
+}
+
+// reconciles wants a plan in force, and undoes nothing at Stripe.
+func (b *shopper) reconciles(tell func(*subscription.Snapshot), want, odd string) {
+	b.t.Helper()
+	if tell == nil {
+		tell = func(*subscription.Snapshot) {}
+	}
+	told := &oddStripe{Stripe: b.way, tell: tell}
+	books := b.newBilling(nil)
+	books.Stripe = told
+	known, err := books.Reconcile(b.ctx, b.id)
+	if err != nil || known.Plan != want || known.OddPrice != odd || known.Lasts != (want != plan.Free) || told.undone > 0 {
+		b.t.Errorf("want %s: %+v, %v; undone were %d things", want, known, err, told.undone)
+	}
+}

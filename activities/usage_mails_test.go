@@ -1,0 +1,230 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// house is a record of people that a test fills, and takes their letters.
+type house struct {
+	members  []store.Member
+	name     string // of the account
+	settings store.Settings
+	letters  []outbox.Letter
+	out      []account.UserID // who wants no mails about usage
+	err      error            // of everything
+}
+
+func (h *house) ListMembers(context.Context, account.ID) ([]store.Member, error) {
+	return h.members, h.err
+}
+
+func (h *house) ListMemberships(_ context.Context, of account.UserID) ([]store.Membership, error) {
+	return []store.Membership{{Account: account.NewID(), Name: "another"}, {Account: buyer, Name: h.name}}, h.err
+}
+
+func (h *house) LoadSettings(context.Context, account.ID) (store.Settings, error) {
+	return h.settings, h.err
+}
+
+func (h *house) ListOptedOut(_ context.Context, _ account.ID, topic account.Topic) ([]account.UserID, error) {
+	if topic != account.TopicUsage {
+		return nil, errors.New("usage was not asked for")
+	}
+	return h.out, h.err
+}
+
+func (h *house) Queue(_ context.Context, letters ...outbox.Letter) error {
+	h.letters = append(h.letters, letters...)
+	return h.err
+}
+
+var (
+	buyer = account.NewID()
+	today = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+)
+
+func newHouse(t *testing.T, addresses ...string) (*house, *activities.UsageMails) {
+	t.Helper()
+	h := &house{settings: store.Settings{NotifyUsage80: true, NotifyUsage100: true, TimeZone: "Europe/Berlin"}}
+	for _, address := range addresses {
+		email, refusal := account.ParseEmail(address)
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		h.members = append(h.members, store.Member{User: account.UserID{UUID: uuid.Must(uuid.NewV7())}, Email: email})
+	}
+	return h, &activities.UsageMails{People: h, Letters: h, PublicURL: "https://gateway.example", Now: func() time.Time { return today }}
+}
+
+// message tells of a share of November's allowance on a plan.
+func message(key string, percent int) activities.UsageMessage {
+	terms := account.Terms{Plan: plan.Must(key)}
+	return activities.UsageMessage{
+		Notice:  store.NoticeID{UsagePeriod: store.UsagePeriod{Account: buyer, Period: november}, Percent: percent},
+		Account: store.Account{ID: buyer, Kind: store.KindOwner, Plan: key}, Allowance: terms.Allowance(),
+		Totals: store.PeriodTotals{PlanUnits: terms.Allowance()/100*plan.Units(percent) + plan.Unit},
+	}
+}
+
+func TestEveryUserOfAnAccountIsToldOfItsUsageOnce(t *testing.T) {
+	t.Parallel()
+	h, mails := newHouse(t, "ann@buyer.example", "bob@buyer.example")
+	for range 2 {
+		if err := mails.UsageReached(t.Context(), message(plan.Free, 80)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(h.letters) != 4 || h.letters[0].Reason != h.letters[2].Reason || h.letters[1].Reason != h.letters[3].Reason || h.letters[0].Reason == h.letters[1].Reason {
+		t.Fatalf("the letters are %+v, want one reason for each user", h.letters)
+	}
+	for i, l := range h.letters[:2] {
+		if want := "usage/" + buyer.String() + "/2026-11-01/80/" + h.members[i].User.String(); l.Reason != want || l.To != h.members[i].Email.Address() ||
+			l.Zone != "Europe/Berlin" || l.Account != buyer || l.Topic != account.TopicUsage || l.User != h.members[i].User {
+			t.Errorf("letter %d is %+v", i, l)
+		}
+	}
+	want := notify.UsageReached{
+		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
+		Used: 800_001 * plan.Unit, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: "https://gateway.example/overview",
+	}
+	if h.letters[1].Mail != want {
+		t.Errorf("it says %+v, want %+v", h.letters[1].Mail, want)
+	}
+}
+
+func TestAUserWhoWantsNoMailsAboutUsageGetsNone(t *testing.T) {
+	t.Parallel()
+	h, mails := newHouse(t, "ann@buyer.example", "bob@buyer.example")
+	h.out = []account.UserID{h.members[0].User}
+	if err := mails.UsageReached(t.Context(), message(plan.Free, 80)); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.letters) != 1 || h.letters[0].To != "bob@buyer.example" {
+		t.Errorf("the letters are %+v, want one to bob", h.letters)
+	}
+}
+
+func TestMailsSayWhatHappensNext(t *testing.T) {
+	t.Parallel()
+	h, mails := newHouse(t, "ann@buyer.example")
+	h.name = "Buyer"
+	packs := message(plan.Pro, 100)
+	packs.Account.Packs = []account.Pack{
+		{Units: 10 * plan.Unit, Used: 4 * plan.Unit, Expires: today.Add(time.Hour)},
+		{Units: 100 * plan.Unit, Expires: today},
+		{Units: 5 * plan.Unit, Used: 5 * plan.Unit, Expires: today.Add(time.Hour)},
+	}
+	cycle := message(plan.Pro, 100)
+	cycle.Account.Cycle = plan.Cycle{Anchor: time.Date(2026, 10, 15, 14, 30, 0, 0, time.UTC)}
+	cycle.Notice.Period = "2026-11-15"
+	other := cycle
+	other.Notice.Period = november // of the cycle before
+	for _, m := range []activities.UsageMessage{packs, message(plan.Builder, 100), cycle, other} {
+		if err := mails.UsageReached(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := make([]notify.UsageReached, len(h.letters))
+	for i, l := range h.letters {
+		said[i], _ = l.Mail.(notify.UsageReached)
+	}
+	if s := said[0]; s.Next != notify.NextPacks || s.Packs != 6*plan.Unit || s.Account != "Buyer" {
+		t.Errorf("with packs: %+v", s)
+	}
+	if s := said[1]; s.Next != notify.NextSlower || s.SlowRate != "10 requests per second" || s.Allowance != 20_000_000*plan.Unit {
+		t.Errorf("on Builder: %+v", s)
+	}
+	if s := said[2]; !s.Start.Equal(time.Date(2026, 11, 15, 14, 30, 0, 0, time.UTC)) || !s.End.Equal(time.Date(2026, 12, 15, 14, 30, 0, 0, time.UTC)) || s.Next != notify.NextRefused {
+		t.Errorf("in a cycle of its own: %+v", s)
+	}
+	if s := said[3]; !s.Start.Equal(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)) || !s.End.Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("in a period of another cycle: %+v", s)
+	}
+}
+
+func TestAccountsAreToldOnlyWhatTheyWant(t *testing.T) {
+	t.Parallel()
+	unlimited := message(plan.Enterprise, 100)
+	for _, c := range []struct {
+		name    string
+		message activities.UsageMessage
+		change  func(*house)
+		want    error
+	}{
+		{"80 switched off", message(plan.Free, 80), func(h *house) { h.settings.NotifyUsage80 = false }, activities.ErrDeclined},
+		{"100 switched off", message(plan.Free, 100), func(h *house) { h.settings.NotifyUsage100 = false }, activities.ErrDeclined},
+		{"80 while 100 is off", message(plan.Free, 80), func(h *house) { h.settings.NotifyUsage100 = false }, nil},
+		{"100 while 80 is off", message(plan.Free, 100), func(h *house) { h.settings.NotifyUsage80 = false }, nil},
+		{"the only user wants none", message(plan.Free, 100), func(h *house) { h.out = []account.UserID{h.members[0].User} }, activities.ErrDeclined},
+		{"nobody", message(plan.Free, 100), func(h *house) { h.members = nil }, activities.ErrNoRecipient},
+		{"no allowance any more", unlimited, func(*house) {}, activities.ErrOutdated},
+	} {
+		h, mails := newHouse(t, "ann@buyer.example")
+		c.change(h)
+		if err := mails.UsageReached(t.Context(), c.message); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+		if sent := len(h.letters); (sent == 1) != (c.want == nil) {
+			t.Errorf("%s: %d letters", c.name, sent)
+		}
+	}
+	h, mails := newHouse(t, "ann@buyer.example")
+	h.err = errors.New("the record is away")
+	if err := mails.UsageReached(t.Context(), message(plan.Free, 80)); !errors.Is(err, h.err) {
+		t.Errorf("got %v, want an error that is tried again", err)
+	}
+}
+
+func TestNoticesEndAsTheirMessengerSays(t *testing.T) {
+	t.Parallel()
+	for want, said := range map[string]error{
+		activities.NoticeDeclined: activities.ErrDeclined, activities.NoticeSuperseded: activities.ErrOutdated, activities.NoticeNoRecipient: activities.ErrNoRecipient,
+	} {
+		ctx, n := setupNotices(t)
+		n.letters.err = said
+		n.use(ctx, t, "a", plan.Must(plan.Free).Included)
+		n.deliver(t, 100, 2, want)
+		if row := n.row(ctx, t, 100); row.Result != want || !row.DeliveredAt.IsZero() {
+			t.Errorf("%v: the row is %+v", said, row)
+		}
+	}
+}
+
+// TestUsageMailsGoFromTheRecordIntoTheOutbox runs on the real record: settings that were never
+// changed, and a member.
+func TestUsageMailsGoFromTheRecordIntoTheOutbox(t *testing.T) {
+	t.Parallel()
+	ctx, n := setupNotices(t)
+	letters, err := outbox.New(n.store, notify.House{Name: "Gateway", URL: "https://gateway.example", Contact: "a@b.example"}, []byte(strings.Repeat("secret", 8)), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	email, _ := account.ParseEmail("ann@buyer.example")
+	h, _ := newHouse(t)
+	h.members = []store.Member{{User: account.UserID{UUID: uuid.Must(uuid.NewV7())}, Email: email}}
+	h.settings, err = n.store.LoadSettings(ctx, n.account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.notices.Messenger = &activities.UsageMails{People: h, Letters: letters, PublicURL: "https://gateway.example", Now: time.Now}
+	n.use(ctx, t, "a", plan.Must(plan.Free).Included)
+	n.deliver(t, 100, 1, activities.NoticeDelivered)
+	state, err := n.store.FindMail(ctx, "usage/"+n.account.String()+"/2026-11-01/100/"+h.members[0].User.String())
+	if err != nil || state.Kind != string(notify.KindUsageReached) || !slices.Contains(notify.Kinds(), notify.Kind(state.Kind)) {
+		t.Errorf("the mail is %+v, %v", state, err)
+	}
+}

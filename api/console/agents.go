@@ -1,0 +1,88 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
+)
+
+const claimCodeField = "claim_code"
+
+func claimField(value string) field {
+	return field{
+		Name: claimCodeField, Label: "Claim code", Required: true, Most: 100, Value: value, Hint: "cagc_…",
+		Rule: "54 characters that begin with cagc_. It works once.",
+	}
+}
+
+const claimedByCode = "claim_code"
+
+// viaWords say how an agent came to the account.
+var viaWords = map[string]string{"wallet": "wallet signature", claimedByCode: "claim code"}
+
+// agents lists the fleet, and takes claim codes. A claim link brings the code along.
+func (v *visit) agents() error {
+	fleet, err := ask(v, v.Calls.ListAgents, service.Nothing{})
+	if err != nil {
+		return err
+	}
+	query := v.r.URL.Query()
+	if query.Has(claimCodeField) {
+		v.hush() // the code is in the address
+	}
+	p := agentsPage{Claim: claimField(strings.TrimSpace(query.Get(claimCodeField))), Owner: v.owner()}
+	var notices []notice
+	for i := range fleet.Agents {
+		a := &fleet.Agents[i]
+		p.Agents = append(p.Agents, v.agentRow(a))
+		if a.ClaimedVia == claimedByCode && a.KeyID == query.Get("adopted") {
+			notices = append(notices, notice{Tone: good, Title: "Key adopted", Text: a.KeyPrefix + "… has this account's plan, packs and fences from now on."})
+		}
+	}
+	if len(p.Agents) == 0 {
+		p.Empty = &empty{
+			Title: "No agent yet", Text: "An agent makes its own key with this command; the claim code is in the answer, under doorways.adopt.",
+			Command: &copyable{ID: "agent-key-command", What: "the command for an agent's key", Text: "curl -X POST " + v.PublicURL + "/keys"},
+		}
+	}
+	return v.show(http.StatusOK, p, notices...)
+}
+
+func (v *visit) agentRow(a *service.AgentView) agentRow {
+	return agentRow{
+		Name: agentTitle(a.Name), Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), KeyID: a.KeyID, KeyPrefix: a.KeyPrefix,
+		Cap: capWords(a.MonthlyRequestCap), Off: servicesOff(a.ServicesOff),
+	}
+}
+
+// agentTitle is what the agent of an adopted key is called: keys that programs make have no name.
+func agentTitle(name string) string {
+	if name == "" {
+		return "Unnamed"
+	}
+	return name
+}
+
+// adopt takes a key over, and leads back to the agents with the result (docs/interface.md, 2.4):
+// the key's id in the address, or the refusal as a message.
+func (v *visit) adopt() error {
+	adopted, err := ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{ClaimCode: strings.TrimSpace(v.r.PostForm.Get(claimCodeField))})
+	if err == nil {
+		return v.backToAgents(url.Values{"adopted": {adopted.ID}})
+	}
+	refused, ok := errors.AsType[*fault.Error](err)
+	if !ok || refused.HTTP() >= http.StatusInternalServerError || refused.Reason == fault.AccountSuspended {
+		return err
+	}
+	v.leave(bad, "Nothing was adopted", refused.Message)
+	return v.backToAgents(url.Values{"refused": {refused.Reason.String()}})
+}
+
+func (v *visit) backToAgents(result url.Values) error {
+	http.Redirect(v.w, v.r, pathAgents+"?"+result.Encode(), http.StatusFound)
+	return nil
+}

@@ -1,0 +1,50 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
+)
+
+// met answers as before once others have begun as well; alone it never does.
+func met[In, Out any](t *testing.T, begun chan struct{}, run Call[In, Out]) Call[In, Out] {
+	t.Helper()
+	return func(ctx context.Context, c *service.Caller, in In) (Out, *fault.Error) {
+		select {
+		case begun <- struct{}{}:
+		case <-begun:
+		case <-time.After(10 * time.Second):
+			t.Error("one was asked after the other")
+		}
+		return run(ctx, c, in)
+	}
+}
+
+// What a page asks for is asked side by side: the slow ones wait for no other.
+func TestPagesAskForTheirPartsSideBySide(t *testing.T) {
+	t.Parallel()
+	for path, meet := range map[string]func(*Calls, chan struct{}){
+		"/overview": func(c *Calls, begun chan struct{}) {
+			c.GetInsights, c.UsageByDay = met(t, begun, c.GetInsights), met(t, begun, c.UsageByDay)
+		},
+		"/usage": func(c *Calls, begun chan struct{}) {
+			c.ExploreUsage, c.ListKeys = met(t, begun, c.ExploreUsage), met(t, begun, c.ListKeys)
+		},
+		"/billing": func(c *Calls, begun chan struct{}) {
+			c.BillingStatus, c.PriceLadder = met(t, begun, c.BillingStatus), met(t, begun, c.PriceLadder)
+		},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			b := personOf(t, newHouse())
+			meet(&b.pages.Calls, make(chan struct{}))
+			if got := b.get(path); got.status != http.StatusOK {
+				t.Errorf("it answers %d", got.status)
+			}
+		})
+	}
+}

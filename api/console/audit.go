@@ -1,0 +1,182 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service"
+)
+
+// auditLines are those of one page of the audit log.
+const auditLines = 100
+
+const pathAudit = pathSettings + "/audit"
+
+// audit is the log of changes, newest first, by pages.
+func (v *visit) audit() error {
+	cursor := v.r.URL.Query().Get(cursorField)
+	log, err := ask(v, v.Calls.ListAudit, service.ListAuditInput{Limit: auditLines, Cursor: cursor})
+	if mistakesOf(err, cursorField) != nil { // an address that no page has
+		return v.notFound()
+	}
+	if err != nil {
+		return err
+	}
+	keys, err := ask(v, v.Calls.ListKeys, service.ListKeysInput{})
+	if err != nil {
+		return err
+	}
+	names := auditNames(&keys)
+	p := auditPage{}
+	for i := range log.Lines {
+		p.Events = append(p.Events, v.event(&log.Lines[i], names))
+	}
+	if log.NextCursor != "" {
+		p.Older = pageAt(pathAudit, "", log.NextCursor)
+	}
+	if cursor != "" {
+		p.Newest = pathAudit
+	}
+	return v.show(http.StatusOK, p)
+}
+
+// auditNames says what ids of keys stand for.
+func auditNames(keys *service.KeyList) map[string]string {
+	names := map[string]string{}
+	for i := range keys.Keys {
+		names[keys.Keys[i].ID] = keyTitle(keys.Keys[i].Name, keys.Keys[i].Prefix)
+	}
+	return names
+}
+
+// Words for what the log says in names of the record.
+var (
+	originWords = map[string]string{"console": "in the console", "api": "by API", "mcp": "by agent tools", "ops": "by an operator"}
+	fieldWords  = strings.NewReplacer("_", " ")
+)
+
+func (v *visit) event(l *service.AuditLine, names map[string]string) event {
+	e := event{When: v.reader.moment(l.At), What: actionWords(l.Action), Who: actorWords(l), Where: originWords[l.Origin], Changes: differences(l.Before, l.After)}
+	if e.Where == "" {
+		e.Where = l.Origin
+	}
+	if l.Reason != "" && !ownReasons[l.Reason] {
+		e.Reason = l.Reason
+	}
+	if l.KeyID != "" {
+		e.Of = link{Text: names[l.KeyID], To: pathKeys + "/" + l.KeyID}
+		if e.Of.Text == "" {
+			e.Of.Text = l.KeyID
+		}
+	}
+	return e
+}
+
+// ownReasons are those that the service gives itself: they say nothing that the action does not.
+var ownReasons = map[string]bool{"created": true, "configured": true, "revoked": true, "settings": true}
+
+// changesWords are actions of the record, told as what happened.
+var changesWords = map[string]string{
+	"open_account": "Account opened", "join_account": "Account joined", "update_account": "Settings changed", "name_account": "Account named", "configure_account": "Services changed",
+	"create_key": "Key created", "configure_key": "Fences of a key changed", "revoke_key": "Key revoked", "bind_key": "Key bound to a wallet",
+	"bind_wallet": "Wallet bound", "adopt_key": "Key adopted", "claim_agent": "Agent claimed", "invite_member": "Member invited",
+	"revoke_invitation": "Invitation withdrawn", "change_member": "Role changed", "remove_member": "Member removed", "grant_pack": "Pack granted",
+	"suspend_account": "Account suspended", "resume_account": "Account resumed", "set_cycle": "Cycle changed", "set_plan": "Plan changed", "set_enterprise": "Contract figures changed",
+}
+
+// actionWords says what an action did; one that has no words of its own by its name.
+func actionWords(action string) string {
+	if words, ok := changesWords[action]; ok {
+		return words
+	}
+	text := strings.NewReplacer("_", " ", ".", " ").Replace(action)
+	if text == "" {
+		return "Change"
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// actorWords names who made a change: a user by address while there is one.
+func actorWords(l *service.AuditLine) string {
+	if l.ActorEmail != "" {
+		return l.ActorEmail
+	}
+	if id, ok := strings.CutPrefix(l.Actor, "user "); ok {
+		return "a former user (" + id + ")"
+	}
+	return l.Actor
+}
+
+// longestValue is how much of one value a line shows.
+const longestValue = 200
+
+// differences lists what two documents of the record do not have in common.
+func differences(before, after json.RawMessage) []difference {
+	was, is := flat(before), flat(after)
+	names := slices.Sorted(maps.Keys(was))
+	for name := range is {
+		if _, known := was[name]; !known {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var all []difference
+	for _, name := range names {
+		if was[name] != is[name] && name != "user" { // an id; the address stands beside it
+			all = append(all, difference{Name: fieldWords.Replace(name), Before: was[name], After: is[name]})
+		}
+	}
+	return all
+}
+
+// flat returns the members of a document as texts, those of objects inside it under both names.
+func flat(document json.RawMessage) map[string]string {
+	members := map[string]string{}
+	var top map[string]any
+	decoder := json.NewDecoder(strings.NewReader(string(document)))
+	decoder.UseNumber()
+	if decoder.Decode(&top) != nil {
+		return members
+	}
+	var walk func(prefix string, object map[string]any)
+	walk = func(prefix string, object map[string]any) {
+		for name, value := range object {
+			if inner, ok := value.(map[string]any); ok {
+				walk(prefix+name+" ", inner)
+				continue
+			}
+			members[prefix+name] = valueText(value)
+		}
+	}
+	walk("", top)
+	return members
+}
+
+func valueText(value any) string {
+	var text string
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case bool:
+		text = map[bool]string{true: "yes", false: "no"}[v]
+	case json.Number:
+		text = plan.Group(v.String())
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			parts[i] = valueText(part)
+		}
+		text = strings.Join(parts, ", ")
+	default:
+		text = fmt.Sprint(v)
+	}
+	if runes := []rune(text); len(runes) > longestValue {
+		text = string(runes[:longestValue]) + "…"
+	}
+	return text
+}

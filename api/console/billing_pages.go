@@ -1,0 +1,96 @@
+package console
+
+// billingPage is what the account pays, with what, and what there is to buy.
+type billingPage struct {
+	Owner, Live, Portal   bool
+	Plan                  planCard
+	Card                  *cardOnFile
+	Packs                 []packRow
+	Volume, Cheapest, VAT string
+	Ladder                []ladderGroup
+	Invoices              []invoiceRow
+	Older                 string // address of the page of older invoices
+}
+
+func (*billingPage) head() head {
+	return head{Template: "billing", Title: "Billing", Section: sectionBilling, Scripts: []string{scriptForms, scriptTable}}
+}
+
+// planCard is the plan in force, and what can be done with its subscription.
+type planCard struct {
+	Title          string
+	Status         status
+	Facts          []fact
+	Meter          *meterBar
+	Cancel, Resume bool
+}
+
+// cardOnFile is all that is shown of a card.
+type cardOnFile struct{ Brand, Last4, Expiry string }
+
+// packRow is a pack that can be drawn.
+type packRow struct {
+	Title, Remaining, Units, Used, Granted string
+	Expires                                moment
+}
+
+// ladderGroup is rungs that are paid in the same way.
+type ladderGroup struct {
+	Title string
+	Rungs []rungRow
+}
+
+// rungRow is one way to buy units.
+type rungRow struct {
+	Title, Price, Units, PerMillion, AtVolume, Supply string
+	Short                                             string // what happens to calls beyond its units, when the volume is
+	Note                                              string
+	Current, Cheapest                                 bool
+	Action                                            *link
+}
+
+// invoiceRow is an invoice. Net and VAT add up to the total.
+type invoiceRow struct {
+	ID, Number, Day, What string
+	Status                status
+	Net, VAT, Total       string
+	Open                  string // what the button says that leads to it; empty for none
+	Due                   string
+}
+
+// choicePage says what is about to be bought or changed, and has it confirmed.
+type choicePage struct {
+	Heading string
+	Facts   []fact
+	Points  []string
+	Country *field
+	Action  string
+	Hidden  []hidden
+	Button  string
+	Keep    link
+}
+
+func (p choicePage) head() head {
+	return head{Template: "choice", Title: p.Heading, Section: sectionBilling, Crumbs: billingCrumb, Scripts: []string{scriptForms}}
+}
+
+// awayPage is left at once, for a page of the payment provider.
+type awayPage struct {
+	What string
+	To   link
+}
+
+func (p awayPage) head() head {
+	return head{Template: "away", Title: "On the way to " + p.What, Section: sectionBilling, Crumbs: billingCrumb}
+}
+
+// donePage says what became of a checkout.
+type donePage struct {
+	Title, Text, Plan string
+	Status            status
+	Again             *link
+}
+
+func (donePage) head() head {
+	return head{Template: "done", Title: "What became of the payment", Section: sectionBilling, Crumbs: billingCrumb}
+}

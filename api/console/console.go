@@ -1,0 +1,186 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/service"
+)
+
+// Paths that pages lead to from several places.
+const (
+	pathSignIn = "/sign-in"
+
+	pathSignInLink = pathSignIn + "/link"
+	pathAccept     = "/invitations/accept"
+
+	pathOverview = "/overview"
+	pathKeys     = "/keys"
+	pathAgents   = "/agents"
+	pathAdopt    = "/agents/adopt"
+	pathSettings = "/settings"
+
+	pathBilling    = "/billing"
+	pathStatements = "/statements"
+)
+
+// caller is what this request says of who sends it.
+func (v *visit) caller() *service.Caller {
+	id, _ := uuid.Parse(v.request)
+	c := &service.Caller{Door: service.DoorConsole, RequestID: id, Network: v.Network(v.r), Browser: v.r.UserAgent()}
+	if v.holder.IsZero() {
+		c.Session = v.jar.get(v.r, sessionCookie)
+	} else {
+		c.Bearer = v.holder.Reveal()
+	}
+	return c
+}
+
+// ask runs a capability for this visit.
+func ask[In, Out any](v *visit, run Call[In, Out], in In) (Out, error) {
+	out, refusal := run(v.r.Context(), v.caller(), in)
+	if refusal != nil {
+		return out, refusal
+	}
+	return out, nil
+}
+
+// maxAsked is how many capabilities a page runs side by side.
+const maxAsked = 3
+
+// asked is a capability that a page runs beside others, and where its answer goes.
+func asked[In, Out any](v *visit, run Call[In, Out], in In, answer *Out) func(context.Context) error {
+	return func(ctx context.Context) error {
+		out, refusal := run(ctx, v.caller(), in)
+		if refusal != nil {
+			return refusal
+		}
+		*answer = out
+		return nil
+	}
+}
+
+// askAll runs capabilities that do not need each other's answers side by side, and gives the error
+// of the first that fails.
+func (v *visit) askAll(reads ...func(context.Context) error) error {
+	group, ctx := parallel.WithContext(v.r.Context())
+	group.SetLimit(maxAsked)
+	for _, read := range reads {
+		group.Go(func() error { return read(ctx) })
+	}
+	return group.Wait()
+}
+
+// console serves a pattern for people who signed in. Whoever did not signs in first, and comes
+// back.
+func (p *Pages) console(pattern string, f func(*visit) error) {
+	p.handle(pattern, func(v *visit) error {
+		known, err := v.enter()
+		switch {
+		case err != nil:
+			return err
+		case !known:
+			return v.signInFirst()
+		case v.r.Method == http.MethodPost && v.formOf != v.account():
+			return v.formMoved()
+		}
+		return f(v)
+	})
+}
+
+// enter finds out who signed in; false when nobody did, or when the session is over.
+func (v *visit) enter() (bool, error) {
+	if v.jar.get(v.r, sessionCookie) == "" {
+		return false, nil
+	}
+	session, err := ask(v, v.Calls.ShowSession, service.Nothing{})
+	switch {
+	case refusedFor(err, fault.KeyInvalid):
+		v.jar.drop(v.w, sessionCookie)
+		v.bearing = v.jar.get(v.r, visitorCookie)
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	v.session, v.reader = &session, reader{now: v.Now(), zone: zoneOf(session.TimeZone)}
+	choice, err := ask(v, v.Calls.ListAccounts, service.Nothing{})
+	if err != nil {
+		return false, err
+	}
+	v.accounts = choice.Accounts
+	return true, nil
+}
+
+// refusedFor reports whether an error is a refusal for a reason.
+func refusedFor(err error, reason fault.Reason) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Reason == reason
+}
+
+// signInFirst leads to the sign-in, and from there back to the page. A change that was sent is not
+// kept: its page is.
+func (v *visit) signInFirst() error {
+	back := v.r.URL.RequestURI()
+	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
+		back = pathOverview
+		if from, err := url.Parse(v.r.Header.Get("Referer")); err == nil && from.Path != "" {
+			back = from.RequestURI()
+		}
+	}
+	return v.moveOn(pathSignIn + "?next=" + url.QueryEscape(localPath(back, pathOverview)))
+}
+
+// zoneOf returns a time zone by its name; UTC for one that this machine does not know.
+func zoneOf(name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return time.UTC
+	}
+	return zone
+}
+
+// person is who is signed in, for the frame.
+func (v *visit) person() *person {
+	s := v.session
+	if s == nil {
+		return nil
+	}
+	p := &person{
+		Email: s.Email, Account: accountTitle(s.AccountName, s.Email), Plan: s.PlanTitle,
+		Period: period(s.PeriodStart, s.PeriodEnd), Left: v.reader.left(s.PeriodEnd), Staff: s.Staff,
+	}
+	for _, a := range v.accounts {
+		if !a.Current {
+			p.Others = append(p.Others, otherAccount{ID: a.AccountID, Name: accountTitle(a.Name, a.AccountID)})
+		}
+	}
+	return p
+}
+
+// accountTitle is what an account is called: its name, or whose it is.
+func accountTitle(name, otherwise string) string {
+	if name != "" {
+		return name
+	}
+	return otherwise
+}
+
+// suspension says why an account is suspended, on every page of it.
+func (v *visit) suspension() (notice, bool) {
+	if v.session == nil || v.session.Status == account.Active {
+		return notice{}, false
+	}
+	entry := fault.AccountSuspended.Entry()
+	n := notice{Tone: bad, Title: "This account is suspended", Text: v.session.SuspendedFor, Code: codeOf(entry.Code)}
+	n.Steps = append(n.Steps, "Every call with its keys is refused, and nothing can be changed here.")
+	n.Links = append(n.Links, link{"File a ticket to learn why and how it ends", pathAsk})
+	return n, true
+}

@@ -1,0 +1,115 @@
+package console
+
+import (
+	"net/http"
+
+	"github.com/chainaccess/gateway/service"
+)
+
+// pathEntries is where the links of mails lead that confirm what an address was entered for
+// (support.EntryPath).
+const pathEntries = "/entries"
+
+// entryPage shows what an address was entered for, with a button for each thing that whoever reads
+// it may do. Scanners of mail press none.
+type entryPage struct {
+	Heading, Text string
+	Token         string // of the link
+	Confirm       string // the button that confirms; empty for none
+	News          *check // beside that button
+	Leave         string // the button that deletes the address; empty for none
+	LeaveMeans    string
+	Done          *notice // what was done just now
+}
+
+func (p entryPage) head() head {
+	return head{Template: "entry", Title: p.Heading, Bare: true, Scripts: []string{scriptForms}}
+}
+
+// showEntry shows what the link is about.
+func (v *visit) showEntry() error {
+	v.hideEntry()
+	token := v.r.URL.Query().Get("token")
+	shown, err := ask(v, v.Calls.ShowEntry, service.EntryInput{Token: token})
+	if err != nil {
+		return v.overEntry(err)
+	}
+	return v.show(http.StatusOK, newEntryPage(&shown, token, nil))
+}
+
+// changeEntry does what a button says. Pressed twice, the second time changes nothing.
+func (v *visit) changeEntry() error {
+	v.hideEntry()
+	form := v.r.PostForm
+	token := form.Get("token")
+	var shown service.ShownEntry
+	var err error
+	var done string
+	switch form.Get("do") {
+	case "confirm":
+		shown, err = ask(v, v.Calls.ConfirmEntry, service.ConfirmEntryInput{Token: token, ProductUpdates: form.Get("product_updates") != ""})
+		done = "Confirmed. " + newsWords(shown.ProductUpdates)
+	case "leave":
+		shown, err = ask(v, v.Calls.LeaveEntry, service.EntryInput{Token: token})
+		done = "Done. The address is deleted here."
+	default:
+		return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Open the link of the mail again, and press one of its buttons."}
+	}
+	if err != nil {
+		return v.overEntry(err)
+	}
+	return v.show(http.StatusOK, newEntryPage(&shown, token, &notice{Tone: good, Text: done}))
+}
+
+// hideEntry keeps the page, whose address holds a token, from search engines and from other sites.
+func (v *visit) hideEntry() {
+	v.hush()
+	v.w.Header().Set("X-Robots-Tag", "noindex")
+}
+
+// overEntry is the page of a link that works no more, or is none.
+func (v *visit) overEntry(err error) error {
+	wrong := mistakesOf(err, "token")
+	if wrong == nil {
+		return err
+	}
+	return v.show(http.StatusUnprocessableEntity, errorPage{
+		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true, Back: link{"To the first page", "/"},
+	})
+}
+
+func newsWords(wanted bool) string {
+	if wanted {
+		return "You hear when something opens, and news of the product."
+	}
+	return "You hear when something opens, and nothing else."
+}
+
+func newEntryPage(e *service.ShownEntry, token string, done *notice) entryPage {
+	p := entryPage{Token: token, Done: done}
+	news := &check{
+		ID: "product_updates", Name: "product_updates", Value: "yes", Label: "Also send news of the product", Checked: e.ProductUpdates,
+		Rule: "Without it you hear only when something opens.",
+	}
+	switch e.Status {
+	case "waiting":
+		p.Heading, p.Confirm, p.News = "Confirm your place on the waitlist", "Confirm", news
+		p.Text = "Somebody put " + e.Email + " on our waitlist on " + e.EnteredAt.UTC().Format(dayLayout) + "."
+		p.Leave, p.LeaveMeans = "Take the address off", "Deletes the address here. Nobody else can put it back."
+	case "confirmed", "invited":
+		p.Heading, p.Confirm, p.News = "You are on the waitlist", "Save", news
+		p.Text = e.Email + " is confirmed."
+		p.Leave, p.LeaveMeans = "Take the address off", "Deletes the address here. Nobody else can put it back."
+	case "left":
+		p.Heading, p.Confirm, p.News = "You are not on the waitlist", "Put it back on", news
+		p.Text = e.Email + " is off the waitlist, and deleted here. While this link works you can put it back."
+	case "asked":
+		p.Heading, p.Leave = "Withdraw your request", "Withdraw"
+		p.Text = number(int64(e.Wishes)) + " " + plural(int64(e.Wishes), "request") + " for an enterprise agreement came with " + e.Email + "."
+		p.LeaveMeans = "Deletes the address and what was asked. Nobody answers then. There is nothing to confirm: to be answered, do nothing."
+	default:
+		p.Heading = "Nothing is asked any more"
+		p.Text = "No request for an enterprise agreement stands here with " + e.Email + "."
+	}
+	return p
+}

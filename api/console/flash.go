@@ -1,0 +1,76 @@
+package console
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// A flash is a message that a change leaves for the page that the browser asks for next. It waits
+// in a cookie, signed by what the tokens of forms hang on, so that nobody else can have a page say
+// something.
+
+const (
+	flashLifetime = time.Minute
+	flashDomain   = "flash"
+	longestFlash  = 2048
+)
+
+type flashed struct {
+	Part  string `json:"part,omitempty"` // of the page, by its id; empty for the whole page
+	Tone  tone   `json:"tone"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+// leave keeps a message for the next page.
+func (v *visit) leave(t tone, title, text string) { v.leaveAt("", t, title, text) }
+
+// leaveAt keeps a message for a part of the next page.
+func (v *visit) leaveAt(part string, t tone, title, text string) {
+	content, err := json.Marshal(flashed{part, t, title, text})
+	if err != nil || len(content) > longestFlash {
+		return // it says less than nothing in pieces; the page itself shows what came of the change
+	}
+	v.jar.set(v.w, flashCookie, sealFlash(v.bearing, content), flashLifetime)
+}
+
+// taken returns the message that was left, once.
+func (v *visit) taken() (part string, left notice, ok bool) {
+	value := v.jar.get(v.r, flashCookie)
+	if value == "" {
+		return "", notice{}, false
+	}
+	v.jar.drop(v.w, flashCookie)
+	content, ok := openFlash(v.bearing, value)
+	var f flashed
+	if !ok || json.Unmarshal(content, &f) != nil {
+		return "", notice{}, false
+	}
+	return f.Part, notice{Tone: f.Tone, Title: f.Title, Text: f.Text}, true
+}
+
+func sealFlash(bearing string, content []byte) string {
+	encoding := base64.RawURLEncoding
+	return encoding.EncodeToString(content) + "." + encoding.EncodeToString(flashMAC(bearing, content))
+}
+
+func openFlash(bearing, value string) ([]byte, bool) {
+	text, mac, _ := strings.Cut(value, ".")
+	content, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil, false
+	}
+	sum, err := base64.RawURLEncoding.DecodeString(mac)
+	return content, err == nil && bearing != "" && hmac.Equal(sum, flashMAC(bearing, content))
+}
+
+func flashMAC(bearing string, content []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(bearing))
+	mac.Write([]byte(flashDomain))
+	mac.Write(content)
+	return mac.Sum(nil)
+}

@@ -1,0 +1,133 @@
+package console
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service"
+)
+
+// ladder is the rungs in groups, each with the account's volume priced on it and what an owner can
+// do.
+func ladderOf(l *service.PriceLadder, now *service.BillingStatus, may bool) []ladderGroup {
+	groups := []ladderGroup{{Title: "By the month"}, {Title: "By the year"}, {Title: "Packs, paid once, valid for " + packLasts()}, {Title: "Without a purchase"}}
+	running := now.Subscription.Value != nil && !now.Subscription.Value.Status.Over()
+	for _, r := range byPrice(l.Rungs) {
+		if !r.Live && !r.Current {
+			continue
+		}
+		row := rungRowOf(r)
+		if may && r.OnSale && !r.Current {
+			row.Action = rungAction(r, running)
+		}
+		at := 3
+		switch {
+		case r.Kind == plan.PackKind:
+			at = 2
+		case r.Interval == string(plan.ByYear):
+			at = 1
+		case r.Interval == string(plan.ByMonth):
+			at = 0
+		}
+		groups[at].Rungs = append(groups[at].Rungs, row)
+	}
+	return groups
+}
+
+// byPrice orders rungs from the cheapest to the dearest, those of one price as the price list has
+// them. A price that is lowered for some months stands before the one that it lowers, whatever lies
+// between the two.
+func byPrice(rungs []service.LadderRung) []*service.LadderRung {
+	sorted := make([]*service.LadderRung, len(rungs))
+	for i := range rungs {
+		sorted[i] = &rungs[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *service.LadderRung) int {
+		return cmp.Or(cmp.Compare(listPrice(a), listPrice(b)), cmp.Compare(a.Price, b.Price))
+	})
+	return sorted
+}
+
+// listPrice is the price of a rung, for an offer that of what it makes cheaper.
+func listPrice(r *service.LadderRung) plan.Cents {
+	if offer, sold := plan.FindItem(r.Key); sold && offer.PaidAs != "" {
+		if full, ok := plan.FindItem(offer.PaidAs); ok {
+			return full.Price
+		}
+	}
+	return plan.Cents(r.Price)
+}
+
+// packLasts is how long a pack is valid.
+func packLasts() string { return count(plan.PackMonths, "month") }
+
+// rungAction is what an owner can do about a rung that is on sale.
+func rungAction(r *service.LadderRung, running bool) *link {
+	switch {
+	case r.Kind == plan.PackKind:
+		return &link{"Buy", pathBilling + "/buy?item=" + r.Key}
+	case !running:
+		return &link{"Choose", pathBilling + "/buy?item=" + r.Key}
+	case r.SeatsLeft != nil:
+		return nil // for new subscriptions only
+	}
+	return &link{"Change", pathBilling + "/change?item=" + r.Key}
+}
+
+func rungRowOf(r *service.LadderRung) rungRow {
+	row := rungRow{
+		Title: r.Title, Units: r.Units.Grouped(), PerMillion: dollars(plan.Cents(r.PerMillion)), AtVolume: dollars(plan.Cents(r.AtVolume)),
+		Supply: string(r.Served()), Price: rungPrice(r), Current: r.Current, Cheapest: r.Cheapest,
+	}
+	switch {
+	case !r.Covered && r.Kind == plan.Flat:
+		row.Short = "slower beyond its units"
+	case !r.Covered:
+		row.Short = "refused beyond its units"
+	}
+	if r.SeatsLeft != nil && r.Ends != nil {
+		row.Note = count(int64(*r.SeatsLeft), "seat") + " left, until " + offerEnd(*r.Ends)
+	}
+	return row
+}
+
+func rungPrice(r *service.LadderRung) string {
+	paid := dollars(plan.Cents(r.Commitment))
+	switch {
+	case r.Kind == plan.PerCall:
+		return "paid by the call"
+	case r.Kind == plan.PackKind:
+		return paid + " once"
+	case r.Commitment == 0:
+		return "free"
+	case r.Interval == string(plan.ByYear):
+		return paid + " a year"
+	}
+	return paid + " a month"
+}
+
+// cheapest says which rung costs least at the account's volume, and which of premium supply.
+// Without a volume no pack is worth a word.
+func cheapest(l *service.PriceLadder) string {
+	find := func(key string) *service.LadderRung {
+		for i := range l.Rungs {
+			if l.Rungs[i].Key == key {
+				return &l.Rungs[i]
+			}
+		}
+		return nil
+	}
+	best, premium := find(l.Cheapest), find(l.Premium)
+	if best == nil {
+		return ""
+	}
+	text := "At this volume " + best.Title + " costs least: " + dollars(plan.Cents(best.AtVolume)) + " a month"
+	if best.Current {
+		text += ", which is what you have"
+	}
+	if premium != nil && premium.Key != best.Key && l.Volume > 0 {
+		text += ". Of premium supply it is " + premium.Title + ": " + dollars(plan.Cents(premium.AtVolume))
+	}
+	return text + "."
+}

@@ -1,0 +1,99 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/service"
+)
+
+// pathUnsubscribe is where links of mails lead that can be stopped (outbox.UnsubscribePath).
+const pathUnsubscribe = "/unsubscribe"
+
+// topicWords say what mails of a topic are about.
+var topicWords = map[account.Topic]string{
+	account.TopicUsage: "used allowances", account.TopicIncidents: "incidents", account.TopicPacks: "packs that expire",
+}
+
+// showUnsubscribe shows the button that stops mails. Programs that look at mails follow the link,
+// and press no buttons.
+func (v *visit) showUnsubscribe() error {
+	v.hush()
+	token := v.r.URL.Query().Get("token")
+	shown, err := ask(v, v.Calls.ShowUnsubscribe, service.UnsubscribeInput{Token: token})
+	if err != nil {
+		return v.overStop(err)
+	}
+	return v.show(http.StatusOK, linkPage{
+		Heading: "No more mails about " + topicWords[shown.Topic], Action: pathUnsubscribe, Token: token, Button: "Stop these mails",
+		Text: "To " + shown.Email + ", of any account. Mails that sign you in, and those about money and keys, are sent as before.",
+	})
+}
+
+// overStop is the page of a link that is no link of ours.
+func (v *visit) overStop(err error) error {
+	wrong := mistakesOf(err, "token")
+	if wrong == nil {
+		return err
+	}
+	return v.show(http.StatusUnprocessableEntity, errorPage{
+		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true,
+		Back: link{"Choose your mails in the settings", pathSettings + "#mails"},
+	})
+}
+
+// stopMails is POST /unsubscribe. What the link holds is all that it takes: mail programs post
+// there without cookies and without having seen a page (RFC 8058, section 3.2), so there is no
+// token of a form to ask for. Whoever forges it needs the link.
+func (p *Pages) stopMails(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", pageCaching)
+	v := p.visit(w, r)
+	if err := v.unsubscribe(); err != nil { //nolint:contextcheck // the visit has the request, and its context
+		v.fail(err)
+	}
+}
+
+func (v *visit) unsubscribe() error {
+	v.hush()
+	token := v.r.URL.Query().Get("token") // a mail program's; what its body says is always the same
+	if token == "" {
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxFormBytes)
+		if err := v.r.ParseForm(); err != nil {
+			return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Open the link of the mail again.", cause: err}
+		}
+		token = v.r.PostForm.Get("token")
+	}
+	stopped, err := ask(v, v.Calls.Unsubscribe, service.UnsubscribeInput{Token: token})
+	if err != nil {
+		return v.overStop(err)
+	}
+	return v.show(http.StatusOK, errorPage{
+		Heading: "These mails are stopped", Public: true, Back: link{"Choose your mails in the settings", pathSettings + "#mails"},
+		Notice: notice{Tone: good, Text: stopped.Email + " gets no more mails about " + topicWords[stopped.Topic] + "."},
+	})
+}
+
+// mailChecks are what a user gets mails about.
+func mailChecks(wanted []account.Topic) []check {
+	box := func(topic account.Topic, label, rule string) check {
+		return check{ID: "topic-" + string(topic), Name: "topics", Value: string(topic), Label: label, Rule: rule, Checked: slices.Contains(wanted, topic)}
+	}
+	return []check{
+		box(account.TopicUsage, "Used allowances", "As far as the account is told of them, above."),
+		box(account.TopicIncidents, "Incidents", "As far as the account is told of them, above."),
+		box(account.TopicPacks, "Packs that expire", "30 and 7 days before."),
+	}
+}
+
+// saveMails saves what the user gets mails about.
+func (v *visit) saveMails() error {
+	wanted := make([]account.Topic, 0, len(account.Topics()))
+	for _, name := range v.r.PostForm["topics"] {
+		wanted = append(wanted, account.Topic(name))
+	}
+	if _, err := ask(v, v.Calls.ChooseMailTopics, service.ChooseMailTopicsInput{Topics: wanted}); err != nil {
+		return err
+	}
+	return v.saved("Your mails", "mails")
+}

@@ -1,0 +1,264 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/chainaccess/gateway/service"
+)
+
+// Roles of users in an account.
+const (
+	roleOwner  = "owner"
+	roleMember = "member"
+)
+
+var roleWords = map[string]string{roleOwner: "an owner", roleMember: "a member"}
+
+// owner reports whether whoever is signed in owns the account.
+func (v *visit) owner() bool { return v.session.Role == roleOwner }
+
+func (v *visit) describePeople(p *settingsPage, people *service.MemberList) {
+	owners := 0
+	for i := range people.Members {
+		if people.Members[i].Role == roleOwner {
+			owners++
+		}
+	}
+	for i := range people.Members {
+		m := &people.Members[i]
+		row := memberRow{ID: m.UserID, Email: m.Email, Role: m.Role, Since: v.reader.moment(m.JoinedAt), Self: m.Current, Removable: m.Current || v.owner()}
+		if m.Role == roleOwner && owners == 1 {
+			row.Removable = false // an account keeps an owner
+		}
+		if v.owner() && !m.Current {
+			row.Become = roleOwner
+			if m.Role == roleOwner {
+				row.Become = roleMember
+			}
+		}
+		p.Members = append(p.Members, row)
+	}
+	for i := range people.Invitations {
+		n := &people.Invitations[i]
+		p.Invitations = append(p.Invitations, invitationRow{ID: n.ID, Email: n.Email, Role: n.Role, Expires: v.reader.moment(n.ExpiresAt)})
+	}
+}
+
+func inviteField(value, wrong string) field {
+	return field{
+		Name: "email", Label: "E-mail address", Type: "email", Required: true, Most: 254, Prefix: "invite-", Value: value, Error: wrong,
+		Rule: "The invitation is open for 7 days.",
+	}
+}
+
+func roleSelection(chosen string) selection {
+	return selection{Name: "role", Label: "Role", Rule: "Owners manage people and adopt keys; members do all else.", Options: []option{
+		{roleMember, "Member", chosen == roleMember},
+		{roleOwner, "Owner", chosen == roleOwner},
+	}}
+}
+
+// invite asks somebody to join the account.
+func (v *visit) invite() error {
+	email, role := v.r.PostForm.Get("email"), v.r.PostForm.Get("role")
+	made, err := ask(v, v.Calls.InviteMember, service.InviteMemberInput{Email: email, Role: role})
+	if wrong := mistakesOf(err, "email"); wrong != nil {
+		return v.settingsAgain(wrong, func(p *settingsPage) {
+			p.Invite, p.InviteRole = inviteField(email, wrong["email"]), roleSelection(role)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	v.leaveAt("people", good, "Invitation sent", "To "+made.Email+", as "+roleWords[made.Role]+".")
+	return v.moveOn(pathSettings + "#people")
+}
+
+// people finds the members and invitations of the account.
+func (v *visit) people() (*settingsPage, error) {
+	list, err := ask(v, v.Calls.ListMembers, service.Nothing{})
+	if err != nil {
+		return nil, err
+	}
+	p := &settingsPage{}
+	v.describePeople(p, &list)
+	return p, nil
+}
+
+var settingsCrumb = []link{{"Settings", pathSettings}}
+
+// missing is for ids that name nothing here.
+func missing(what string) error {
+	return &refusal{status: http.StatusNotFound, heading: "There is no such " + what, text: "It may have ended already. The settings list what there is."}
+}
+
+// confirmRemove names what ends for a member.
+func (v *visit) confirmRemove() error {
+	p, err := v.people()
+	if err != nil {
+		return err
+	}
+	for _, m := range p.Members {
+		if m.ID != v.r.PathValue("id") {
+			continue
+		}
+		c := confirmPage{
+			Heading: "Remove this member?", Subject: m.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,
+			Stops:  []string{"Their sessions of this account, at once.", "Their access to its keys, usage and settings."},
+			Stays:  []string{"Keys that they made go on working: revoke those that you do not trust."},
+			Action: "/settings/members/" + m.ID + "/remove", Button: "Remove member", Keep: link{"Keep them", pathSettings + "#people"},
+		}
+		if m.Self {
+			c.Heading, c.Button, c.Keep.Text = "Leave this account?", "Leave account", "Stay"
+			c.Stops = []string{"Your sessions of this account, this one too.", "Your access to its keys, usage and settings."}
+		}
+		return v.show(http.StatusOK, c)
+	}
+	return missing("member")
+}
+
+// removeMember takes a member out of the account.
+func (v *visit) removeMember() error {
+	user := v.r.PathValue("id")
+	if _, err := ask(v, v.Calls.RemoveMember, service.RemoveMemberInput{UserID: user}); err != nil {
+		return v.refusedOn("people", err)
+	}
+	if user == v.session.UserID {
+		v.jar.drop(v.w, sessionCookie)
+		return v.moveOn("/")
+	}
+	v.leaveAt("people", good, "Member removed", "Their sessions of this account have ended.")
+	return v.moveOn(pathSettings + "#people")
+}
+
+// refusedOn tells on the settings why something was not done, when a rule forbids it.
+func (v *visit) refusedOn(part string, err error) error {
+	wrong := mistakesOf(err)
+	if wrong == nil {
+		return err
+	}
+	v.leaveAt(part, bad, "Nothing was changed", wrong[""])
+	return v.moveOn(pathSettings + "#" + part)
+}
+
+// changeRole makes a member an owner, or an owner a member.
+func (v *visit) changeRole() error {
+	role := v.r.PostForm.Get("role")
+	if _, err := ask(v, v.Calls.ChangeMember, service.ChangeMemberInput{UserID: v.r.PathValue("id"), Role: role}); err != nil {
+		return v.refusedOn("people", err)
+	}
+	v.leaveAt("people", good, "Role changed", "")
+	return v.moveOn(pathSettings + "#people")
+}
+
+// confirmWithdraw names what ends with an invitation.
+func (v *visit) confirmWithdraw() error {
+	p, err := v.people()
+	if err != nil {
+		return err
+	}
+	for _, n := range p.Invitations {
+		if n.ID == v.r.PathValue("id") {
+			return v.show(http.StatusOK, confirmPage{
+				Heading: "Withdraw this invitation?", Subject: n.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,
+				Stops:  []string{"The link in their mail, at once."},
+				Action: "/settings/invitations/" + n.ID + "/withdraw", Button: "Withdraw invitation", Keep: link{"Keep it", pathSettings + "#people"},
+			})
+		}
+	}
+	return missing("invitation")
+}
+
+// withdraw takes an invitation back.
+func (v *visit) withdraw() error {
+	if _, err := ask(v, v.Calls.RevokeInvitation, service.InvitationInput{ID: v.r.PathValue("id")}); err != nil {
+		return err
+	}
+	v.leaveAt("people", good, "Invitation withdrawn", "")
+	return v.moveOn(pathSettings + "#people")
+}
+
+func (v *visit) sessionRow(s *service.ListedSession) sessionRow {
+	return sessionRow{
+		ID: s.ID, Where: browserTitle(s.UserAgent, s.Network), Since: v.reader.moment(s.BeganAt), Last: v.reader.moment(s.SeenAt), Current: s.Current,
+	}
+}
+
+// Words of User-Agent headers by which browsers and systems are told apart, the telling ones first:
+// most name several others too.
+var (
+	browserMarks = [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}
+	systemMarks  = [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"}}
+)
+
+// browserTitle says what a session's browser is, as far as it tells.
+func browserTitle(userAgent, network string) string {
+	name := marked(userAgent, browserMarks)
+	if name == "" {
+		name = "A program"
+	}
+	if system := marked(userAgent, systemMarks); system != "" {
+		name += " on " + system
+	}
+	if network == "" {
+		return name
+	}
+	return name + ", " + network
+}
+
+func marked(text string, marks [][2]string) string {
+	for _, m := range marks {
+		if strings.Contains(text, m[0]) {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// confirmEnd names what ends with a session.
+func (v *visit) confirmEnd() error {
+	list, err := ask(v, v.Calls.ListSessions, service.Nothing{})
+	if err != nil {
+		return err
+	}
+	for i := range list.Sessions {
+		if s := &list.Sessions[i]; s.ID == v.r.PathValue("id") {
+			return v.show(http.StatusOK, confirmPage{
+				Heading: "End this session?", Subject: browserTitle(s.UserAgent, s.Network), Section: sectionSettings, CrumbsTo: settingsCrumb,
+				Stops:  []string{"That browser is signed out at once. It may sign in again by mail."},
+				Stays:  []string{"Keys and programs are not affected."},
+				Action: "/settings/sessions/" + s.ID + "/end", Button: "End session", Keep: link{"Keep it", pathSettings + "#sessions"},
+			})
+		}
+	}
+	return missing("session")
+}
+
+// endSession signs one browser out.
+func (v *visit) endSession() error {
+	if _, err := ask(v, v.Calls.EndSession, service.EndSessionInput{ID: v.r.PathValue("id")}); err != nil {
+		return err
+	}
+	v.leaveAt("sessions", good, "Session ended", "")
+	return v.moveOn(pathSettings + "#sessions")
+}
+
+// confirmSignOutEverywhere names what ends with all sessions.
+func (v *visit) confirmSignOutEverywhere() error {
+	return v.show(http.StatusOK, confirmPage{
+		Heading: "Sign out everywhere?", Subject: v.session.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,
+		Stops:  []string{"Every session of yours, in all accounts and browsers, this one too."},
+		Stays:  []string{"Keys and programs are not affected."},
+		Action: "/settings/sessions/end", Button: "Sign out everywhere", Keep: link{"Stay signed in", pathSettings + "#sessions"},
+	})
+}
+
+// signOutEverywhere ends all sessions of the user.
+func (v *visit) signOutEverywhere() error {
+	if _, err := ask(v, v.Calls.SignOutEverywhere, service.Nothing{}); err != nil {
+		return err
+	}
+	v.jar.drop(v.w, sessionCookie)
+	return v.moveOn(pathSignIn)
+}

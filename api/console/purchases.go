@@ -1,0 +1,286 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service"
+)
+
+var billingCrumb = []link{{"Billing", pathBilling}}
+
+// away leads to a page of the payment provider. A form that was sent may not lead to another site
+// (the content policy holds the browser to that), so the browser is told to go on by itself; this
+// page does not stay in its history.
+func (v *visit) away(to, what string) error {
+	target, err := url.Parse(to)
+	if err != nil || target.Host == "" || (target.Scheme != "https" && target.Scheme != "http") {
+		return errors.New("the payment provider gave an address that is none")
+	}
+	v.hush()
+	v.w.Header().Set("Refresh", "0; url="+target.String())
+	return v.show(http.StatusOK, awayPage{What: what, To: link{"Go on to " + what, target.String()}})
+}
+
+// backToBilling says on the billing page why nothing came of a change. Errors that are no refusals
+// of it are pages of their own.
+func (v *visit) backToBilling(err error) error {
+	f, refused := errors.AsType[*fault.Error](err)
+	if !refused || f.Reason == fault.InternalFault || f.Reason == fault.KeyInvalid {
+		return err
+	}
+	v.leave(bad, "Nothing was changed", f.Message)
+	return v.moveOn(pathBilling)
+}
+
+// leaveToOwners says on the billing page that whoever is no owner buys and changes nothing, before
+// a form is filled in.
+func (v *visit) leaveToOwners() error {
+	v.leave(warn, "Only for owners", "Owners of the account change the plan and buy packs; the settings list them.")
+	return v.moveOn(pathBilling)
+}
+
+// offered is what a form may buy or change to.
+func offered(key string) (plan.Item, error) {
+	item, known := plan.FindItem(key)
+	if !known {
+		return plan.Item{}, &refusal{status: http.StatusNotFound, heading: "This is not on sale", text: "Choose a plan or a pack on the billing page."}
+	}
+	return item, nil
+}
+
+// showPurchase says what is about to be bought, before anybody pays.
+func (v *visit) showPurchase() error {
+	if !v.owner() {
+		return v.leaveToOwners()
+	}
+	return v.purchasePage(http.StatusOK, v.r.URL.Query().Get("item"), "", "")
+}
+
+func (v *visit) purchasePage(code int, key, country, wrong string) error {
+	item, err := offered(key)
+	if err != nil {
+		return err
+	}
+	now, err := ask(v, v.Calls.BillingStatus, service.Nothing{})
+	if err != nil {
+		return err
+	}
+	if country == "" {
+		country = now.Country
+	}
+	p := choicePage{
+		Heading: "Buy " + item.Title, Action: pathBilling + "/buy", Hidden: []hidden{{"item", item.Key}}, Button: "Go to payment", Keep: link{"Back to billing", pathBilling},
+		Facts: []fact{{"Price", dollars(item.Price) + " net " + onceOr(item.Interval)}},
+		Country: &field{
+			Name: "country", Label: "Country of the billing address", Value: country, Error: wrong, Most: 2, Pattern: "[A-Za-z]{2}", Complete: "country",
+			Rule: "Two letters, such as DE or US. In the EU, and without a country, VAT of " + number(plan.VATPercent) + " % is added.",
+		},
+		Points: []string{"You pay by card on the payment provider's page; nothing is charged before.", "The page can be paid for an hour."},
+	}
+	if item.IsPack() {
+		pack, _ := plan.FindPack(item.Pack)
+		p.Facts = append(p.Facts, fact{"Units", pack.Units.Grouped()}, fact{"Valid", packLasts() + " from the payment"})
+		p.Points = append(p.Points, "Calls draw from packs when the plan's units of a period are used. What is left when a pack expires is lost.")
+	} else {
+		of := plan.Must(item.Plan)
+		p.Facts = append(p.Facts, fact{"Units", of.Included.Grouped() + " a month"})
+		p.Points = append(p.Points, "It renews by itself until you cancel, which you can do here at any time, for the end of what is paid.")
+	}
+	if item.Offer != "" {
+		offer := plan.Founding()
+		p.Points = append(p.Points, "The price is locked for "+count(int64(offer.LockedMonths), "month")+"; after that it is the plan's. A seat is held for you while the page is open.")
+	}
+	return v.show(code, p)
+}
+
+// onceOr is how often something is paid.
+func onceOr(i plan.Interval) string {
+	if words, recurs := everyWords[i]; recurs {
+		return words
+	}
+	return "once"
+}
+
+// purchase begins a checkout and leads to its page.
+func (v *visit) purchase() error {
+	item, country := v.r.PostForm.Get("item"), v.r.PostForm.Get("country")
+	started, err := ask(v, v.Calls.StartCheckout, service.StartCheckoutInput{Item: item, Country: strings.ToUpper(strings.TrimSpace(country))})
+	if wrong := mistakesOf(err, "country"); wrong != nil && wrong["country"] != "" {
+		return v.purchasePage(http.StatusUnprocessableEntity, item, country, wrong["country"])
+	}
+	if err != nil {
+		return v.backToBilling(err)
+	}
+	return v.away(started.URL, "the payment page")
+}
+
+// showChange says what a change of the plan comes to, before it is made.
+func (v *visit) showChange() error {
+	if !v.owner() {
+		return v.leaveToOwners()
+	}
+	item, err := offered(v.r.URL.Query().Get("item"))
+	if err != nil {
+		return err
+	}
+	now, err := ask(v, v.Calls.BillingStatus, service.Nothing{})
+	if err != nil {
+		return err
+	}
+	s := now.Subscription.Value
+	if s == nil || s.Status.Over() {
+		return v.moveOn(pathBilling + "/buy?item=" + item.Key)
+	}
+	running := subscription.Subscription{Price: s.Item, Status: s.Status, PeriodEnd: s.PeriodEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, Held: s.Held}
+	if s.HeldUntil != nil {
+		running.HeldUntil = *s.HeldUntil
+	}
+	kind, refused := running.ChangeTo(item.Key, v.reader.now)
+	if refused != nil {
+		return v.backToBilling(refused)
+	}
+	p := choicePage{
+		Heading: "Change to " + item.Title, Action: pathBilling + "/change", Hidden: []hidden{{"item", item.Key}}, Keep: link{"Keep what you have", pathBilling},
+		Facts: []fact{{"Now", itemTitle(running.HeldAt(v.reader.now))}, {"Then", item.Title}, {"Price", dollars(item.Price) + " net " + onceOr(item.Interval)}},
+	}
+	end := v.reader.moment(s.PeriodEnd).Exact
+	switch kind {
+	case subscription.Upgrade:
+		p.Button = "Change and pay the difference"
+		p.Points = []string{
+			"It is in force at once. What it costs more for the rest of the interval is charged to the card on file now.",
+			"Units that were used of this period count on; the period stays.", "If the card is declined, nothing changes.",
+		}
+	case subscription.Downgrade:
+		p.Button = "Change at the end of what is paid"
+		p.Points = []string{itemTitle(running.HeldAt(v.reader.now)) + " goes on until " + end + ", then " + item.Title + " takes over.", "Nothing is charged now. You can take it back until then."}
+	case subscription.TakeBack:
+		p.Button = "Stay on " + item.Title
+		p.Points = []string{"The change that was planned for " + end + " is taken back. Nothing is charged."}
+	case subscription.NoChange:
+		v.leave("", "Nothing to change", "The subscription is on this plan already, or about to be.")
+		return v.moveOn(pathBilling)
+	}
+	return v.show(http.StatusOK, p)
+}
+
+// change changes the plan of the subscription.
+func (v *visit) change() error {
+	done, err := ask(v, v.Calls.ChangePlan, service.ChangePlanInput{Item: v.r.PostForm.Get("item")})
+	return v.changed(done, err, "Plan changed")
+}
+
+// changed shows on the billing page what became of a subscription.
+func (v *visit) changed(done service.PlanChange, err error, title string) error {
+	if err != nil {
+		return v.backToBilling(err)
+	}
+	text := done.Note
+	if !done.InForce {
+		text += " It shows here within some minutes."
+	}
+	v.leave(good, title, text)
+	return v.moveOn(pathBilling)
+}
+
+// confirmCancel names what a cancelled plan takes along.
+func (v *visit) confirmCancel() error {
+	if !v.owner() {
+		return v.leaveToOwners()
+	}
+	now, err := ask(v, v.Calls.BillingStatus, service.Nothing{})
+	if err != nil {
+		return err
+	}
+	s := now.Subscription.Value
+	if s == nil || s.Status.Over() || s.CancelAtPeriodEnd {
+		return v.moveOn(pathBilling)
+	}
+	end := v.reader.moment(s.PeriodEnd).Exact
+	return v.show(http.StatusOK, confirmPage{
+		Heading: "Cancel the plan?", Subject: itemTitle(s.Item), Section: sectionBilling, CrumbsTo: billingCrumb, Action: pathBilling + "/cancel",
+		Stops: []string{
+			"The plan, on " + end + ". The Free plan follows: " + plan.Must(plan.Free).Included.Grouped() + " units a month, public supply.",
+			"Charges. Nothing is charged any more, and nothing is paid back.",
+		},
+		Stays:  []string{"The plan, until then. You can resume it until then, too.", "Packs, keys, statements and invoices."},
+		Button: "Cancel at the period's end", Keep: link{"Keep the plan", pathBilling},
+	})
+}
+
+func (v *visit) cancelPlan() error {
+	done, err := ask(v, v.Calls.CancelPlan, service.Nothing{})
+	return v.changed(done, err, "Plan cancelled")
+}
+
+func (v *visit) resumePlan() error {
+	done, err := ask(v, v.Calls.ResumePlan, service.Nothing{})
+	return v.changed(done, err, "Plan resumed")
+}
+
+// portal leads to where card, address and country are changed.
+func (v *visit) portal() error {
+	at, err := ask(v, v.Calls.OpenPortal, service.Nothing{})
+	if err != nil {
+		return v.backToBilling(err)
+	}
+	return v.away(at.URL, "the customer portal")
+}
+
+// invoice leads to an invoice.
+func (v *visit) invoice() error {
+	at, err := ask(v, v.Calls.ShowInvoice, service.ShowInvoiceInput{ID: v.r.PathValue("id")})
+	if err != nil {
+		return v.backToBilling(err)
+	}
+	return v.away(at.URL, "the invoice")
+}
+
+// How often and how soon a browser that came back from paying looks again by itself.
+const (
+	maxLooks  = 10
+	lookAgain = "3"
+)
+
+// checkoutDone is where a browser comes back to from paying. What was paid is granted without it as
+// well.
+func (v *visit) checkoutDone() error {
+	query := v.r.URL.Query()
+	id := query.Get("checkout")
+	done, err := ask(v, v.Calls.FinishCheckout, service.FinishCheckoutInput{CheckoutID: id})
+	if refusedFor(err, fault.NotYours) || mistakesOf(err) != nil {
+		return &refusal{status: http.StatusNotFound, heading: "There is no such checkout", cause: err, text: "It is none of this account. The billing page shows what the account has."}
+	}
+	if err != nil {
+		return err
+	}
+	p := donePage{Title: done.Title, Text: done.Note, Status: checkoutStatus(done.State), Plan: planTitle(done.Tier)}
+	if done.State == checkoutOpen {
+		looks, _ := strconv.Atoi(query.Get("look")) // 0 when it is none
+		next := pathBilling + "/done?" + url.Values{"checkout": {id}, "look": {strconv.Itoa(min(max(looks, 0), maxLooks) + 1)}}.Encode()
+		p.Again = &link{"Look again", next}
+		if looks < maxLooks {
+			v.w.Header().Set("Refresh", lookAgain+"; url="+next)
+		}
+	}
+	return v.show(http.StatusOK, p)
+}
+
+const checkoutOpen = "open"
+
+func checkoutStatus(state string) status {
+	switch state {
+	case checkoutOpen:
+		return status{warn, "not paid yet"}
+	case invoicePaid:
+		return status{good, "paid"}
+	}
+	return status{bad, state}
+}

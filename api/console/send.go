@@ -1,0 +1,48 @@
+package console
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/chainaccess/gateway/internal/assets"
+)
+
+// compressFrom is the size in bytes from which on a page goes compressed: less fits one packet
+// anyway.
+const compressFrom = 1400
+
+var compressors = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is one that there is
+	return z
+}}
+
+// sendPage writes a page, compressed where the browser takes that. What stands on pages beside the
+// words of others and must not be guessed from their size is never the same twice: tokens of forms
+// are masked, secrets are shown once.
+func sendPage(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Add("Vary", "Accept-Encoding")
+	if len(body) >= compressFrom && assets.AcceptsGzip(r.Header) {
+		body = compressed(body)
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that went away is told nothing
+}
+
+func compressed(body []byte) []byte {
+	var out bytes.Buffer
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds these only
+	defer compressors.Put(z)
+	z.Reset(&out)
+	_, _ = z.Write(body) // into memory, which takes all
+	_ = z.Close()
+	return out.Bytes()
+}

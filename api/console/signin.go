@@ -1,0 +1,208 @@
+package console
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
+)
+
+// Lifetimes of cookies. What a cookie opens may end sooner: the record decides.
+const (
+	signInLifetime  = 15 * time.Minute
+	sessionLifetime = 90 * 24 * time.Hour
+)
+
+const signInMinutes = int(signInLifetime / time.Minute)
+
+func emailField(value, wrong string) field {
+	return field{
+		Name: "email", Label: "E-mail address", Type: "email", Required: true, Complete: "email", Autofocus: true, Most: 254, Value: value, Error: wrong,
+	}
+}
+
+// signIn asks for an e-mail address. The path to come back to travels in the form.
+func (v *visit) signIn() error {
+	next := localPath(v.r.URL.Query().Get("next"), "")
+	if v.jar.get(v.r, sessionCookie) != "" {
+		if _, err := ask(v, v.Calls.ShowSession, service.Nothing{}); err == nil {
+			return v.moveOn(localPath(next, pathOverview))
+		}
+	}
+	return v.show(http.StatusOK, signInPage{Email: emailField("", ""), Next: next, Then: thenWords(next)})
+}
+
+// thenWords says where a sign-in leads when it is not the overview.
+func thenWords(next string) string {
+	if strings.HasPrefix(next, pathAgents) {
+		return "After that you come back to adopt the agent's key."
+	}
+	return ""
+}
+
+// startSignIn has the mail sent. The answer is the same for known and unknown addresses.
+func (v *visit) startSignIn() error {
+	email, next := v.r.PostForm.Get("email"), localPath(v.r.PostForm.Get("next"), "")
+	started, err := ask(v, v.Calls.StartSignIn, service.StartSignInInput{Email: email, ReturnTo: next})
+	if wrong := mistakesOf(err, "email"); wrong != nil {
+		if text, ok := wrong[""]; ok {
+			wrong["email"] = text
+		}
+		return v.show(http.StatusUnprocessableEntity, signInPage{Email: emailField(email, wrong["email"]), Next: next, Then: thenWords(next)})
+	}
+	if err != nil {
+		return err
+	}
+	v.jar.set(v.w, signInCookie, signInUnderWay(started.BrowserToken, email), signInLifetime)
+	return v.moveOn("/sign-in/code")
+}
+
+// signInUnderWay is what the browser keeps until the code is typed: what the code works with, and
+// for whom, to show it.
+func signInUnderWay(browser, email string) string {
+	return browser + "." + base64.RawURLEncoding.EncodeToString([]byte(email))
+}
+
+// underWay returns the sign-in that this browser waits for.
+func (v *visit) underWay() (browser, email string) {
+	browser, encoded, _ := strings.Cut(v.jar.get(v.r, signInCookie), ".")
+	text, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		return "", ""
+	}
+	return browser, string(text)
+}
+
+func (v *visit) codePage(email, wrong string) codePage {
+	return codePage{Email: email, Minutes: signInMinutes, DevMail: v.DevMail, Code: field{
+		Name: "code", Label: "Code", Required: true, Mode: "numeric", Complete: "one-time-code", Pattern: "[0-9 ]{6,8}", Most: 8, Autofocus: true,
+		Rule: "Six digits.", Error: wrong,
+	}}
+}
+
+// askCode asks for the code of the mail.
+func (v *visit) askCode() error {
+	_, email := v.underWay()
+	if email == "" {
+		return v.moveOn(pathSignIn)
+	}
+	return v.show(http.StatusOK, v.codePage(email, ""))
+}
+
+// finishByCode signs in by the code of the mail.
+func (v *visit) finishByCode() error {
+	browser, email := v.underWay()
+	if browser == "" {
+		return v.moveOn(pathSignIn)
+	}
+	entered, err := ask(v, v.Calls.FinishByCode, service.SignInCodeInput{BrowserToken: browser, Code: v.r.PostForm.Get("code")})
+	if wrong := mistakesOf(err, "code"); wrong != nil {
+		return v.show(http.StatusUnprocessableEntity, v.codePage(email, wrong["code"]+wrong[""]))
+	}
+	if err != nil {
+		return err
+	}
+	return v.entered(entered)
+}
+
+// entered sets the browser's session, in place of whatever it had, and leads on.
+func (v *visit) entered(e service.Entered) error {
+	v.jar.set(v.w, sessionCookie, e.SessionToken, sessionLifetime)
+	v.jar.drop(v.w, signInCookie)
+	v.jar.drop(v.w, visitorCookie)
+	return v.moveOn(localPath(e.ReturnTo, pathOverview))
+}
+
+// hush keeps the address of a page that holds a token from being named to anybody.
+func (v *visit) hush() { v.w.Header().Set("Referrer-Policy", referrerNever) }
+
+// showLink shows a button. Programs that look at mails follow its link, and press no buttons.
+func (v *visit) showLink() error {
+	v.hush()
+	token := v.r.URL.Query().Get("token")
+	shown, err := ask(v, v.Calls.ShowLink, service.SignInLinkInput{Token: token})
+	if err != nil {
+		return v.overLink(err)
+	}
+	return v.show(http.StatusOK, linkPage{
+		Heading: "Sign in", Text: "As " + shown.Email + ", in this browser.", Action: pathSignInLink, Token: token, Button: "Sign in",
+	})
+}
+
+// finishByLink signs in by the link of the mail, once.
+func (v *visit) finishByLink() error {
+	v.hush()
+	entered, err := ask(v, v.Calls.FinishByLink, service.SignInLinkInput{Token: v.r.PostForm.Get("token")})
+	if err != nil {
+		return v.overLink(err)
+	}
+	return v.entered(entered)
+}
+
+// overLink is the page of a link that works no more, with the way to a new one.
+func (v *visit) overLink(err error) error {
+	wrong := mistakesOf(err, "token")
+	if wrong == nil {
+		return err
+	}
+	return v.show(http.StatusUnprocessableEntity, errorPage{
+		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true, Back: link{"Sign in", pathSignIn},
+	})
+}
+
+// showInvitation says who invites whom to what, with the button that accepts.
+func (v *visit) showInvitation() error {
+	v.hush()
+	token := v.r.URL.Query().Get("token")
+	shown, err := ask(v, v.Calls.ShowInvitation, service.InvitationLinkInput{Token: token})
+	if err != nil {
+		return v.overLink(err)
+	}
+	return v.show(http.StatusOK, linkPage{
+		Heading: "Join " + accountTitle(shown.AccountName, "an account"), Action: pathAccept, Token: token, Button: "Join as " + shown.Email,
+		Text: shown.InvitedBy + " invites you to work with this account as " + roleWords[shown.Role] + ". Joining signs you in here as " + shown.Email + ".",
+	})
+}
+
+// acceptInvitation makes whoever is invited a member, and signs in who is new. Who is known signs
+// in first, and comes back.
+func (v *visit) acceptInvitation() error {
+	v.hush()
+	token := v.r.PostForm.Get("token")
+	entered, err := ask(v, v.Calls.AcceptInvitation, service.InvitationLinkInput{Token: token})
+	if refusedFor(err, fault.KeyInvalid) {
+		if _, signedOut := ask(v, v.Calls.ShowSession, service.Nothing{}); signedOut == nil {
+			return v.show(http.StatusConflict, errorPage{Heading: "This invitation is for another address", Public: true, Back: link{"Overview", pathOverview}, Notice: notice{
+				Tone: warn, Text: "You are signed in with another address than the invited one. Sign out, open the link again, and sign in with the invited address.",
+			}})
+		}
+		return v.moveOn(pathSignIn + "?next=" + url.QueryEscape(pathAccept+"?token="+url.QueryEscape(token)))
+	}
+	if err != nil {
+		return v.overLink(err)
+	}
+	return v.entered(entered)
+}
+
+// signOut ends the session, and forgets the key that asked support. Without a session there is
+// nothing to end.
+func (v *visit) signOut() error {
+	if _, err := ask(v, v.Calls.SignOut, service.Nothing{}); err != nil && !refusedFor(err, fault.KeyInvalid) {
+		return err
+	}
+	v.jar.drop(v.w, sessionCookie)
+	v.dropKey()
+	return v.moveOn("/")
+}
+
+// switchAccount changes the account that the session is in.
+func (v *visit) switchAccount() error {
+	if _, err := ask(v, v.Calls.SwitchAccount, service.SwitchAccountInput{AccountID: v.r.PostForm.Get("account")}); err != nil {
+		return err
+	}
+	return v.moveOn(pathOverview)
+}

@@ -1,0 +1,123 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/service"
+)
+
+const replyField = "reply"
+
+// staffFeedback lists the feedback of all accounts, newest first, by pages, each with the form that
+// answers it.
+func (v *visit) staffFeedback() error { return v.showDeskFeedback(http.StatusOK, "", "", "", nil) }
+
+// showDeskFeedback shows the list, with what was typed for one piece of it and what is wrong with
+// that.
+func (v *visit) showDeskFeedback(code int, id, becomes, typed string, wrong mistakes) error {
+	query := v.r.URL.Query()
+	if id != "" { // the form says where it stood
+		query = v.r.PostForm
+	}
+	chosen, cursor := query.Get("list"), query.Get(cursorField)
+	p := staffFeedbackPage{Status: chosen, Cursor: cursor, Filters: deskFeedbackFilters(chosen)}
+	list, err := ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{Status: chosen, Cursor: cursor})
+	if err == nil && id != "" && !listsFeedback(&list, id) {
+		// Whoever answered first moved it to another list.
+		list, err = ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{Status: "all", Limit: maxFeedback, Cursor: cursor})
+		chosen = "all"
+		p.Status, p.Filters = chosen, deskFeedbackFilters(chosen)
+		if err == nil && !listsFeedback(&list, id) {
+			p.Kept = typed
+		}
+	}
+	if refused := mistakesOf(err, statusField, cursorField); refused != nil {
+		p.Empty = &empty{Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""], Action: &link{"To new feedback", pathStaffFeedback}}
+		return v.show(http.StatusUnprocessableEntity, p)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range list.Feedback {
+		f := &list.Feedback[i]
+		row := v.deskFeedback(f, f.Status, "")
+		if f.ID == id {
+			row = v.deskFeedback(f, becomes, wrong[replyField])
+			row.Reply.Value, row.Open = typed, true
+		}
+		p.Given = append(p.Given, row)
+	}
+	if list.NextCursor != "" {
+		p.Older = pathStaffFeedback + "?list=" + cmp.Or(chosen, "new") + "&cursor=" + list.NextCursor
+	}
+	if cursor != "" {
+		p.Newest = pathStaffFeedback + "?list=" + cmp.Or(chosen, "new")
+	}
+	if len(p.Given) == 0 {
+		p.Empty = &empty{Title: "No feedback stands here", Text: "Choose another status above.", Action: &link{"To all feedback", pathStaffFeedback + "?list=all"}}
+	}
+	return v.show(code, p, wrong.notices()...)
+}
+
+// maxFeedback is how much of the list of all is looked through for what moved: the longest page.
+const maxFeedback = 100
+
+func listsFeedback(list *service.DeskFeedbackList, id string) bool {
+	return slices.ContainsFunc(list.Feedback, func(f service.DeskFeedback) bool { return f.ID == id })
+}
+
+// deskFeedbackFilters are the lists that there are.
+func deskFeedbackFilters(chosen string) []filter {
+	var filters []filter
+	for i, f := range append([][2]string{{"new", "New"}}, append(feedbackStatuses[1:len(feedbackStatuses):len(feedbackStatuses)], [2]string{"all", "All"})...) {
+		to := pathStaffFeedback
+		if i > 0 {
+			to += "?list=" + f[0]
+		}
+		filters = append(filters, filter{link{f[1], to}, f[0] == cmp.Or(chosen, "new")})
+	}
+	return filters
+}
+
+func (v *visit) deskFeedback(f *service.DeskFeedback, becomes, wrong string) deskFeedbackRow {
+	row := deskFeedbackRow{
+		feedbackView: v.feedbackView(&f.FeedbackView), ID: f.ID, Account: accountTitle(f.Account, f.AccountID), Plan: planTitle(f.Plan), Seen: strconv.Itoa(f.Answers),
+		Becomes: choose(statusField, "What becomes of it", feedbackStatuses, becomes, ""),
+		Reply: area{
+			Name: replyField, Label: "Reply", Error: wrong, Most: ticket.MaxMessage, Rows: 3, Rule: "Plain text, up to 5,000 characters. It is mailed to whoever gave the feedback, or to the owners of the account; to nobody while the account is a key without people.",
+		},
+	}
+	row.Becomes.ID, row.Reply.ID = "status-"+f.ID, "reply-"+f.ID
+	if f.Reply != nil {
+		row.Reply.Value = *f.Reply
+	}
+	return row
+}
+
+// answerFeedback says what becomes of feedback. What was typed stays in the form when that is
+// refused.
+func (v *visit) answerFeedback() error {
+	form, id := v.r.PostForm, v.r.PathValue("id")
+	becomes, typed := form.Get(statusField), unixLines(form.Get(replyField))
+	seen, _ := strconv.Atoi(form.Get(seenField)) // what is no number was not seen
+	done, err := ask(v, v.Calls.DeskAnswerFeedback, service.AnswerFeedbackInput{ID: id, Status: becomes, Reply: typed, Seen: max(seen, 0)})
+	if wrong := mistakesOf(err, statusField, replyField, seenField); wrong != nil {
+		if said := wrong[statusField] + wrong[seenField]; said != "" {
+			wrong[""] += said
+		}
+		return v.showDeskFeedback(http.StatusUnprocessableEntity, id, becomes, typed, wrong)
+	}
+	if err != nil {
+		return err
+	}
+	v.leave(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+". Whoever gave it is mailed, or the owners of the account; nobody while it is a key without people.")
+	to := pathStaffFeedback
+	if list := form.Get("list"); list != "" {
+		to += "?list=" + list
+	}
+	return v.moveOn(localPath(to, pathStaffFeedback))
+}

@@ -1,0 +1,205 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
+)
+
+// figure is a number of a table in hundredths.
+func figure(t *testing.T, n *html.Node) int64 {
+	t.Helper()
+	digits := strings.NewReplacer("$", "", ",", "").Replace(text(n))
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil {
+		t.Fatalf("%q is no number", text(n))
+	}
+	return int64(f*100 + 0.5*float64(sign(f)))
+}
+
+func sign(f float64) int {
+	if f < 0 {
+		return -1
+	}
+	return 1
+}
+
+// numbers are the cells of a row that are numbers.
+func numbers(t *testing.T, row *html.Node) []int64 {
+	t.Helper()
+	var all []int64
+	for _, cell := range elements(row, "td") {
+		if class, _ := attribute(cell, "class"); class == "number" {
+			all = append(all, figure(t, cell))
+		}
+	}
+	return all
+}
+
+func plus(sum *[]int64, row []int64) {
+	if *sum == nil {
+		*sum = make([]int64, len(row))
+	}
+	for i := range row {
+		(*sum)[i] += row[i]
+	}
+}
+
+func same(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestFiguresOfAStatementAddUpOnThePage adds what people see: sums of lines, keys of their parts,
+// totals of keys.
+func TestFiguresOfAStatementAddUpOnThePage(t *testing.T) {
+	t.Parallel()
+	addUp(t, personOf(t, newHouse()).get("/statements/2026-11-01").body)
+}
+
+// addUp adds the figures of a page that has five tables with sums.
+func addUp(t *testing.T, page string) {
+	t.Helper()
+	tables, checked := elements(parse(t, page), "table"), 0
+	for _, table := range tables {
+		var sum, total []int64
+		for _, foot := range elements(table, "tfoot") {
+			total = numbers(t, foot)
+		}
+		for _, body := range elements(table, "tbody") {
+			var key, parts []int64
+			for _, tr := range elements(body, "tr") {
+				row := numbers(t, tr)
+				switch class, _ := attribute(tr, "class"); {
+				case class == "key":
+					key = row
+				case class == "part":
+					plus(&parts, row)
+				case strings.Contains(text(tr), "void"):
+				default:
+					plus(&sum, row)
+				}
+				if len(row) == 5 && row[0]+row[1]+row[2] != row[3] { // charged, cache, refused, requests, units
+					t.Errorf("the requests of %q do not add up", text(tr))
+				}
+				if len(row) == 3 && row[0]+row[1] != row[2] { // net, VAT, total
+					t.Errorf("net and VAT of %q do not add up", text(tr))
+				}
+			}
+			if key != nil {
+				plus(&sum, key)
+				if parts != nil && !same(key, parts) {
+					t.Errorf("parts %v of a key come to %v", parts, key)
+				}
+			}
+		}
+		if total == nil || !same(sum, total) {
+			t.Errorf("lines come to %v, the total is %v", sum, total)
+		}
+		checked++
+	}
+	if checked != 5 { // requests, units, invoices, usage, one adjustment
+		t.Errorf("%d tables with sums", checked)
+	}
+}
+
+// TestALongStatementShowsTheKeysWithTheMostRequests has more keys than a page has room for: what is
+// not shown is one line, and the sums still hold.
+func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	s := &h.stated
+	s.Keys, s.Totals = nil, statement.Totals{}
+	for n := range 400 {
+		on := statement.Chain{Chain: "eth_mainnet", Classes: []statement.Class{sampleClass("standard", int64(n+1)), sampleClass("heavy", 1)}}
+		for _, class := range on.Classes {
+			on.Totals = on.Totals.Plus(class.Totals())
+		}
+		s.Keys = append(s.Keys, statement.Key{ID: keyOne, Name: "service " + strconv.Itoa(n), Chains: []statement.Chain{on}, Totals: on.Totals})
+		s.Totals = s.Totals.Plus(on.Totals)
+	}
+	page := personOf(t, h).get("/statements/2026-11-01").body
+	addUp(t, page)
+	if lines := strings.Count(page, `<tr class="part">`); lines < 60 || lines > maxUsageLines {
+		t.Errorf("%d lines are shown", lines)
+	}
+	for want, there := range map[string]bool{"service 399": true, "service 0<": false, "All other keys": true, "The CSV has every line of all 400.": true} {
+		if strings.Contains(page, want) != there {
+			t.Errorf("%q is on the page: %t", want, !there)
+		}
+	}
+	if len(page) > 60_000 {
+		t.Errorf("the page is %d bytes", len(page))
+	}
+}
+
+func TestAStatementNamesItsPeriodPlanAndHash(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	b := personOf(t, h)
+	page := b.get("/statements/2026-11-01").body
+	said := strings.Join(strings.Fields(spaced(parse(t, page))), " ")
+	for _, want := range []string{
+		"Statement 1 – 30 Nov 2026 closed", "Account Studio North", "Plan Scale", "From 1 Nov 2026, 00:00 UTC", "To 1 Dec 2026, 00:00 UTC, exclusive", "Content hash sha256:",
+		"All, but void ones", "Plan quota", "-32007", "indexer cag_aHCrXoRO", "Ethereum standard", "no chain method not known", "Of the period that began on 2026-10-01", "Key of another account now",
+	} {
+		if !strings.Contains(strings.ToLower(said), strings.ToLower(want)) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if !strings.Contains(page, `href="/statements/2026-11-01.csv"`) {
+		t.Error("no way to the table")
+	}
+	h.stated = statement.Statement{Period: "2026-11-01", Status: statement.Open, Plan: "free"}
+	if page = b.get("/statements/2026-11-01").body; !strings.Contains(page, "No call was made in this period") || !strings.Contains(page, "Nothing was invoiced in this period") {
+		t.Error("an empty statement does not say so")
+	}
+}
+
+func TestStatementsAreListedAndDownloaded(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	b := personOf(t, h)
+	page := b.get("/statements").body
+	if got := row(t, page, "1 – 31 Oct 2026"); got != "1 – 31 Oct 2026 closed 600,006 500,005 CSV of 1 – 31 Oct 2026" {
+		t.Errorf("a closed one: %q", got)
+	}
+	if got := row(t, page, "1 – 30 Nov 2026"); got != "1 – 30 Nov 2026 goes on – – CSV of 1 – 30 Nov 2026" {
+		t.Errorf("an open one: %q", got)
+	}
+	got := b.get("/statements/2026-11-01.csv")
+	if got.status != http.StatusOK || got.body != "key\r\n" || got.header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" ||
+		got.header.Get("Content-Disposition") != `attachment; filename="statement-2026-11-01.csv"` || got.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("the table answers %d, %v, %q", got.status, got.header, got.body)
+	}
+}
+
+func TestAPeriodThatIsNoneIsNotFound(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []*fault.Error{fault.New(fault.NotYours, "No billing period."), fault.New(fault.FieldRefused, "period takes a date.").With("field", "period")} {
+		h := newHouse()
+		h.refusal = refusal
+		b := personOf(t, h)
+		b.pages.Calls.GetStatement = changes[service.StatementInput](h, statement.Statement{})
+		b.pages.Calls.ExportStatement = changes[service.ExportStatementInput](h, service.StatementTable{})
+		for _, path := range []string{"/statements/2026-13-01", "/statements/2026-13-01.csv", "/statements/.csv"} {
+			if got := b.get(path); got.status != http.StatusNotFound || !strings.Contains(got.body, "There is no such statement") {
+				t.Errorf("%s answers %d", path, got.status)
+			}
+		}
+	}
+}

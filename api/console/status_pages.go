@@ -1,0 +1,194 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
+)
+
+const pathStatus = "/status"
+
+// statusPage is how the chains stand, and stood.
+type statusPage struct {
+	Now       notice // all chains in one sentence
+	Chains    chainsView
+	Strips    []strip
+	Days      []stripDay // the same as the strips, the newest first
+	First     string     // first day of the strips
+	Incidents []incidentRow
+	Mails     link // where mails about incidents are chosen
+	Made      moment
+	JSON      string
+}
+
+func (statusPage) head() head {
+	return head{Template: "status", Title: "Status", Bare: true, Broad: true}
+}
+
+// The strip's own coordinates: it is stretched to whatever place there is.
+const (
+	stripDayWidth = 10
+	stripBarWidth = 8
+	stripHeight   = 100
+)
+
+// strip is a chain's days as bars: the taller, the better.
+type strip struct {
+	Title, Uptime string
+	Label         string // what it shows, for those who do not see it
+	Width, Height int
+	BarWidth      int
+	Bars          []stripBar
+}
+
+type stripBar struct {
+	State        chain.State
+	X, Y, Height int
+	Says         string
+}
+
+// stripDay is a day of all chains, in the order of the strips.
+type stripDay struct {
+	Day   string
+	Cells []string
+}
+
+// incidentRow is a time in which a chain was down.
+type incidentRow struct {
+	Chain        string
+	Began, Ended moment
+	Lasted       string
+	Open         bool
+}
+
+// status shows how the chains stand, and stood.
+func (v *visit) status() error {
+	s, err := v.chainsStatus()
+	if err != nil {
+		return err
+	}
+	r := reader{now: v.Now(), zone: time.UTC} // who looks at it need not be anybody whose zone is known
+	p := newStatusPage(r, &s)
+	if v.jar.get(v.r, sessionCookie) != "" {
+		p.Mails = link{"Choose in the settings whether you get a mail", pathSettings + "#notifications"}
+	}
+	return v.show(http.StatusOK, p)
+}
+
+func newStatusPage(r reader, s *service.Status) statusPage {
+	p := statusPage{Now: statusNow(s), Chains: newChainsView(s), Made: r.moment(s.MadeAt), JSON: pathStatus + ".json"}
+	p.Mails = link{"Sign in to get a mail about chains that you use", pathSignIn + "?next=" + pathSettings}
+	p.Chains.Full = true
+	for i := range s.Chains {
+		p.Strips = append(p.Strips, newStrip(&s.Chains[i]))
+	}
+	if len(s.Chains) > 0 && s.Recorded {
+		days := s.Chains[0].Days
+		for i := len(days) - 1; i >= 0; i-- {
+			day := stripDay{Day: dateOf(days[i].Day)}
+			for c := range s.Chains {
+				day.Cells = append(day.Cells, dayCell(&s.Chains[c].Days[i]))
+			}
+			p.Days = append(p.Days, day)
+		}
+		p.First = dateOf(days[0].Day)
+	}
+	for i := range s.Incidents {
+		p.Incidents = append(p.Incidents, newIncidentRow(r, &s.Incidents[i]))
+	}
+	return p
+}
+
+// statusNow says how all chains stand in one sentence.
+func statusNow(s *service.Status) notice {
+	by := map[chain.State]int64{}
+	for i := range s.Chains {
+		by[s.Chains[i].State]++
+	}
+	var n notice
+	switch s.State {
+	case chain.Up:
+		n = notice{Tone: good, Title: "All chains are up"}
+		if by[chain.Up] < int64(len(s.Chains)) {
+			n = notice{Title: "Chains that are measured are up", Text: count(by[chain.Unknown], "chain") + " not measured within two minutes."}
+		}
+	case chain.Degraded:
+		n = notice{Tone: warn, Title: count(by[chain.Degraded], "chain") + " degraded", Text: "Calls are answered, with something amiss. The table says what."}
+	case chain.Down:
+		n = notice{
+			Tone: bad, Title: count(by[chain.Down], "chain") + " down",
+			Text: "Calls of a chain that is down are refused with -32020 and cost nothing. Calls of other chains are not affected.",
+		}
+	case chain.Unknown:
+		n = notice{Tone: warn, Title: "Not measured", Text: "No probe has looked at a chain within two minutes, so nobody knows how they stand. Calls are served by what was known last."}
+	}
+	if !s.Recorded {
+		n.Steps = append(n.Steps, "The record does not answer right now, so this shows no past. Load the page again in a minute.")
+	}
+	return n
+}
+
+func newStrip(c *service.ChainStatus) strip {
+	s := strip{
+		Title: c.Title, Uptime: percentage(c.Uptime), Width: len(c.Days) * stripDayWidth, Height: stripHeight, BarWidth: stripBarWidth,
+	}
+	by := map[chain.State]int64{}
+	for i := range c.Days {
+		d := &c.Days[i]
+		by[d.State]++
+		height := map[chain.State]int{chain.Up: stripHeight, chain.Degraded: 70, chain.Down: 40, chain.Unknown: 6}[d.State]
+		s.Bars = append(s.Bars, stripBar{State: d.State, X: i * stripDayWidth, Y: stripHeight - height, Height: height, Says: dateOf(d.Day) + ": " + dayCell(d)})
+	}
+	s.Label = c.Title + ", the last " + count(int64(len(c.Days)), "day") + ": " + number(by[chain.Up]) + " up, " + number(by[chain.Degraded]) + " degraded, " +
+		number(by[chain.Down]) + " down, " + number(by[chain.Unknown]) + " not measured"
+	return s
+}
+
+// dayCell says how a chain stood on a day.
+func dayCell(d *service.StatusDay) string {
+	switch d.State {
+	case chain.Unknown:
+		return "not measured"
+	case chain.Down:
+		return percentage(d.Uptime) + ", down " + lasted(d.Down)
+	case chain.Degraded:
+		return percentage(d.Uptime) + ", degraded " + lasted(d.Degraded)
+	case chain.Up:
+	}
+	return percentage(d.Uptime)
+}
+
+// lasted is a number of seconds in the two largest units that say something.
+func lasted(seconds int64) string {
+	d := time.Duration(seconds) * time.Second
+	switch {
+	case d < time.Minute:
+		return number(seconds) + " s"
+	case d < time.Hour:
+		return number(int64(d/time.Minute)) + " min"
+	}
+	text := number(int64(d/time.Hour)) + " h"
+	if rest := d % time.Hour / time.Minute; rest > 0 {
+		text += " " + number(int64(rest)) + " min"
+	}
+	return text
+}
+
+// dateOf is a day of the capability for people.
+func dateOf(day string) string {
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return day
+	}
+	return t.Format(dayLayout)
+}
+
+func newIncidentRow(r reader, i *service.IncidentView) incidentRow {
+	row := incidentRow{Chain: i.Title, Began: r.moment(i.BeganAt), Lasted: lasted(i.Seconds), Open: i.EndedAt == nil}
+	if i.EndedAt != nil {
+		row.Ended = r.moment(*i.EndedAt)
+	}
+	return row
+}

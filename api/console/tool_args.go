@@ -1,0 +1,97 @@
+package console
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/service"
+)
+
+// maxTyped bounds a value of a form, in bytes. What is longer is sent by a program.
+const maxTyped = 32 << 10
+
+// examples are what a form holds before anybody typed.
+func (t *tool) examples() map[string]string {
+	values := map[string]string{}
+	for i := range t.inputs {
+		values[t.inputs[i].name] = t.inputs[i].example
+	}
+	return values
+}
+
+// sent are the values of a form that came. Browsers send the lines of an area with carriage
+// returns, which nobody typed.
+func (t *tool) sent(form url.Values) map[string]string {
+	values := map[string]string{}
+	for i := range t.inputs {
+		in := &t.inputs[i]
+		text := form.Get(in.name)
+		switch in.kind {
+		case areaKind:
+			text = strings.ReplaceAll(text, "\r\n", "\n")
+		case tickKind:
+			text = in.ticked(text != "")
+		case lineKind, choiceKind:
+		}
+		values[in.name] = text
+	}
+	return values
+}
+
+// ticked is the value of a box. One that is not ticked says so only where saying nothing would mean
+// something else.
+func (in *input) ticked(on bool) string {
+	switch {
+	case on:
+		return "true"
+	case in.required || in.schema.Default == true:
+		return "false"
+	}
+	return ""
+}
+
+// args are the arguments of a use.
+func (t *tool) args(values map[string]string) service.Args {
+	return func() (map[string]any, *fault.Error) {
+		args := map[string]any{}
+		for i := range t.inputs {
+			in := &t.inputs[i]
+			if len(values[in.name]) > maxTyped {
+				return nil, fault.New(fault.FieldRefused, "%s is longer than the %d bytes that this page takes. Send it with the command instead.", in.name, maxTyped)
+			}
+			if value, given := in.typed(values[in.name]); given {
+				args[in.name] = value
+			}
+		}
+		return args, nil
+	}
+}
+
+// typed converts a text to the type that the schema asks for, and reports whether it is given at
+// all. One that does not fit stays text, which the schema refuses.
+func (in *input) typed(text string) (value any, given bool) {
+	if text == "" && (!in.required || in.schema.Type != huma.TypeString) {
+		return nil, false
+	}
+	switch in.schema.Type {
+	case huma.TypeInteger, huma.TypeNumber:
+		if n := json.Number(text); json.Valid([]byte(text)) {
+			if f, err := n.Float64(); err == nil {
+				return f, true
+			}
+		}
+	case huma.TypeBoolean:
+		return text == "true", true
+	case huma.TypeArray:
+		var list []any
+		for item := range strings.SplitSeq(text, ",") {
+			list = append(list, strings.TrimSpace(item))
+		}
+		return list, true
+	}
+	return text, true
+}

@@ -1,0 +1,138 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/service"
+)
+
+const (
+	pathToolbox = "/toolbox"
+	// toolField names the tool in a form.
+	toolField = "tool"
+	// partHeader asks for a part of a page, and says that an answer is one.
+	partHeader  = "X-Part"
+	partOutcome = "outcome"
+)
+
+// toolbox shows the tools, and under the form that was sent what came of it. Tools only read, so
+// what has no long text is a link to share.
+func (v *visit) toolbox() error {
+	if err := v.bear(); err != nil {
+		return err
+	}
+	form := v.r.URL.Query()
+	if v.r.Method == http.MethodPost {
+		form = v.r.PostForm
+	}
+	name := form.Get(toolField)
+	if name == "" {
+		return v.showTools(http.StatusOK, nil)
+	}
+	v.w.Header().Set("X-Robots-Tag", "noindex")
+	t := v.toolNamed(name)
+	if t == nil {
+		return v.showTools(http.StatusNotFound, nil, notice{Tone: warn, Title: "There is no such tool", Text: "These are the tools that there are."})
+	}
+	values, status := t.sent(form), http.StatusOK
+	view := t.view(v.PublicURL, v.token(), values)
+	if v.r.Method == http.MethodPost || t.method == "get" {
+		status = v.use(t, values, &view)
+	}
+	if v.r.Header.Get(partHeader) == partOutcome && view.Outcome != nil {
+		v.w.Header().Set(partHeader, partOutcome)
+		return v.templates.renderPart(v.w, v.r, status, "toolbox", partOutcome, view.Outcome)
+	}
+	return v.showTools(status, &view)
+}
+
+// showTools shows all tools, one of them as it was used.
+func (v *visit) showTools(status int, used *toolView, notices ...notice) error {
+	p := toolboxPage{Visitors: number(service.VisitorLimit.Limit) + " uses a minute"}
+	for _, g := range v.tools {
+		group := toolGroupView{ID: g.ID, Title: g.Title}
+		for _, t := range g.tools {
+			if used != nil && t.meta.Name == used.Name {
+				group.Tools = append(group.Tools, *used)
+				continue
+			}
+			group.Tools = append(group.Tools, t.view(v.PublicURL, v.token(), t.examples()))
+		}
+		p.Groups = append(p.Groups, group)
+	}
+	return v.show(status, p, notices...)
+}
+
+func (p *Pages) toolNamed(name string) *tool {
+	for _, g := range p.tools {
+		for _, t := range g.tools {
+			if t.meta.Name == name {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// use runs a tool and puts what came of it under its form. It gives the status of the page.
+func (v *visit) use(t *tool, values map[string]string, view *toolView) int {
+	caller := v.caller()
+	caller.Session, caller.Visitor = "", true
+	began := v.Now()
+	answer, refused := t.op.Serve(v.r.Context(), caller, t.args(values))
+	took := v.Now().Sub(began)
+	out := &outcome{Title: t.meta.Title}
+	view.Outcome = out
+	if refused != nil {
+		v.retryAfter(refused)
+		card := refusalCard(refused, v.request)
+		out.Refused = &card
+		out.Errors = view.blame(mistakesOf(refused, t.names()...))
+		return refused.HTTP()
+	}
+	s, err := showAnswer(answer.JSON, t.op.Output())
+	if err == nil {
+		out.Answer = &s
+	}
+	out.Raw, out.Whole = rawJSON(answer.JSON)
+	out.Facts = facts(took, answer.Hit, view.Cost)
+	return http.StatusOK
+}
+
+// blame puts mistakes at their fields.
+func (t *toolView) blame(wrong mistakes) []fieldError {
+	var told []fieldError
+	for i := range t.Inputs {
+		in := &t.Inputs[i]
+		if in.Error = wrong[in.Name]; in.Error != "" {
+			told = append(told, fieldError{ID: in.ID(), Text: in.Error})
+		}
+	}
+	return told
+}
+
+// facts says how an answer came, and what it costs whoever has a key.
+func facts(took time.Duration, hit bool, cost string) string {
+	if hit {
+		return "Answered in " + milliseconds(took) + ", from the cache. With a key it costs nothing."
+	}
+	return "Answered in " + milliseconds(took) + ", not from the cache. With a key it costs " + cost + "."
+}
+
+func milliseconds(d time.Duration) string {
+	if d < time.Millisecond {
+		return "less than 1 ms"
+	}
+	return number(int64(d/time.Millisecond)) + " ms"
+}
+
+// liveTool is the form of a tool for another page; nil where there is none of this name.
+func (v *visit) liveTool(name string) *toolView {
+	t := v.toolNamed(name)
+	if t == nil || !t.live() {
+		return nil
+	}
+	view := t.view(v.PublicURL, v.token(), t.examples())
+	return &view
+}

@@ -1,0 +1,275 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
+)
+
+// tool is a metered capability as the toolbox shows it: its form and the command that does the same
+// follow from its schema. It never changes.
+type tool struct {
+	op     service.Capability
+	meta   service.Meta
+	about  string // one sentence
+	method string // of its form
+	inputs []input
+}
+
+// place is where the interface takes an input.
+type place string
+
+// The places.
+const (
+	inPath  place = "path"
+	inQuery place = "query"
+	inBody  place = "body"
+)
+
+// kind is how an input is asked for.
+type kind string
+
+// The kinds.
+const (
+	lineKind   kind = "line"
+	areaKind   kind = "area"
+	choiceKind kind = "choice"
+	tickKind   kind = "tick"
+)
+
+// input is one field of a tool's form.
+type input struct {
+	name, label, rule string
+	place             place
+	kind              kind
+	schema            *huma.Schema
+	required          bool // the interface wants it
+	example           string
+	options           []option
+}
+
+// toolGroup is tools of a kind.
+type toolGroup struct {
+	ID, Title string
+	tools     []*tool
+}
+
+// groupOf sorts the services of the toolbox. What is not relayed has a group.
+var groupOf = map[account.Service]string{
+	account.Gas: "Chain state", account.TxStatus: "Chain state",
+	account.ENS: "Names and prices", account.Prices: "Names and prices",
+	account.Contracts: "Contracts", account.Utils: "Utilities", account.Data: "Data",
+}
+
+// groupTitles are the groups in the order of the page.
+var groupTitles = []string{"Chain state", "Names and prices", "Contracts", "Utilities", "Data"}
+
+// newToolGroups makes the tools of capabilities. It fails on one that has no form, so that nobody
+// adds one that is not shown.
+func newToolGroups(ops []service.Capability) ([]toolGroup, error) {
+	byTitle := map[string][]*tool{}
+	for _, op := range ops {
+		t, err := newTool(op)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", op.Meta().Name, err)
+		}
+		title := groupOf[t.meta.Service]
+		if title == "" {
+			return nil, fmt.Errorf("tool %s: its service %q belongs to no group", t.meta.Name, t.meta.Service)
+		}
+		byTitle[title] = append(byTitle[title], t)
+	}
+	var groups []toolGroup
+	for _, title := range groupTitles {
+		if tools := byTitle[title]; len(tools) > 0 {
+			id := "tools-" + strings.ReplaceAll(strings.ToLower(title), " ", "-")
+			groups = append(groups, toolGroup{ID: id, Title: title, tools: tools})
+		}
+	}
+	return groups, nil
+}
+
+// live reports whether visitors may use it here. The data service is for accounts on a paid plan,
+// so it needs a key.
+func (t *tool) live() bool { return t.meta.Service != account.Data }
+
+var pathInputs = regexp.MustCompile(`\{(\w+)\}`)
+
+// newTool makes a tool of a capability, with its inputs in the order of its path, then those that
+// are required, then the others.
+func newTool(op service.Capability) (*tool, error) {
+	meta, schema := op.Meta(), op.Input()
+	t := &tool{op: op, meta: meta, about: firstSentence(meta.Description), method: "get"}
+	further := inQuery
+	switch meta.Route.Method {
+	case http.MethodGet:
+	case http.MethodPost:
+		t.method, further = "post", inBody
+	default:
+		return nil, fmt.Errorf("forms cannot send %s", meta.Route.Method)
+	}
+	places := map[string]place{}
+	var names []string
+	take := func(name string, at place) {
+		if _, known := places[name]; !known {
+			places[name] = at
+			names = append(names, name)
+		}
+	}
+	for _, m := range pathInputs.FindAllStringSubmatch(meta.Route.Path, -1) {
+		take(m[1], inPath)
+	}
+	for _, name := range schema.Required {
+		take(name, further)
+	}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		take(name, further)
+	}
+	for _, name := range names {
+		in, err := newInput(name, places[name], schema)
+		if err != nil {
+			return nil, fmt.Errorf("input %s: %w", name, err)
+		}
+		if in.kind == areaKind { // addresses are too short for it
+			t.method = "post"
+		}
+		t.inputs = append(t.inputs, in)
+	}
+	return t, nil
+}
+
+// longLine is the length from which on a text is typed into an area, and too long for an address.
+const longLine = 4096
+
+// newInput makes the input of a property.
+func newInput(name string, at place, of *huma.Schema) (input, error) {
+	s := of.Properties[name]
+	if s == nil {
+		return input{}, errors.New("the schema does not have it")
+	}
+	if name == tokenField || name == toolField {
+		return input{}, errors.New("the page's forms use this name themselves")
+	}
+	in := input{
+		name: name, label: sentenceCase(name), rule: explained(s, firstSentence(s.Description)), place: at, schema: s,
+		required: at == inPath || slices.Contains(of.Required, name),
+	}
+	if in.kind = kindOf(s, at); in.kind == "" {
+		return input{}, fmt.Errorf("there is no field for a value of type %q", s.Type)
+	}
+	if in.kind == choiceKind {
+		in.options = enumOptions(s, in.required)
+	}
+	switch {
+	case len(s.Examples) > 0:
+		in.example = plainText(s.Examples[0])
+	case s.Default != nil:
+		in.example = plainText(s.Default)
+	case in.kind == choiceKind && in.required:
+		in.example = in.options[0].Value
+	}
+	return in, nil
+}
+
+// kindOf is how a value of a schema is asked for; empty when forms have nothing for it.
+func kindOf(s *huma.Schema, at place) kind {
+	switch s.Type {
+	case huma.TypeBoolean:
+		return tickKind
+	case huma.TypeString:
+		if len(s.Enum) > 0 {
+			return choiceKind
+		}
+		if at != inPath && (s.MaxLength == nil || *s.MaxLength > longLine) && s.Format == "" && !fixedLength(s.Pattern) {
+			return areaKind
+		}
+		return lineKind
+	case huma.TypeInteger, huma.TypeNumber:
+		return lineKind
+	case huma.TypeArray:
+		if s.Items != nil && s.Items.Type == huma.TypeString {
+			return lineKind
+		}
+	}
+	return ""
+}
+
+// fixedLength reports whether a pattern bounds the length of what it takes: it repeats nothing
+// without an end.
+func fixedLength(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*+") }
+
+// plainText writes an example as people type it.
+func plainText(example any) string {
+	if list, ok := example.([]any); ok {
+		var items []string
+		for _, item := range list {
+			items = append(items, fmt.Sprint(item))
+		}
+		return strings.Join(items, ",")
+	}
+	return fmt.Sprint(example)
+}
+
+// enumOptions are the options of an enumeration. Chains go by their titles.
+func enumOptions(s *huma.Schema, required bool) []option {
+	var all []option
+	if !required {
+		all = append(all, option{Value: "", Text: "–"})
+	}
+	for _, one := range s.Enum {
+		o := option{Value: fmt.Sprint(one), Text: fmt.Sprint(one)}
+		if c, known := chain.Lookup(o.Value); known {
+			o.Text = c.Title
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// explained is what the interface says of a value, as a sentence. One that begins with a word of
+// the interface leaves it as it is.
+func explained(s *huma.Schema, text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	if slices.ContainsFunc(s.Enum, func(one any) bool { return fmt.Sprint(one) == strings.TrimSuffix(word, ":") }) {
+		return strings.TrimSuffix(text, ".") + "."
+	}
+	return sentence(text)
+}
+
+// firstSentence is what a description begins with.
+func firstSentence(text string) string {
+	if first, _, more := strings.Cut(text, ". "); more {
+		return first + "."
+	}
+	return text
+}
+
+// sentenceCase makes words of a name.
+func sentenceCase(name string) string {
+	words := strings.ReplaceAll(name, "_", " ")
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// keptFor says how long an answer is kept.
+func keptFor(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "not kept"
+	case d%time.Hour == 0:
+		return "kept for " + number(int64(d/time.Hour)) + " h"
+	case d%time.Minute == 0:
+		return "kept for " + number(int64(d/time.Minute)) + " min"
+	}
+	return "kept for " + number(int64(d/time.Second)) + " s"
+}

@@ -1,0 +1,83 @@
+package http1
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// resting are the connections that net/http has and on which nothing is under way.
+type resting struct {
+	mu    sync.Mutex // guards since
+	since map[net.Conn]time.Time
+}
+
+// follow notes what net/http says of its connections, and passes it on to next, if there is one.
+func (r *resting) follow(next func(net.Conn, http.ConnState), now func() time.Time) func(net.Conn, http.ConnState) {
+	return func(c net.Conn, state http.ConnState) {
+		r.mu.Lock()
+		if state == http.StateIdle {
+			r.since[c] = now()
+		} else {
+			delete(r.since, c)
+		}
+		r.mu.Unlock()
+		if next != nil {
+			next(c, state)
+		}
+	}
+}
+
+// close closes a connection unless something is under way on it by now.
+func (r *resting) close(c net.Conn) (closed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, closed = r.since[c]; closed {
+		delete(r.since, c)
+		_ = c.Close()
+	}
+	return closed
+}
+
+// idle is a connection on which nothing is under way.
+type idle struct {
+	since time.Time
+	close func() bool
+}
+
+// CloseOldestIdle closes up to most connections on which nothing is under way, those first that
+// have been idle for the longest time, and returns how many it closed.
+func (s *Server) CloseOldestIdle(most int) int {
+	all := s.idle()
+	slices.SortFunc(all, func(a, b idle) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })
+	closed := 0
+	for i := range all {
+		if closed >= most {
+			break
+		}
+		if all[i].close() {
+			closed++
+		}
+	}
+	return closed
+}
+
+func (s *Server) idle() []idle {
+	var all []idle
+	s.mu.Lock()
+	for c := range s.open {
+		if since, ok := c.idleSince(); ok {
+			all = append(all, idle{since, c.closeIdle})
+		}
+	}
+	s.mu.Unlock()
+	s.resting.mu.Lock()
+	defer s.resting.mu.Unlock()
+	for c, since := range s.resting.since {
+		all = append(all, idle{since, func() bool { return s.resting.close(c) }})
+	}
+	return all
+}

@@ -1,0 +1,67 @@
+package http1_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// Of the connections on which nothing is under way those go first that have been idle for the
+// longest time, whoever serves them.
+func TestCloseOldestIdle_LeavesBusyAndYoungerOnes(t *testing.T) {
+	t.Parallel()
+	hold, held := make(chan struct{}), make(chan struct{}, 2)
+	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Hold") != "" {
+			held <- struct{}{}
+			<-hold
+		}
+		echo(w, r)
+	}})
+	const foreign = "GET /other HTTP/1.1\r\nHost: a.example\r\n"
+	plain, other := b.dial(t), b.dial(t)
+	plain.send(post("x")).answer()
+	other.send(foreign + "\r\n").answer()
+	busy, otherBusy := b.dial(t), b.dial(t)
+	busy.send(post("x", "Hold: 1"))
+	otherBusy.send(foreign + "Hold: 1\r\n\r\n")
+	<-held
+	<-held
+	// The server's clock ticks twenty times a second: the younger ones are made when it has moved
+	// on.
+	mark := b.server.Clock()
+	b.await(t, func() bool { return b.server.Clock().After(mark) })
+	younger, youngerOther := b.dial(t), b.dial(t)
+	younger.send(post("x")).answer()
+	youngerOther.send(foreign + "\r\n").answer()
+
+	closed := 0
+	b.await(t, func() bool { // a connection is idle a moment after its answer was read
+		closed += b.server.CloseOldestIdle(2 - closed)
+		return closed == 2
+	})
+	plain.over()
+	other.over()
+	if a := younger.send(post("y")).answer(); a.status != http.StatusOK || a.body != "y" {
+		t.Errorf("a younger one is answered %+v", a)
+	}
+	if a := youngerOther.send(foreign + "\r\n").answer(); a.status != http.StatusOK {
+		t.Errorf("a younger one of net/http is answered %+v", a)
+	}
+	b.await(t, func() bool { return b.server.CloseOldestIdle(9) > 0 })
+	close(hold)
+	if a := busy.answer(); a.status != http.StatusOK || a.body != "x" {
+		t.Errorf("one with a request under way is answered %+v", a)
+	}
+	if a := otherBusy.answer(); a.status != http.StatusOK {
+		t.Errorf("one of net/http's is answered %+v", a)
+	}
+}
+
+// A connection that never asked anything is idle as well.
+func TestCloseOldestIdle_ClosesSilentOnes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, settings{handler: echo})
+	silent := b.dial(t)
+	b.await(t, func() bool { return b.server.CloseOldestIdle(1) == 1 })
+	silent.over()
+}

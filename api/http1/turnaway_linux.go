@@ -1,0 +1,49 @@
+package http1
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// TurnAway has the system ignore attempts to connect to a TCP listener from now on, and reports
+// whether it does. What connected before can still be accepted: closing a listener resets
+// connections that were made and not accepted yet, whose clients take them for lost calls. An
+// attempt that was ignored is repeated by its client's system a second later, and refused once the
+// listener is closed.
+func TurnAway(l net.Listener) bool {
+	raw, ok := l.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	const (
+		flagsAt  = 13 // of a TCP header
+		syn, ack = 0x02, 0x10
+	)
+	program, err := bpf.Assemble([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: flagsAt, Size: 1},
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: syn | ack},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: syn, SkipFalse: 1},
+		bpf.RetConstant{Val: 0},           // dropped
+		bpf.RetConstant{Val: 0xffff_ffff}, // kept as it is
+	})
+	if err != nil {
+		return false
+	}
+	filter := make([]unix.SockFilter, len(program))
+	for i, in := range program {
+		filter[i] = unix.SockFilter{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
+	}
+	control, err := raw.SyscallConn()
+	if err != nil {
+		return false
+	}
+	attached := false
+	err = control.Control(func(fd uintptr) {
+		attached = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, //nolint:gosec // a descriptor
+			&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}) == nil //nolint:gosec // five instructions
+	})
+	return err == nil && attached
+}

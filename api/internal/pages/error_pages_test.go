@@ -1,0 +1,63 @@
+package pages
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/fault"
+)
+
+// Every reason of the table is told with all that a reader asks, so that nobody adds one without.
+func TestEveryReasonIsTold(t *testing.T) {
+	t.Parallel()
+	for _, e := range fault.Table() {
+		a, ok := advised[e.Reason]
+		if !ok || a.Why == "" || retries[a.Does] == "" || handled[a.Does] == "" {
+			t.Errorf("%s (%d) is told %+v", e.Name, e.Code, a)
+		}
+		if a.Does == wait != slices.Contains([]int{429, 500, 502, 503, 504}, e.HTTP) && a.Does != stop {
+			t.Errorf("%s comes with HTTP %d, and its page says %q", e.Name, e.HTTP, retries[a.Does])
+		}
+	}
+	if len(advised) != len(fault.Table()) {
+		t.Errorf("%d reasons are told of %d", len(advised), len(fault.Table()))
+	}
+}
+
+func TestEveryCodeHasSnippetsForTheThreeClients(t *testing.T) {
+	t.Parallel()
+	for _, code := range Codes() {
+		e, err := errorCodeOf(code, "https://gateway.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, s := range e.Snippets {
+			ids = append(ids, s.ID)
+			if !strings.Contains(s.Text, "https://gateway.example/") || strings.Contains(s.Text, "<<") || strings.Contains(s.Text, "<no value>") {
+				t.Errorf("%d in %s is\n%s", code, s.What, s.Text)
+			}
+			if strings.HasPrefix(s.Text, "import") && !strings.Contains(s.Text, e.number()) {
+				t.Errorf("%d in %s does not look for its code", code, s.What)
+			}
+		}
+		want := []string{"curl", "viem", "ethers"}
+		if !e.Relayed() {
+			want = []string{"curl", "javascript"}
+		}
+		if !slices.Equal(ids, want) {
+			t.Errorf("%d is told in %v", code, ids)
+		}
+		for _, part := range []string{`"code": ` + e.number(), exampleID, "/support/new?request_id="} {
+			if !strings.Contains(e.Example, part) {
+				t.Errorf("the example of %d lacks %s: %s", code, part, e.Example)
+			}
+		}
+	}
+	for code := range elsewhere {
+		if !slices.Contains(Codes(), code) {
+			t.Errorf("%d is no code", code)
+		}
+	}
+}

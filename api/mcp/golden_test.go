@@ -1,0 +1,42 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/service"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// What models read of the tools changes only when somebody means it to.
+func TestTheListOfToolsStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	const path = "testdata/tools_list.golden.json"
+	d := New(Options{Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", Now: time.Now})
+	if want := len(strings.Fields(specified)); len(d.listed) != want {
+		t.Errorf("%d tools are listed, the interface has %d", len(d.listed), want)
+	}
+	var got bytes.Buffer
+	if err := json.Indent(&got, d.list.plain, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	got.WriteByte('\n')
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: run the test with -update", err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Error("the list changed; run the test with -update when that is meant")
+	}
+}

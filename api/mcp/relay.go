@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/service"
+)
+
+// maxAnswer bounds the answer that rpc_call gives, in bytes: it stands in memory more than once,
+// goes out twice, and a model reads it.
+const maxAnswer = 512 << 10
+
+// relayCall is rpc_call: the hot path, with the arguments of a tool. What comes back is the body
+// that POST /rpc/{chain} gives.
+func (d *Door) relayCall(x *exchange, arguments []byte) outcome {
+	ctx := x.r.Context()
+	e := &relay.Envelope{RequestID: x.caller.RequestID, Tier: plan.Balanced, Network: x.caller.Network}
+	var refusal *fault.Error
+	if e.Subject, refusal = d.Fences.Identify(ctx, x.caller.Bearer, x.caller.Network); refusal != nil {
+		return outcome{refusal: refusal}
+	}
+	req, own := d.requestOf(e, arguments)
+	if own != nil {
+		return outcomeOf(d.Relay.Refuse(ctx, e, 0, nil, own))
+	}
+	return outcomeOf(d.Relay.Whole(ctx, e, req, maxAnswer))
+}
+
+func outcomeOf(reply *relay.Reply) outcome {
+	if f := reply.Fault; f != nil {
+		return outcome{refusal: f, done: func(written int) { reply.Close(f.HTTP(), int64(written)) }}
+	}
+	member, value := `"result":`, reply.Result
+	if reply.Error != nil {
+		member, value = `"error":`, reply.Error
+	}
+	object := make([]byte, 0, len(value)+48)
+	object = append(append(object, `{"jsonrpc":"2.0","id":null,`...), member...)
+	return outcome{
+		object: append(append(object, value...), '}'), hit: reply.Hit,
+		done: func(written int) { reply.Close(http.StatusOK, int64(written)) },
+	}
+}
+
+// requestOf reads the arguments; a refusal of its own is still to be counted.
+func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Request, own *fault.Error) {
+	var on, tier string
+	seen := map[string]bool{}
+	jsonrpc.Members(arguments, func(member, val []byte) bool {
+		name := string(member)
+		switch name {
+		case "chain":
+			on, own = text(name, val, "one of the chains, like eth_mainnet")
+		case "method":
+			var method string
+			method, own = text(name, val, "the method's name, like eth_getBalance")
+			req.Method = []byte(method)
+		case "params":
+			if string(val) != "null" && val[0] != '[' {
+				own = wrongField(name, "takes the method's parameters as an array, like [\"0x…\",\"latest\"]")
+			} else if val[0] == '[' {
+				req.Params = val
+			}
+		case "tier":
+			tier, own = text(name, val, "cheap, balanced or fast")
+		default:
+			own = wrongField(shown(name), "is no parameter of rpc_call; it takes chain, method, params and tier")
+		}
+		if seen[name] && own == nil {
+			own = wrongField(name, "stands twice")
+		}
+		seen[name] = true
+		return own == nil
+	})
+	if own != nil {
+		return req, own
+	}
+	switch {
+	case !seen["chain"]:
+		return req, wrongField("chain", "is missing; it takes one of the chains, like eth_mainnet")
+	case len(req.Method) == 0 || len(req.Method) > maxMethod:
+		return req, wrongField("method", "takes the method's name, like eth_getBalance")
+	}
+	var known bool
+	if e.Chain, known = d.Pool.Chain(chain.ID(on)); !known {
+		return req, service.UnknownChain(on, d.Links)
+	}
+	if e.Tier, known = plan.ParseTier(tier); !known {
+		return req, wrongField("tier", "takes cheap, balanced or fast")
+	}
+	return req, nil
+}
+
+// maxMethod bounds a method's name, in bytes, as the relay's own route does.
+const maxMethod = 128
+
+// text reads an argument that is a string.
+func text(name string, val []byte, takes string) (string, *fault.Error) {
+	var s string
+	if err := json.Unmarshal(val, &s); err != nil || val[0] != '"' {
+		return "", wrongField(name, "takes "+takes)
+	}
+	return s, nil
+}
+
+// wrongField refuses an argument in the words with which capabilities refuse fields.
+func wrongField(name, problem string) *fault.Error {
+	return fault.New(fault.FieldRefused, "Correct and send again. %s: %s.", name, problem).
+		With("fields", []map[string]string{{"field": name, "problem": problem}})
+}
+
+// shown bounds a name that the client made up.
+func shown(name string) string {
+	const most = 64
+	if len(name) > most {
+		return name[:most] + "…"
+	}
+	return name
+}

@@ -1,0 +1,229 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/service"
+)
+
+// tool is what an agent may call: words over one capability, or over several among which an
+// argument chooses.
+type tool struct {
+	name, title string
+	about       about
+	hints       hints
+	// input describes the parameters, a struct with tags as inputs of capabilities have them; nil
+	// where they are those of the one way.
+	input any
+	ways  []way
+	// selector is the parameter that chooses the way: by the value that the way names, or by what
+	// chosen makes of it, an index into ways.
+	selector string
+	chosen   func(value string) int
+	// strangers are the fields of its answer that hold text which anybody may have written on a
+	// chain or for it.
+	strangers []string
+	relays    bool // it is rpc_call, which is no capability
+	keyFree   bool // anybody may call it
+}
+
+// about is a tool's description for a model that has to choose, sentence by sentence.
+type about struct {
+	Purpose string // what it gives; the first sentence
+	Use     string // when to choose it
+	Instead string // which other tool is the right one for what is near
+	Cost    string // units or nothing, and which limit counts it
+	Limits  string // sizes, ranges, pages
+	Fails   string // the codes that matter here, and what to do then
+	Again   string // what a repeat does
+}
+
+// String is the description as tools/list has it.
+func (a *about) String() string {
+	return a.Purpose + "\nWhen: " + a.Use + "\nInstead: " + a.Instead + "\nCost: " + a.Cost + "\nLimits: " + a.Limits + "\nErrors: " + a.Fails +
+		"\nRepeat: " + a.Again
+}
+
+// hints are the protocol's annotations of a tool, all four always said.
+type hints uint8
+
+const (
+	readOnly    hints = 1 << iota // changes nothing
+	idempotent                    // a repeat with the same arguments changes nothing more
+	destructive                   // ends something that cannot be restored
+	openWorld                     // asks or changes something outside the service: a chain, a name, a price
+)
+
+// way is a capability that a tool may turn out to be.
+type way struct {
+	of   service.Capability
+	when string // the selector's value for it; "" where nothing is selected, or for its absence
+	// names are those parameters of the tool that the capability calls otherwise.
+	names map[string]string
+}
+
+// one is the way of a tool that is one capability.
+func one(c service.Capability) []way { return []way{{of: c}} }
+
+// choose finds the way. When the selector chooses none, what is wrong with it is told by the first
+// way, once its capability knows the caller.
+func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
+	if t.selector == "" || len(arguments) > t.most() {
+		return &t.ways[0], nil // what is too long is refused when it is read
+	}
+	var value []byte
+	jsonrpc.Members(arguments, func(name, val []byte) bool {
+		if string(name) == t.selector {
+			value = val
+		}
+		return value == nil
+	})
+	var text string
+	isText := json.Unmarshal(value, &text) == nil
+	if t.chosen != nil {
+		return &t.ways[t.chosen(text)], nil
+	}
+	i := slices.IndexFunc(t.ways, func(w way) bool { return w.when == text && (isText || value == nil) })
+	if i < 0 {
+		return &t.ways[0], wrongField(t.selector, "takes "+t.values())
+	}
+	return &t.ways[i], nil
+}
+
+// read returns the arguments as the way's capability calls them.
+func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
+	args := map[string]any{}
+	if len(arguments) > t.most() {
+		return nil, fault.New(fault.BodyTooLarge, "The arguments are longer than %d bytes, which %s does not need. Send the parameters that it takes.", t.most(), t.name)
+	}
+	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil { // it is JSON, so a number is too large for any field
+		return nil, fault.New(fault.FieldRefused, "The arguments hold a number that is too large. Correct it and call again.")
+	}
+	if twice := repeated(arguments); twice != "" {
+		return nil, wrongField(shown(twice), "stands twice")
+	}
+	theirs := make(map[string]any, len(args))
+	for name, value := range args {
+		if w.renames(name) { // the capability's own name for another parameter is none of the tool's
+			return nil, wrongField(shown(name), "is no parameter of "+t.name)
+		}
+		if name == t.selector && !w.takes(name) {
+			continue
+		}
+		if renamed, ok := w.names[name]; ok {
+			name = renamed
+		}
+		theirs[name] = value
+	}
+	return theirs, nil
+}
+
+// takes reports whether the parameter that chose the way is one of its capability's, too.
+func (w *way) takes(selector string) bool {
+	if w.when != "" {
+		return false
+	}
+	if renamed, ok := w.names[selector]; ok {
+		selector = renamed
+	}
+	return w.of.Input().Properties[selector] != nil
+}
+
+// repeated is a name that stands twice in an object: readers differ in which of two counts.
+func repeated(object []byte) (twice string) {
+	seen := map[string]bool{}
+	jsonrpc.Members(object, func(name, _ []byte) bool {
+		if seen[string(name)] {
+			twice = string(name)
+		}
+		seen[string(name)] = true
+		return twice == ""
+	})
+	return twice
+}
+
+// most bounds the arguments, in bytes, as HTTP's door bounds the body of the same operation.
+func (t *tool) most() int {
+	most := maxArguments
+	for _, w := range t.ways {
+		most = max(most, int(w.of.Meta().MaxBody))
+	}
+	return most
+}
+
+const maxArguments = 64 << 10
+
+// values are those that the selector takes, in words.
+func (t *tool) values() string {
+	var list []string
+	for _, w := range t.ways {
+		if w.when != "" {
+			list = append(list, w.when)
+		}
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
+// renames reports whether the capability calls a parameter so that the tool calls otherwise.
+func (w *way) renames(theirs string) bool {
+	for _, name := range w.names {
+		if name == theirs {
+			_, both := w.names[theirs]
+			return !both
+		}
+	}
+	return false
+}
+
+// inOurWords calls fields in a refusal as the tool calls its parameters.
+func (w *way) inOurWords(f *fault.Error) *fault.Error {
+	fields, ok := f.Data["fields"].([]map[string]string)
+	if f.Reason != fault.FieldRefused || len(w.names) == 0 {
+		return f
+	}
+	told := *f
+	ours := map[string]string{}
+	for name, theirs := range w.names {
+		ours[theirs] = name
+		told.Message = regexp.MustCompile(`(^|again\. |; )`+regexp.QuoteMeta(theirs)+`:`).ReplaceAllString(told.Message, "${1}"+name+":")
+	}
+	rename := func(name string) string {
+		if our, ok := ours[name]; ok {
+			return our
+		}
+		return name
+	}
+	renamed := &told
+	if ok {
+		list := make([]map[string]string, len(fields))
+		for i, field := range fields {
+			list[i] = map[string]string{"field": rename(field["field"]), "problem": field["problem"]}
+		}
+		renamed = renamed.With("fields", list)
+	}
+	if field, ok := f.Data["field"].(string); ok {
+		renamed = renamed.With("field", rename(field))
+	}
+	return renamed
+}
+
+// check panics when a tool is made wrongly.
+func (t *tool) check() {
+	switch {
+	case t.relays && len(t.ways) == 0 && t.input != nil:
+	case t.relays || len(t.ways) == 0:
+		panic(fmt.Sprintf("mcp: the tool %s leads nowhere", t.name))
+	case len(t.ways) > 1 && (t.input == nil || t.selector == ""):
+		panic(fmt.Sprintf("mcp: the tool %s has several ways and does not choose among them", t.name))
+	case t.input != nil && reflect.TypeOf(t.input).Kind() != reflect.Struct:
+		panic(fmt.Sprintf("mcp: the input of %s is no struct", t.name))
+	}
+}

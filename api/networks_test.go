@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/metering/netlimit"
+)
+
+// Who holds a /48 holds 65,536 networks, each of which may make three keys a day.
+func TestNewKeys_OfOne48AreBoundTogether(t *testing.T) {
+	t.Parallel()
+	g := setup(t, func(o *options) { o.proxies = 1 })
+	made, refused := 0, 0
+	for i := range 300 {
+		a := g.newKey("X-Forwarded-For", fmt.Sprintf("2001:db8:7:%x::1", i/3))
+		if a.status == http.StatusCreated {
+			made++
+			continue
+		}
+		refused++
+		data := a.refused(http.StatusTooManyRequests, -32024)
+		if ways, _ := data["doorways"].(map[string]any); ways["wait"] == nil || !strings.Contains(a.body, "networks around yours") {
+			t.Fatalf("the refusal says %s", a.body)
+		}
+		if a.header.Get("Retry-After") == "" || a.header.Get("RateLimit-Limit") != "60" {
+			t.Fatalf("the headers are %v", a.header)
+		}
+	}
+	if want := int(netlimit.Defaults()[netlimit.NewKeys].Area); made != want || refused != 300-want {
+		t.Errorf("one /48 made %d keys of 300, want %d", made, want)
+	}
+	// Nobody else is touched, and what was refused used up nothing.
+	for range 3 {
+		g.newKey("X-Forwarded-For", "2001:db8:8::1").welcome()
+	}
+	g.newKey("X-Forwarded-For", "192.0.2.1").welcome()
+}

@@ -1,0 +1,128 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store"
+)
+
+// recordedRefusals is how many refused calls have a record of their own, what those take in bytes,
+// and how many are in sums.
+func (g *gateway) recordedRefusals() (rows, bytes, summed int64) {
+	g.t.Helper()
+	g.flushRecords()
+	conn, err := pgx.Connect(g.t.Context(), g.database)
+	g.must(err)
+	defer func() { _ = conn.Close(g.t.Context()) }()
+	g.must(conn.QueryRow(g.t.Context(), `SELECT count(*), coalesce(sum(pg_column_size(calls.*)), 0)::bigint,
+(SELECT coalesce(sum(calls), 0)::bigint FROM refused_calls) FROM calls WHERE outcome NOT IN ('ok', 'hit')`).Scan(&rows, &bytes, &summed))
+	return rows, bytes, summed
+}
+
+// attack sends batches of a hundred calls that no chain has, with each key so many, and returns the
+// last answer of each.
+func (g *gateway) attack(keys []string, batches int) map[string]answer {
+	g.t.Helper()
+	body, last := batchOf(100, "eth_nothing"), map[string]answer{}
+	var mu sync.Mutex // guards last
+	var all sync.WaitGroup
+	free := make(chan struct{}, 16)
+	for _, key := range keys {
+		all.Go(func() {
+			for range batches {
+				free <- struct{}{}
+				a := g.rpc(key, chain.EthMainnet, body)
+				<-free
+				mu.Lock()
+				last[key] = a
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return last
+}
+
+// The attack of batches of refused items: a free key wrote a record for each of 12,932 items a
+// second.
+func TestRefused_BatchesOfAFreeKeyLeaveAFewRecordsAndExactBooks(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.doorKey()
+	g.eth(key, "eth_call").result()
+	const batches = 100
+	begun := time.Now()
+	a := g.attack([]string{key}, batches)[key]
+	took := time.Since(begun)
+	minutes := int64(took/time.Minute) + 2
+	rows, bytes, summed := g.recordedRefusals()
+	t.Logf("%d refused items in %s: %d records of %d bytes, %d in sums", 100*batches, took, rows, bytes, summed)
+	// Two reasons: the method is not served, until the window refuses.
+	if rows+summed != 100*batches || rows > minutes*60 {
+		t.Errorf("%d records and %d in sums of %d refused calls", rows, summed, 100*batches)
+	}
+	if calls := g.calls(a); len(calls) == 0 {
+		t.Error("the newest request has no record")
+	}
+	used := g.usage(key)
+	refused := used["method_not_served"].requests + used["rate_window"].requests
+	if refused != 100*batches || used["ok"].requests != 1 || used["ok"].units != 1000 || len(used) != 3 {
+		t.Errorf("the usage is %+v", used)
+	}
+	g.record(g.identity(key).Account)
+	var s struct {
+		Totals struct{ Requests, Units, Refusals json.Number }
+	}
+	month := time.Now().UTC().Format("2006-01") + "-01"
+	g.must(json.Unmarshal([]byte(g.ask(http.MethodGet, "/api/statements/"+month, key, "").body), &s))
+	if s.Totals.Requests != "10001" || s.Totals.Refusals != "10000" || s.Totals.Units != "1" {
+		t.Errorf("the statement has %+v", s.Totals)
+	}
+	beyond, err := g.store.RefusedBeyond(t.Context(), &store.UsageWindow{Account: g.identity(key).Account, Since: begun.Add(-time.Hour)})
+	if err != nil || beyond != summed {
+		t.Errorf("%d calls of the account were only counted (%v), want %d", beyond, err, summed)
+	}
+}
+
+// The items of a batch count one by one against the bound of their network, whoever's keys they
+// come with.
+func TestRefused_ItemsOfBatchesCountOneByOneAgainstTheirNetwork(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	keys := make([]string, 100)
+	for i := range keys {
+		keys[i] = g.doorKey()
+	}
+	begun := time.Now()
+	g.attack(keys, 1)
+	minutes := int64(time.Since(begun)/time.Minute) + 2
+	rows, bytes, summed := g.recordedRefusals()
+	t.Logf("%d records of %d bytes, %d in sums", rows, bytes, summed)
+	if rows+summed != 100*100 || rows > minutes*600 {
+		t.Errorf("%d records and %d in sums of 10,000 refused calls of one network", rows, summed)
+	}
+}
+
+// What failed once it was admitted, and what is answered, keeps a record each.
+func TestRefused_CallsThatWereAdmittedKeepTheirRecords(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	key := g.unlimited()
+	for _, u := range g.ups {
+		u.On("eth_getCode", testkit.Status(http.StatusBadGateway))
+	}
+	failed, answered := g.rpc(key, chain.EthMainnet, batchOf(50, "eth_getCode")), g.rpc(key, chain.EthMainnet, batchOf(50, "eth_call"))
+	for _, a := range []answer{failed, answered} {
+		if calls := g.calls(a); len(calls) != 50 {
+			t.Errorf("%d records of 50 calls", len(calls))
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// TestStrayAnswers_ReachNoOtherCustomerAndNoCache has every upstream send, before every fifth
+// answer, one more that is another customer's. Customers ask side by side. What may be stored is
+// asked for again afterwards.
+func TestStrayAnswers_ReachNoOtherCustomerAndNoCache(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	var asked, strays atomic.Int64
+	var last atomic.Pointer[testkit.Request]
+	right := node(deepest)
+	g.all(func(x *testkit.Exchange) {
+		other := last.Swap(&x.Request)
+		if other == nil || asked.Add(1)%5 != 0 {
+			right(x)
+			return
+		}
+		strays.Add(1)
+		testkit.Preceded(func(x *testkit.Exchange) {
+			x.Request = *other
+			right(x)
+		}, right)(x)
+	})
+	const customers, calls = 6, 60
+	ask := func(key string, n int) {
+		method, member := "eth_getTransactionReceipt", "transactionHash"
+		if n%2 == 0 {
+			method, member = "eth_getTransactionByHash", "hash"
+		}
+		a := g.rpc(key, chain.EthMainnet, call(method, fmt.Sprintf(`[%q]`, hash(n))))
+		if want := fmt.Sprintf(`%q:%q`, member, hash(n)); strings.Contains(a.body, `"result"`) && !strings.Contains(a.body, want) {
+			t.Errorf("call %d got %s", n, a.body)
+		}
+	}
+	keys := make([]string, customers)
+	for i := range keys {
+		keys[i] = g.unlimited()
+	}
+	for range 2 { // from the upstreams, then from what was stored of them
+		var all sync.WaitGroup
+		for customer, key := range keys {
+			all.Go(func() {
+				for n := range calls {
+					ask(key, customer*calls+n)
+				}
+			})
+		}
+		all.Wait()
+	}
+	if hits := g.relay.CacheStats().MemoryHits; hits < customers*calls/2 {
+		t.Errorf("%d answers came from the cache", hits)
+	}
+	if n := strays.Load(); n < customers*calls/10 {
+		t.Errorf("%d stray answers were sent", n)
+	}
+}

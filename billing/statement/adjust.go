@@ -1,0 +1,61 @@
+package statement
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/store"
+)
+
+// adjust finds what was recorded of closed periods since they were frozen, less what was adjusted
+// before, and has the first statement that is closed now tell of it.
+func (c *closing) adjust(ctx context.Context, late []store.UsagePeriod, usage map[store.UsagePeriod]tally, keys map[account.KeyID]store.StatementKey) error {
+	if len(late) == 0 {
+		return nil
+	}
+	frozen, err := c.w.Frozen(ctx, late)
+	if err != nil {
+		return err
+	}
+	for _, of := range late {
+		kept, ok := frozen[of]
+		if !ok {
+			return fmt.Errorf("adjust account %s, period %s: its statement is gone", of.Account, of.Period)
+		}
+		s, err := thaw(kept.Content, kept.Hash)
+		if err != nil {
+			return err
+		}
+		if _, ok := usage[of]; !ok {
+			usage[of] = newTally()
+		}
+		usage[of].take(s.Keys)
+	}
+	before, err := c.w.Adjusted(ctx, late)
+	if err != nil {
+		return err
+	}
+	for i := range before {
+		var a Adjustment
+		if err := json.Unmarshal(before[i].Content, &a); err != nil {
+			return fmt.Errorf("read an adjustment of account %s, period %s: %w", before[i].Account, before[i].Period, err)
+		}
+		usage[before[i].UsagePeriod].take(a.Keys)
+	}
+	for _, of := range late {
+		a := Adjustment{Period: of.Period, Keys: usage[of].keys(of.Account, keys)}
+		if len(a.Keys) == 0 {
+			continue // the books differ, which the audit tells
+		}
+		a.Totals, _ = sum(a.Keys)
+		for i := range c.dues {
+			if c.dues[i].account.ID == of.Account {
+				c.dues[i].adjustments = append(c.dues[i].adjustments, a)
+				break
+			}
+		}
+	}
+	return nil
+}

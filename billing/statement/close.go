@@ -1,0 +1,325 @@
+package statement
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/faultpoint"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Report is what closing did.
+type Report struct {
+	Closed   int `json:"closed"`
+	Adjusted int `json:"adjusted"` // earlier periods, of which usage was recorded late
+	Waiting  int `json:"waiting"`  // periods that are over and whose usage is not all recorded yet
+}
+
+func (r *Report) plus(o Report) {
+	r.Closed += o.Closed
+	r.Adjusted += o.Adjusted
+	r.Waiting += o.Waiting
+}
+
+// Choice says what to close of an account. The zero one is every period that is over and recorded,
+// empty ones of some accounts excepted.
+type Choice struct {
+	period string
+	ended  Ended
+}
+
+// Ended says how a period that was cut short ended, where that is known: its end, and the plan that
+// it ended with. It counts for nothing when the record has another end, or no cut: operators may
+// have set a plan since somebody looked.
+type Ended struct {
+	At   time.Time
+	Plan string
+}
+
+// Only chooses one period, by its name, also when it is empty.
+func Only(period string) Choice { return Choice{period: period} }
+
+// due is a period to close.
+type due struct {
+	account *store.Account
+	period  Period
+	plan    string
+	ref     store.UsagePeriod
+
+	invoices    []store.StatementInvoice
+	adjustments []Adjustment
+}
+
+// Close closes periods of accounts: all of what is chosen, or nothing. It reads and writes in sets,
+// so that hundreds of accounts cost little more than one, and repeating it closes nothing again.
+// Whoever is killed in it has closed nothing.
+func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice) (Report, error) {
+	candidates, waiting, err := b.look(ctx, accounts, which)
+	report := Report{Waiting: waiting}
+	if err != nil || len(candidates) == 0 {
+		return report, err
+	}
+	busy := make([]store.Account, 0, len(candidates)) // a page of a quiet day locks nobody
+	for i := range candidates {
+		if n := len(busy); n == 0 || busy[n-1].ID != candidates[i].account.ID {
+			busy = append(busy, *candidates[i].account)
+		}
+	}
+	err = b.Store.WriteStatements(ctx, idsOf(busy), func(w *store.StatementBook) error {
+		dues, _, err := b.choose(ctx, w, busy, which)
+		if err != nil || len(dues) == 0 {
+			return err
+		}
+		c := &closing{w: w, at: b.Now(), dues: dues}
+		err = c.run(ctx, busy)
+		report.Closed, report.Adjusted = c.report.Closed, c.report.Adjusted
+		faultpoint.Hit(faultpoint.StatementFrozen)
+		return err
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	faultpoint.Hit(faultpoint.StatementClosed)
+	return report, nil
+}
+
+// look is choose before anything is locked.
+func (b *Book) look(ctx context.Context, accounts []store.Account, which Choice) (dues []due, waiting int, err error) {
+	err = b.Store.ReadStatements(ctx, func(r *store.StatementBook) error {
+		dues, waiting, err = b.choose(ctx, r, accounts, which)
+		return err
+	})
+	return dues, waiting, err
+}
+
+// choose lists what is to be closed, by account and date, and counts what is over and has to wait.
+func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []store.Account, which Choice) (dues []due, waiting int, err error) {
+	marks, err := r.Watermarks(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	now := b.Now()
+	all, err := histories(ctx, r, accounts, now.Add(-maxPeriods*longest))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, h := range all {
+		used := h.usedNames()
+		mark := marks[account.Shard(h.account.ID)]
+		periods := h.periods(later(now, mark))
+		for _, p := range slices.Backward(periods) { // oldest first
+			wanted := which.period == p.Name || which.period == "" && (used[p.Name] || statedWhenEmpty(h.account))
+			switch {
+			case !wanted || p.Closed:
+			case recorded(&p, mark):
+				if p.Plan != "" && which.ended.At.Equal(p.End) { // of one that was not cut the record knows more than who looked before its end
+					p.Plan = which.ended.Plan
+				}
+				dues = append(dues, due{account: h.account, period: p, ref: store.UsagePeriod{Account: h.account.ID, Period: p.Name}})
+			case !now.Before(p.End):
+				waiting++
+			}
+		}
+	}
+	return dues, waiting, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func idsOf(accounts []store.Account) []account.ID {
+	ids := make([]account.ID, len(accounts))
+	for i := range accounts {
+		ids[i] = accounts[i].ID
+	}
+	return ids
+}
+
+// closing is one transaction that closes periods.
+type closing struct {
+	w      *store.StatementBook
+	at     time.Time
+	dues   []due
+	report Report
+}
+
+// run compiles and writes what is due, with what is late of the accounts' earlier periods.
+func (c *closing) run(ctx context.Context, accounts []store.Account) error {
+	late, err := c.w.Late(ctx, idsOf(accounts))
+	if err != nil {
+		return err
+	}
+	refs := make([]store.UsagePeriod, len(c.dues))
+	for i := range c.dues {
+		refs[i] = c.dues[i].ref
+	}
+	lines, err := c.w.Lines(ctx, slices.Concat(refs, late), limitNames())
+	if err != nil {
+		return err
+	}
+	keys, err := c.w.Keys(ctx, keysOf(lines))
+	if err != nil {
+		return err
+	}
+	usage := map[store.UsagePeriod]tally{}
+	for i := range lines {
+		of, ok := usage[lines[i].UsagePeriod]
+		if !ok {
+			of = newTally()
+			usage[lines[i].UsagePeriod] = of
+		}
+		of.add(&lines[i])
+	}
+	if err := c.adjust(ctx, late, usage, keys); err != nil {
+		return err
+	}
+	if err := c.invoice(ctx); err != nil {
+		return err
+	}
+	if err := c.plans(ctx); err != nil {
+		return err
+	}
+	return c.write(ctx, usage, keys)
+}
+
+// plans finds with which plan each period ended.
+func (c *closing) plans(ctx context.Context) error {
+	var asked []store.Moment
+	for i := range c.dues {
+		asked = append(asked, c.dues[i].end())
+	}
+	held, err := c.w.PlansAt(ctx, asked)
+	if err != nil {
+		return err
+	}
+	for i := range c.dues {
+		d := &c.dues[i]
+		switch then, changed := held[d.end()]; {
+		case d.period.Plan != "":
+			d.plan = d.period.Plan
+		case changed:
+			d.plan = then
+		default:
+			d.plan = planBefore(d.account, d.period.End)
+		}
+	}
+	return nil
+}
+
+// planBefore is the plan that an account has just before an instant, as it stands now: the next one
+// may have taken over already.
+func planBefore(a *store.Account, at time.Time) string {
+	if a.NextPlan != "" && a.NextPlanFrom.Before(at) {
+		return a.NextPlan
+	}
+	return a.Plan
+}
+
+func (d *due) end() store.Moment { return store.Moment{Account: d.account.ID, At: d.period.End.UTC()} }
+
+// invoice adds to each due period the invoices that were created before its end and that no
+// statement tells of: those of the period, and earlier ones that became known after theirs was
+// closed.
+func (c *closing) invoice(ctx context.Context) error {
+	newest := map[account.ID]store.Moment{}
+	for i := range c.dues {
+		if m := c.dues[i].end(); m.At.After(newest[m.Account].At) {
+			newest[m.Account] = m
+		}
+	}
+	var asked []store.Moment
+	for _, m := range newest {
+		asked = append(asked, m)
+	}
+	invoices, err := c.w.Invoices(ctx, asked)
+	if err != nil {
+		return err
+	}
+	for i := range invoices {
+		for j := range c.dues { // oldest first
+			if d := &c.dues[j]; d.account.ID == invoices[i].Account && invoices[i].CreatedAt.Before(d.period.End) {
+				d.invoices = append(d.invoices, invoices[i])
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// write freezes what is due.
+func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally, keys map[account.KeyID]store.StatementKey) error {
+	marks, err := c.w.Watermarks(ctx)
+	if err != nil {
+		return err
+	}
+	statements := make([]store.Statement, len(c.dues))
+	var told []store.ToldInvoice
+	var adjustments []store.StatementAdjustment
+	for i := range c.dues {
+		d := &c.dues[i]
+		of, ok := usage[d.ref]
+		if !ok {
+			of = newTally()
+		}
+		s := compile(&facts{
+			account: d.account.ID, period: d.period, status: Closed, plan: d.plan, usage: of, keys: keys, invoices: d.invoices, adjustments: d.adjustments,
+			asOf: marks[account.Shard(d.account.ID)], at: c.at,
+		})
+		content, err := freeze(&s)
+		if err != nil {
+			return err
+		}
+		statements[i] = store.Statement{
+			UsagePeriod: d.ref, Start: d.period.Start, End: d.period.End, Totals: s.Totals.record(), Content: content, Hash: sha256.Sum256(content),
+		}
+		for j := range d.invoices {
+			told = append(told, store.ToldInvoice{By: d.ref, Invoice: d.invoices[j].ID})
+		}
+		kept, err := d.kept()
+		if err != nil {
+			return err
+		}
+		adjustments = append(adjustments, kept...)
+	}
+	if err := c.w.Freeze(ctx, statements); err != nil {
+		return err
+	}
+	if err := c.w.Tell(ctx, told); err != nil {
+		return err
+	}
+	c.report.Closed, c.report.Adjusted = len(statements), len(adjustments)
+	return c.w.Adjust(ctx, adjustments)
+}
+
+// kept are the adjustments of a statement as they are recorded.
+func (d *due) kept() ([]store.StatementAdjustment, error) {
+	kept := make([]store.StatementAdjustment, len(d.adjustments))
+	for i := range d.adjustments {
+		a := &d.adjustments[i]
+		content, err := json.Marshal(a)
+		if err != nil {
+			return nil, fmt.Errorf("keep an adjustment of account %s, period %s: %w", d.account.ID, a.Period, err)
+		}
+		kept[i] = store.StatementAdjustment{
+			UsagePeriod: store.UsagePeriod{Account: d.account.ID, Period: a.Period}, StatedIn: d.ref.Period, Totals: a.Totals.record(), Content: content,
+		}
+	}
+	return kept, nil
+}
+
+// record returns totals as the record has them.
+func (t Totals) record() store.PeriodTotals { //nolint:gocritic // small enough
+	return store.PeriodTotals{
+		Requests: t.Requests, Billable: t.Billable, Hits: t.CacheHits, Refused: t.Refusals, Refunded: t.Refunded,
+		Units: t.Units, PlanUnits: t.PlanUnits, PackUnits: t.PackUnits,
+	}
+}

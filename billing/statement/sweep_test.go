@@ -1,0 +1,129 @@
+package statement_test
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// customers makes accounts with usage in October and November.
+func (d *desk) customers(n int) []store.Account {
+	d.t.Helper()
+	all := make([]store.Account, n)
+	for i := range all {
+		all[i] = d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
+		key := d.key(all[i].ID, "k")
+		d.use(all[i].ID, "2026-10-20T11:00:00Z", line("2026-10-01", key, "eth_mainnet", "standard", "ok", "plan", 7, 7_000))
+		d.use(all[i].ID, "2026-11-20T11:00:00Z", line("2026-11-01", key, "eth_mainnet", "standard", "ok", "plan", 9, 9_000))
+	}
+	return all
+}
+
+// sweepAll sweeps by pages of a size until the end.
+func (d *desk) sweepAll(page int) (sum statement.Swept, pages int) {
+	d.t.Helper()
+	for !sum.End {
+		swept, err := d.Sweep(d.ctx, sum.Last, page, func() {}, slog.New(slog.DiscardHandler))
+		d.must(err)
+		sum.Add(&swept)
+		pages++
+	}
+	return sum, pages
+}
+
+func (d *desk) count(sql string) (n int) {
+	d.t.Helper()
+	d.must(d.conn.QueryRow(d.ctx, sql).Scan(&n))
+	return n
+}
+
+func TestASweepThatIsKilledLeavesWholeStatementsAndGoesOn(t *testing.T) {
+	t.Parallel()
+	d := open(t, "2026-12-02T00:00:00Z")
+	d.customers(7)
+	d.flushed("2026-11-01T00:05:00Z")
+	if sum, pages := d.sweepAll(3); sum.Closed != 7 || sum.Waiting != 7 || sum.Accounts != 7 || pages != 3 {
+		t.Errorf("October: %+v in %d pages", sum, pages)
+	}
+	d.exec("INSERT INTO usage_hours SELECT account_id, period, hour, key_id, agent, chain, service, 'late', class, outcome, source, tier, 1, 1000 FROM usage_hours WHERE period = '2026-10-01'")
+	d.exec("UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, units = units + 1000, plan_units = plan_units + 1000 WHERE period = '2026-10-01'")
+	d.flushed("2026-12-02T00:00:00Z")
+	// Killed while it writes: after a time that falls into the reading, the writing, or the commit.
+	for after := time.Duration(0); d.count("SELECT count(*) FROM statements WHERE period = '2026-11-01'") == 0; after += 2 * time.Millisecond {
+		ctx, kill := context.WithTimeout(d.ctx, after)
+		_, err := d.Sweep(ctx, account.ID{}, 3, func() {}, slog.New(slog.DiscardHandler))
+		kill()
+		closed := d.count("SELECT count(*) FROM statements WHERE period = '2026-11-01'")
+		if adjusted := d.count("SELECT count(*) FROM statement_adjustments"); closed != adjusted || closed%3 != 0 {
+			t.Fatalf("killed after %s (%v): %d statements and %d adjustments", after, err, closed, adjusted)
+		}
+	}
+	if sum, _ := d.sweepAll(3); sum.Closed != 4 || sum.Adjusted != 4 || sum.Failed != 0 {
+		t.Errorf("it went on with %+v", sum)
+	}
+	if sum, _ := d.sweepAll(1000); sum.Closed != 0 || sum.Adjusted != 0 {
+		t.Errorf("again: %+v", sum)
+	}
+	if differing := d.count(`SELECT count(*) FROM usage_periods AS p JOIN statements AS s USING (account_id, period)
+		LEFT JOIN statement_adjustments AS a USING (account_id, period) WHERE p.requests <> s.requests + coalesce(a.requests, 0) OR p.units <> s.units + coalesce(a.units, 0)`); differing != 0 {
+		t.Errorf("%d periods differ from their usage", differing)
+	}
+}
+
+func TestOneAccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	d := open(t, "2026-12-02T00:00:00Z")
+	all := d.customers(5)
+	d.flushed("2026-11-01T00:05:00Z")
+	d.close(all...)
+	// What was frozen of one cannot be read any more, and has to be, because usage came late.
+	d.exec("UPDATE statements SET content = 'x', content_hash = sha256('x') WHERE account_id = $1", all[2].ID.UUID)
+	d.use(all[2].ID, "2026-11-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+	d.flushed("2026-12-02T00:00:00Z")
+	var log strings.Builder
+	swept, err := d.Sweep(d.ctx, account.ID{}, 100, func() {}, slog.New(slog.NewTextHandler(&log, nil)))
+	d.must(err)
+	if swept.Closed != 4 || swept.Failed != 1 || !strings.Contains(log.String(), all[2].ID.String()) {
+		t.Errorf("the sweep did %+v and said %q", swept, log.String())
+	}
+	if got := d.get(all[3], "2026-11-01"); got.Status != statement.Closed {
+		t.Errorf("another account has %s", wire(t, got))
+	}
+}
+
+func TestClosingOnePeriodSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	d := open(t, "2026-12-02T00:00:00Z")
+	a := d.owner(store.KindDoor, "2026-11-03T09:00:00Z")
+	ref := store.UsagePeriod{Account: a.ID, Period: "2026-11-01"}
+	ended := statement.Ended{At: at(t, "2026-12-01T00:00:00Z"), Plan: "scale"}
+	one := func(ref store.UsagePeriod) statement.Outcome {
+		t.Helper()
+		out, err := d.CloseOne(d.ctx, ref, ended)
+		d.must(err)
+		return out
+	}
+	if out := one(ref); !out.Known || out.Closed || !out.Ends.Equal(ended.At) {
+		t.Errorf("before any flush: %+v", out)
+	}
+	d.flushed("2026-12-01T00:05:00Z")
+	out := one(ref)
+	if !out.Closed || !strings.HasPrefix(out.Hash, "sha256:") || out != one(ref) {
+		t.Errorf("closed: %+v", out)
+	}
+	if s := d.get(a, ref.Period); s.Plan != plan.Free || s.ContentHash != out.Hash {
+		t.Errorf("it is %s", wire(t, s))
+	}
+	for _, none := range []store.UsagePeriod{{Account: a.ID, Period: "2026-11-02"}, {Account: account.NewID(), Period: "2026-11-01"}} {
+		if out := one(none); out != (statement.Outcome{}) {
+			t.Errorf("of %v: %+v", none, out)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/internal/config"
+)
+
+func opsRecoverCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "recover",
+		Short: "Let PostgreSQL win over Redis, after a restore",
+		Long: `gateway ops recover begins a new epoch of the record: what Redis holds of accounts, keys and their counters is forgotten and loaded
+again from PostgreSQL, whatever its version. Usage that is not in PostgreSQL yet stays.
+
+A restore to a point in time, a promoted standby and a new cluster begin one by themselves within ten seconds. Run it after any
+other restore: a snapshot of a disk, or a dump that was loaded into the same cluster. Running it once too often costs one load
+of each account that calls.
+
+Exit codes: 0 when it is in force, 3 when it has begun and Redis does not answer.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			wire.LogRedis(quiet)
+			cfg, err := config.FromEnvironment(config.OpsRecord)
+			if err != nil {
+				return err
+			}
+			done, err := wire.OpsRecover(cmd.Context(), cfg)
+			if errors.Is(err, wire.ErrNotInForce) {
+				return coded{err, notInForce}
+			}
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "epoch %d is in force: %d projections and counters are loaded again from PostgreSQL\n", done.Epoch, done.Forgotten)
+			return err
+		},
+	}
+}

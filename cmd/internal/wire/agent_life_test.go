@@ -1,0 +1,226 @@
+package wire_test
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// setupDoors is a gateway whose people can sign in.
+func setupDoors(t *testing.T) (*bench, *mailbox.Box) {
+	t.Helper()
+	box, err := mailbox.Start(t.Context(), mailbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = box.Close() })
+	return setup(t, func(c *config.Config) { c.SMTPURL, c.MailFrom = box.URL(), "Gateway <no-reply@gateway.example>" }), box
+}
+
+// welcomed is what an agent reads of get_key and of bind_key_complete.
+type welcomed struct {
+	Key          string
+	Prefix       string `json:"key_prefix"`
+	Door         string
+	Bound        bool
+	BoundAddress string `json:"bound_address"`
+	Fences       struct {
+		Day   plan.Units `json:"units_per_day"`
+		Month plan.Units `json:"units_per_month"`
+	}
+	Doorways map[string]struct {
+		ClaimCode string `json:"claim_code"`
+	}
+}
+
+// codeCall is the read that the agent makes all its life.
+func codeCall() map[string]any {
+	return map[string]any{"chain": "base_mainnet", "method": "eth_getCode", "params": []any{"0x0000000000000000000000000000000000000001", "latest"}}
+}
+
+// useUpDay has the meter hold the key's day as used up, which takes half an hour at the key's own
+// pace.
+func (b *bench) useUpDay(t *testing.T) {
+	t.Helper()
+	o, err := redis.ParseURL(b.cfg.RedisURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(o)
+	defer func() { _ = client.Close() }()
+	days, err := client.Keys(t.Context(), "*:day:*").Result()
+	if err != nil || len(days) != 1 {
+		t.Fatalf("the days are %v, %v", days, err)
+	}
+	if err := client.Set(t.Context(), days[0], int64(10_000*plan.Unit), redis.KeepTTL).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var plaintextKey = regexp.MustCompile(`cag_[0-9A-Za-z]{49}`)
+
+// An agent lives by tools alone: it comes to a key, reaches the key's end, binds it to its wallet,
+// is adopted, asks for help, and its owner ends it.
+func TestAnAgentsWholeLife(t *testing.T) {
+	t.Parallel()
+	b, box := setupDoors(t)
+	agent, me := welcomed{}, newWallet(t)
+	b.gives(t, &agent, "", "get_key", nil)
+	key := agent.Key
+	if _, ok := account.ParseKey(key); !ok || agent.Door != "public" || agent.Fences.Day != 10_000*plan.Unit || agent.Doorways["adopt"].ClaimCode == "" {
+		t.Fatalf("welcomed with %+v", agent)
+	}
+	var can struct {
+		You     map[string]any
+		Budgets []map[string]any
+		Doors   []map[string]any
+	}
+	if b.gives(t, &can, key, "what_can_i_do", nil); len(can.You) == 0 || len(can.Budgets) == 0 || len(can.Doors) == 0 {
+		t.Errorf("it can %+v", can)
+	}
+	b.agentCalls(t, key)
+
+	b.useUpDay(t)
+	end := b.refuses(t, -32016, key, "rpc_call", codeCall())
+	if end.Data.NextDoor["door"] != "bind" || end.Data.NextDoor["where"] != "POST /keys/bind/start" {
+		t.Errorf("the next door is %v", end.Data.NextDoor)
+	}
+	bound := b.bindByTools(t, key, me)
+	if !bound.Bound || bound.Door != "wallet_bound" || bound.BoundAddress != me.address || bound.Prefix != agent.Prefix || bound.Key != "" || bound.Fences.Month != 1_000_000*plan.Unit {
+		t.Errorf("bound as %+v", bound)
+	}
+	b.agentCalls(t, key)
+	if no := b.refuses(t, -32028, key, "create_api_key", map[string]any{"name": "more"}); no.Data.NextDoor["door"] != "adopt" {
+		t.Errorf("the next door is %v", no.Data.NextDoor)
+	}
+
+	owner := b.reader(t)
+	owner.signIn(t, box, "owner@buyer.example")
+	at, page := owner.send(t, "/agents", "/agents/adopt", url.Values{"claim_code": {agent.Doorways["adopt"].ClaimCode}})
+	adopted := at.Query().Get("adopted")
+	if at.Path != "/agents" || adopted == "" || !strings.Contains(page, agent.Prefix) {
+		t.Fatalf("adoption leads to %s: %s", at, page)
+	}
+	b.livesAdopted(t, key)
+	_, page = owner.send(t, "/keys/new", "/keys/new", url.Values{"name": {"owner"}})
+	b.endsByOwner(t, plaintextKey.FindString(page), key, adopted)
+	for _, secret := range []string{key, agent.Doorways["adopt"].ClaimCode, plaintextKey.FindString(page), "owner@buyer.example"} {
+		if strings.Contains(b.log.String(), secret) {
+			t.Errorf("the log shows %.12s…", secret)
+		}
+	}
+}
+
+// agentCalls makes a call that is answered.
+func (b *bench) agentCalls(t *testing.T, key string) {
+	t.Helper()
+	var answer struct{ Result string }
+	if b.gives(t, &answer, key, "rpc_call", codeCall()); answer.Result != "0x6001" {
+		t.Errorf("the call gives %+v", answer)
+	}
+}
+
+func (b *bench) bindByTools(t *testing.T, key string, me signed) (bound welcomed) {
+	t.Helper()
+	var asked struct {
+		Message string `json:"message_to_sign"`
+		Expires int    `json:"expires_in_seconds"`
+	}
+	b.gives(t, &asked, key, "bind_key_start", map[string]any{"address": me.address})
+	if !strings.Contains(asked.Message, me.address) || asked.Expires < 500 || asked.Expires > 600 {
+		t.Errorf("asked to sign %q within %d s", asked.Message, asked.Expires)
+	}
+	b.gives(t, &bound, key, "bind_key_complete", map[string]any{"address": me.address, "signature": me.sign(asked.Message)})
+	return bound
+}
+
+// livesAdopted is what the key of an owner's account may: calls at the account's cost, its
+// statement, support; and not manage the account.
+func (b *bench) livesAdopted(t *testing.T, key string) {
+	t.Helper()
+	b.agentCalls(t, key)
+	b.agentCalls(t, key)
+	failed := b.refuses(t, -32601, key, "rpc_call", map[string]any{"chain": "base_mainnet", "method": "eth_accounts"})
+	b.waitRecorded(t, "base_mainnet eth_getCode ok balanced", 4)
+	var statement struct {
+		Plan   string
+		Totals struct{ Requests, Units float64 }
+		Keys   []struct{ Prefix string }
+	}
+	if b.gives(t, &statement, key, "get_statement", nil); statement.Plan != "free" || statement.Totals.Units != 2 || len(statement.Keys) != 1 || statement.Keys[0].Prefix != key[:12] {
+		t.Errorf("the statement is %+v, want the two calls since the adoption", statement)
+	}
+	b.asksForHelp(t, key, failed.Data.RequestID)
+	for name, arguments := range map[string]map[string]any{"create_api_key": {"name": "more"}, "list_api_keys": nil, "revoke_api_key": {"api_key_id": "x"}} {
+		b.refuses(t, -32028, key, name, arguments)
+	}
+}
+
+// asksForHelp files a ticket about a call, finds it and says that nothing is left to do.
+func (b *bench) asksForHelp(t *testing.T, key, requestID string) {
+	t.Helper()
+	testkit.Eventually(t, patience, func() bool {
+		return sums(t, b.cfg.DatabaseURL, "SELECT request_id::text, count(*), sum(units)::bigint FROM calls GROUP BY 1")[requestID].requests == 1
+	}, "the call is recorded")
+	var ticket struct {
+		Reference, Status, Channel string
+		Evidence                   map[string]any
+	}
+	b.gives(t, &ticket, key, "manage_tickets", map[string]any{"action": "create", "subject": "eth_accounts", "message": "Is it served?", "request_id": requestID})
+	if !strings.HasPrefix(ticket.Reference, "CAG-") || ticket.Status != "open" || ticket.Channel != "mcp" {
+		t.Fatalf("the ticket is %+v", ticket)
+	}
+	var list struct{ Tickets []struct{ Reference string } }
+	if b.gives(t, &list, key, "manage_tickets", map[string]any{"action": "list"}); len(list.Tickets) != 1 || list.Tickets[0].Reference != ticket.Reference {
+		t.Errorf("the tickets are %+v", list)
+	}
+	if b.gives(t, &ticket, key, "manage_tickets", map[string]any{"action": "get", "reference": ticket.Reference}); len(ticket.Evidence) == 0 {
+		t.Errorf("without evidence: %+v", ticket)
+	}
+	b.gives(t, &ticket, key, "manage_tickets", map[string]any{"action": "reply", "reference": ticket.Reference, "resolve": true})
+	if ticket.Status != "resolved" {
+		t.Errorf("afterwards it is %+v", ticket)
+	}
+}
+
+// endsByOwner revokes the agent's key with a key that the owner made, twice, after it looked for
+// it.
+func (b *bench) endsByOwner(t *testing.T, ownerKey, key, id string) {
+	t.Helper()
+	var made struct {
+		Token string `json:"plaintext_token"`
+	}
+	b.gives(t, &made, ownerKey, "create_api_key", map[string]any{"name": "further"})
+	b.agentCalls(t, made.Token)
+	var list struct {
+		Keys []struct{ ID, Prefix, Status, Door string }
+	}
+	b.gives(t, &list, ownerKey, "list_api_keys", nil)
+	found := false
+	for _, k := range list.Keys {
+		found = found || (k.ID == id && k.Prefix == key[:12] && k.Status == "active")
+	}
+	if len(list.Keys) != 3 || !found {
+		t.Errorf("the keys are %+v, want %s among three", list, id)
+	}
+	var first, second struct {
+		At time.Time `json:"revoked_at"`
+	}
+	b.gives(t, &first, ownerKey, "revoke_api_key", map[string]any{"api_key_id": id})
+	b.refuses(t, -32001, key, "rpc_call", codeCall())
+	b.refuses(t, -32001, key, "get_statement", nil)
+	if b.gives(t, &second, ownerKey, "revoke_api_key", map[string]any{"api_key_id": id}); first.At.IsZero() || !second.At.Equal(first.At) {
+		t.Errorf("revoked at %s, and again at %s", first.At, second.At)
+	}
+	b.agentCalls(t, ownerKey)
+}

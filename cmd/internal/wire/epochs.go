@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/store"
+)
+
+// errOlderRecord says that Redis is of a later epoch than PostgreSQL.
+var errOlderRecord = errors.New("DATABASE_URL: this PostgreSQL is older than what Redis holds: if it was restored, run `gateway ops recover`, which puts it in force; " +
+	"if it is not the present one, correct the address")
+
+// recovered is what became of a look at PostgreSQL and Redis together.
+type recovered struct {
+	store.Deployment
+
+	Forgotten int // projections and counters of earlier epochs
+}
+
+// settleEpoch makes Redis one of this deployment's and of its record's epoch: what earlier epochs
+// put there is forgotten and loaded again. errNotOurs when Redis is another deployment's,
+// errOlderRecord when it is of a later epoch.
+func settleEpoch(ctx context.Context, s *store.Store, m *meter.Meter) (recovered, error) {
+	var r recovered
+	var err error
+	if r.Deployment, err = s.ReadDeployment(ctx); err != nil {
+		return r, unreachable("DATABASE_URL", "PostgreSQL", err)
+	}
+	owner, held, err := m.Claim(ctx, r.ID.String(), 0)
+	switch {
+	case err != nil:
+		return r, unreachable("REDIS_URL", "Redis", err)
+	case owner != r.ID.String():
+		return r, fmt.Errorf("REDIS_URL: this Redis %w (%s; this one, by DATABASE_URL, is %s): give each a Redis of its own, or another database of one "+
+			"(redis://host:6379/1), or correct the address. If the other is gone for good: `redis-cli -n DATABASE DEL %s`",
+			errNotOurs, owner, r.ID, meter.DeploymentKey)
+	case held > r.Epoch:
+		return r, fmt.Errorf("%w (epoch %d, and PostgreSQL's is %d)", errOlderRecord, held, r.Epoch)
+	case held == r.Epoch:
+		return r, nil
+	}
+	if r.Forgotten, err = m.ForgetBefore(ctx, r.Epoch); err == nil {
+		_, _, err = m.Claim(ctx, r.ID.String(), r.Epoch)
+	}
+	if err != nil {
+		return r, unreachable("REDIS_URL", "Redis", err)
+	}
+	return r, nil
+}
+
+// Recovery is what OpsRecover did.
+type Recovery struct {
+	Epoch     int64
+	Forgotten int // projections and counters that are loaded again from PostgreSQL
+}
+
+// OpsRecover begins a new epoch of the record, so that it wins over whatever Redis holds.
+// ErrNotInForce says that it has begun and that Redis does not answer: any role forgets what is
+// there within ten seconds after it does.
+func OpsRecover(ctx context.Context, cfg config.Config) (Recovery, error) { //nolint:gocritic // a copy does no harm
+	s, err := openRecord(ctx, cfg)
+	if err != nil {
+		return Recovery{}, err
+	}
+	defer s.Close()
+	m, err := meter.OpenLater(cfg.RedisURL, cfg.RedisCertificates())
+	if err != nil {
+		return Recovery{}, unreachable("REDIS_URL", "Redis", err)
+	}
+	defer func() { _ = m.Close() }()
+	r, err := settleEpoch(ctx, s, m)
+	if foreign(err) != nil || r.ID == uuid.Nil {
+		return Recovery{}, err
+	}
+	_, held, _ := m.Claim(ctx, r.ID.String(), 0) // of a Redis that does not answer, the clock alone says what is later
+	if _, err = s.BeginEpoch(ctx, held+1); err != nil {
+		return Recovery{}, err
+	}
+	r, err = settleEpoch(ctx, s, m)
+	done := Recovery{Epoch: r.Epoch, Forgotten: r.Forgotten}
+	if err != nil {
+		return done, fmt.Errorf("%w: epoch %d has begun in PostgreSQL. Every running API process and worker puts it in force within ten seconds after Redis answers: %w",
+			ErrNotInForce, done.Epoch, err)
+	}
+	return done, nil
+}

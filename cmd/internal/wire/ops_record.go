@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/audit"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/store"
+)
+
+// withRecord lends the record and the fences over it for one command.
+func withRecord(ctx context.Context, cfg config.Config, use func(*store.Store, *meter.Meter, *fences.Fences) error) error {
+	s, err := openRecord(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	m, err := meter.OpenTLS(ctx, cfg.RedisURL, cfg.RedisCertificates())
+	if err != nil {
+		return unreachable("REDIS_URL", "Redis", err)
+	}
+	defer func() { _ = m.Close() }()
+	if _, err := settleEpoch(ctx, s, m); err != nil {
+		return err
+	}
+	return use(s, m, fences.New(s, m, nil, time.Now))
+}
+
+// withRecordOnly is withRecord for what has a use while Redis is away.
+func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Store, *fences.Fences) error) error {
+	s, err := openRecord(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	m, err := meter.OpenLater(cfg.RedisURL, cfg.RedisCertificates())
+	if err != nil {
+		return unreachable("REDIS_URL", "Redis", err)
+	}
+	defer func() { _ = m.Close() }()
+	if _, err := settleEpoch(ctx, s, m); foreign(err) != nil || errors.Is(err, errOlderRecord) {
+		return err
+	}
+	return use(s, fences.New(s, m, nil, time.Now))
+}
+
+// OpsAudit proves the books and tells each difference. An error says that nothing is proven, and
+// what to check.
+func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options, tell func(audit.Difference)) (audit.Summary, error) {
+	var done audit.Summary
+	err := withRecord(ctx, cfg, func(s *store.Store, _ *meter.Meter, f *fences.Fences) (err error) {
+		if done, err = audit.Run(ctx, s, f, o, tell); err != nil {
+			err = fmt.Errorf("the audit ended early and proves nothing: %s", strings.Join(strings.Fields(err.Error()), " "))
+		}
+		return err
+	})
+	return done, err
+}
+
+// ErrNotInForce says that a change is saved, and that the meter could not be told of it.
+var ErrNotInForce = errors.New("saved, but not in force yet")
+
+// OpsChangeAccount changes an account, which has to exist, and reports whether anything changed. An
+// error that is ErrNotInForce says that it did.
+func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID, change func(context.Context, *fences.Fences, store.Account) error) (bool, error) {
+	var changed bool
+	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *fences.Fences) error {
+		before, err := s.LoadAccount(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("there is no account %s; gateway ops account show finds one by a key", id)
+		}
+		if err != nil {
+			return err
+		}
+		if err = change(ctx, f, before); err == nil {
+			err = f.ConfirmAccount(ctx, id) // what is said to be in force was read back
+		}
+		if err != nil {
+			return told(err, id)
+		}
+		after, err := s.LoadAccount(ctx, id)
+		changed = err != nil || after.Version != before.Version
+		return nil //nolint:nilerr // the change is made and in force; only whether it changed anything is not known
+	})
+	return changed, err
+}
+
+// told puts an error of a change into words for who made it.
+func told(err error, id account.ID) error {
+	refusal, ok := errors.AsType[*fault.Error](err)
+	switch {
+	case ok && errors.Is(refusal.Cause, fences.ErrOlderRecord):
+		return fmt.Errorf("%w: %s. Until then calls go by the fences from before. gateway ops account show %s says when nothing is due any more",
+			ErrNotInForce, refusal.Cause.Error(), id)
+	case ok && refusal.Reason == fault.NotYetInForce:
+		return fmt.Errorf("%w: Redis could not be told (%s). A worker puts it in force as soon as Redis answers; until then calls, if Redis admits any, go by the fences from before. gateway ops account show %s says when nothing is due any more",
+			ErrNotInForce, strings.Join(strings.Fields(fmt.Sprint(refusal.Cause)), " "), id)
+	case ok:
+		return errors.New(refusal.Message)
+	case errors.Is(err, store.ErrOriginTaken):
+		return errors.New("a pack was granted to another account for this origin; nothing was changed")
+	}
+	return fmt.Errorf("%s: whether it was saved is not known; look with gateway ops account show %s", strings.Join(strings.Fields(err.Error()), " "), id)
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/store"
+)
+
+// OpsStatements lists the billing periods of an account, newest first.
+func OpsStatements(ctx context.Context, cfg config.Config, subject string) (id account.ID, periods []statement.Entry, err error) { //nolint:gocritic // a copy does no harm
+	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
+		of, err := find(ctx, s, subject)
+		if err != nil {
+			return err
+		}
+		id = of.ID
+		periods, err = book.List(ctx, &of)
+		return err
+	})
+	return id, periods, err
+}
+
+// OpsStatement returns the statement of a period.
+func OpsStatement(ctx context.Context, cfg config.Config, subject, period string) (told statement.Statement, err error) { //nolint:gocritic // a copy does no harm
+	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
+		of, err := find(ctx, s, subject)
+		if err != nil {
+			return err
+		}
+		told, err = book.Get(ctx, &of, period)
+		if errors.Is(err, statement.ErrNoPeriod) {
+			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them", of.ID, period, of.ID)
+		}
+		return err
+	})
+	return told, err
+}
+
+// ClosedPeriod is what became of closing a period by hand.
+type ClosedPeriod struct {
+	Account   account.ID
+	Closed    bool
+	Hash      string
+	Ends      time.Time // of the period
+	Watermark time.Time // how far usage of the account is recorded; zero when none was flushed
+}
+
+// OpsCloseStatement closes a period of an account if all its usage is recorded, and says what it
+// waits for otherwise. It needs no durable flow.
+func OpsCloseStatement(ctx context.Context, cfg config.Config, subject, period string) (closed ClosedPeriod, err error) { //nolint:gocritic // a copy does no harm
+	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
+		of, err := find(ctx, s, subject)
+		if err != nil {
+			return err
+		}
+		out, err := book.CloseOne(ctx, store.UsagePeriod{Account: of.ID, Period: period}, statement.Ended{})
+		switch {
+		case err != nil:
+			return err
+		case !out.Known:
+			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them", of.ID, period, of.ID)
+		}
+		closed = ClosedPeriod{Account: of.ID, Closed: out.Closed, Hash: out.Hash, Ends: out.Ends}
+		closed.Watermark, err = s.AccountWatermark(ctx, of.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	})
+	return closed, err
+}
+
+// OpsSweepStatements closes what is over and recorded of all accounts, as the daily sweep does, and
+// tells after each page how far it is.
+func OpsSweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger, tell func(sum statement.Swept)) error { //nolint:gocritic // a copy does no harm
+	return withStatements(ctx, cfg, func(_ *store.Store, book *statement.Book) error {
+		var sum statement.Swept
+		for !sum.End {
+			page, err := book.Sweep(ctx, sum.Last, statement.SweepPage, func() {}, log)
+			if err != nil {
+				return fmt.Errorf("the sweep stopped after %d accounts; what is closed stays closed, and it may be run again: %w", sum.Accounts, err)
+			}
+			sum.Add(&page)
+			tell(sum)
+		}
+		return nil
+	})
+}
+
+func withStatements(ctx context.Context, cfg config.Config, use func(*store.Store, *statement.Book) error) error { //nolint:gocritic // a copy does no harm
+	return withPayments(ctx, cfg, func(s *store.Store) error {
+		return use(s, &statement.Book{Store: s, Now: time.Now})
+	})
+}

@@ -1,0 +1,37 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/chainaccess/gateway/relay/upstream"
+)
+
+// readiness is what the worker's /readyz says, in the form of the API's.
+type readiness struct {
+	Status string            `json:"status"` // ready, or not ready
+	Checks map[string]string `json:"checks"` // what was looked at, and how it is; ok where it is well
+}
+
+// workerReadiness answers whether durable work runs, usage is flushed and heads are young. Nothing
+// is routed by it: old heads are this role's own failure.
+func workerReadiness(work func() error, pool *upstream.Pool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		said, status := readiness{"ready", map[string]string{"work": "ok"}}, http.StatusOK
+		if err := work(); err != nil {
+			said.Checks["work"] = err.Error()
+		}
+		for _, id := range pool.Chains() {
+			on, _ := pool.Chain(id)
+			said.Checks["chain "+string(id)], _ = on.Heads()
+		}
+		for _, check := range said.Checks {
+			if check != "ok" {
+				said.Status, status = "not ready", http.StatusServiceUnavailable
+			}
+		}
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(said) // who asked may have gone
+	})
+}

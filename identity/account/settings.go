@@ -1,0 +1,178 @@
+package account
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// MaxCap is the largest cap or quota: 5,000 times what the largest plan includes in a month, and
+// the meter's numbers are exact to nine times as much.
+const MaxCap = 1_000_000_000_000 * plan.Unit
+
+// ServiceFences are the switches and the monthly caps of services, on an account or on a key.
+type ServiceFences struct {
+	Off  []Service              // switched off, in the order of the interface
+	Caps map[Service]plan.Units // units of a period; a service that is not in it has no cap
+}
+
+// IsOff reports whether a service is switched off.
+func (f ServiceFences) IsOff(s Service) bool { return slices.Contains(f.Off, s) }
+
+// Equal reports whether both fence the same.
+func (f ServiceFences) Equal(other ServiceFences) bool {
+	return slices.Equal(f.Off, other.Off) && maps.Equal(f.Caps, other.Caps)
+}
+
+// Settings is a wish to change fences of an account or a key, as people and programs send it. Nil
+// fields change nothing.
+type Settings struct {
+	// MonthlyCap is for keys: units of a period as a number; 0 removes the cap (docs/interface.md,
+	// 2.2, key).
+	MonthlyCap *json.Number
+	// Enabled is the full list of services that are switched on.
+	Enabled *[]string
+	// Caps is the full list of monthly caps by service; an empty one removes all.
+	Caps *map[string]json.Number
+}
+
+// Around is what fences a key may have at most: those of its account.
+type Around struct {
+	// Allowance is what the account can use in a period, packs included; Unlimited for no bound.
+	Allowance plan.Units
+	Services  ServiceFences
+}
+
+// ForAccount returns the service fences of an account after the change.
+func (s Settings) ForAccount(now ServiceFences) (ServiceFences, *fault.Error) {
+	if s.MonthlyCap != nil {
+		return now, refuse("monthly_request_cap is a fence of a key. Set it on a key of the account; an account's own is its plan.")
+	}
+	return s.services(now, nil)
+}
+
+// ForKey returns the cap and the service fences of a key after the change. A fence that would be
+// wider than the account's is refused with the account's value named.
+func (s Settings) ForKey(monthlyCap plan.Units, now ServiceFences, around Around) (plan.Units, ServiceFences, *fault.Error) {
+	if s.MonthlyCap != nil {
+		wanted, refusal := parseCap("monthly_request_cap", *s.MonthlyCap)
+		switch {
+		case refusal != nil:
+			return monthlyCap, now, refusal
+		case around.Allowance != Unlimited && wanted > around.Allowance:
+			return monthlyCap, now, refuse("monthly_request_cap %s is wider than the account, which has %s units a month. Choose at most that, or 0 for no cap of the key's own.",
+				wanted, around.Allowance)
+		}
+		monthlyCap = wanted
+	}
+	services, refusal := s.services(now, &around.Services)
+	return monthlyCap, services, refusal
+}
+
+// services applies switches and caps; around is nil for an account.
+func (s Settings) services(now ServiceFences, around *ServiceFences) (ServiceFences, *fault.Error) {
+	after := ServiceFences{Off: now.Off, Caps: now.Caps}
+	if s.Enabled != nil {
+		off, refusal := switchedOff(*s.Enabled)
+		if refusal != nil {
+			return now, refusal
+		}
+		after.Off = off
+	}
+	if s.Caps != nil {
+		after.Caps = make(map[Service]plan.Units, len(*s.Caps))
+		for _, name := range slices.Sorted(maps.Keys(*s.Caps)) {
+			service, ok := ParseService(name)
+			if !ok {
+				return now, unknownService("caps", name)
+			}
+			wanted, refusal := parseCap("caps."+name, (*s.Caps)[name])
+			if refusal != nil {
+				return now, refusal
+			}
+			if wanted == 0 {
+				return now, refuse("caps.%s is 0. Leave %s out of enabled to switch it off, or out of caps for no cap.", name, name)
+			}
+			after.Caps[service] = wanted
+		}
+	}
+	if around != nil {
+		if refusal := s.wider(after, *around); refusal != nil {
+			return now, refusal
+		}
+	}
+	return after, nil
+}
+
+// wider refuses what this change asks for beyond the account's fences. What the key had before, and
+// the account has narrowed since, stands: the meter holds both.
+func (s Settings) wider(after, around ServiceFences) *fault.Error {
+	if s.Enabled != nil {
+		for _, service := range around.Off {
+			if slices.Contains(*s.Enabled, string(service)) {
+				return refuse("enabled names %s, which is switched off for the account. Switch it on there first.", service)
+			}
+		}
+	}
+	if s.Caps == nil {
+		return nil
+	}
+	for _, service := range services {
+		most, capped := around.Caps[service]
+		if wanted, ok := after.Caps[service]; ok && capped && wanted > most {
+			return refuse("caps.%s %s is wider than the account's cap of %s units a month. Choose at most that, or leave it out.", service, wanted, most)
+		}
+	}
+	return nil
+}
+
+// switchedOff turns the full list of what is on into the list of what is off.
+func switchedOff(enabled []string) ([]Service, *fault.Error) {
+	off := Services()
+	for _, name := range enabled {
+		service, ok := ParseService(name)
+		if !ok {
+			return nil, unknownService("enabled", name)
+		}
+		off = slices.DeleteFunc(off, func(s Service) bool { return s == service })
+	}
+	if len(off) == 0 {
+		return nil, nil
+	}
+	return off, nil
+}
+
+const longestCap = 20 // digits; more are no number that anybody means
+
+// parseCap reads a cap in whole units.
+func parseCap(field string, number json.Number) (plan.Units, *fault.Error) {
+	text := number.String()
+	units, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err == nil && units >= 0 && units <= int64(MaxCap/plan.Unit) && text[0] != '+':
+		return plan.Units(units) * plan.Unit, nil
+	case len(text) > longestCap:
+		text = text[:longestCap] + "…"
+	}
+	return 0, refuse("%s is %q; it takes whole units from 0 to %s.", field, text, MaxCap)
+}
+
+func unknownService(field, name string) *fault.Error {
+	if len(name) > longestCap {
+		name = name[:longestCap] + "…"
+	}
+	known := make([]string, len(services))
+	for i, s := range services {
+		known[i] = string(s)
+	}
+	return refuse("%s names %q, which is no service. Services are %s.", field, name, strings.Join(known, ", "))
+}
+
+func refuse(format string, args ...any) *fault.Error {
+	return fault.New(fault.FieldRefused, format, args...)
+}

@@ -1,0 +1,173 @@
+package people
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Who may manage whom is asked in the transaction of the change (store.ErrNotOwner), so that an
+// owner who is removed at the same moment changes nothing any more.
+
+// ListMembers lists who belongs to the account.
+func (p *People) ListMembers(ctx context.Context, s *store.Session) ([]store.Member, error) {
+	all, err := p.o.Store.ListMembers(ctx, s.Account)
+	return all, told(err, nil)
+}
+
+// ListInvitations lists the open invitations of the account.
+func (p *People) ListInvitations(ctx context.Context, s *store.Session) ([]store.Invitation, error) {
+	all, err := p.o.Store.ListInvitations(ctx, s.Account, p.o.Now())
+	return all, told(err, nil)
+}
+
+// Invite asks an address to join the account, by mail. An open invitation to the same address is
+// replaced: its link is dead then.
+func (p *People) Invite(ctx context.Context, s *store.Session, address, role string) (store.Invitation, error) {
+	if s.Role != store.RoleOwner {
+		return store.Invitation{}, told(store.ErrNotOwner, nil)
+	}
+	as, err := parseRole(role)
+	if err != nil {
+		return store.Invitation{}, err
+	}
+	email, refusal := account.ParseEmail(address)
+	if refusal != nil {
+		return store.Invitation{}, refusal
+	}
+	if err := p.limit(ctx, "invite:account:"+s.Account.String(), invitationsPerAccount, "invitations of this account"); err != nil {
+		return store.Invitation{}, err
+	}
+	if err := p.limitAddress(ctx, "invite", email, invitationsPerAddress, "invitations"); err != nil {
+		return store.Invitation{}, err
+	}
+	link, err := account.MintInvitationToken(p.o.Random)
+	if err != nil {
+		return store.Invitation{}, fault.Internal(err)
+	}
+	now := p.o.Now()
+	n := store.NewInvitation{
+		ID: store.InvitationID{UUID: uuid.Must(uuid.NewV7())}, Account: s.Account, Email: email, Role: as, InvitedBy: s.User,
+		Link: link.Digest(p.o.Hasher), At: now, ExpiresAt: now.Add(InvitationValid),
+	}
+	mails, err := p.prepare(outbox.Letter{
+		Reason: "invitation/" + n.ID.String(), To: email.Address(), Account: s.Account, Expires: n.ExpiresAt, Mail: notify.Invitation{
+			InvitedBy: s.Email.Address(), Account: called(s.AccountName, s.Email.Address()),
+			Link: p.o.PublicURL + pathInvitation + link.Reveal(), Expires: n.ExpiresAt,
+		},
+	})
+	if err != nil {
+		return store.Invitation{}, err
+	}
+	if err := p.o.Store.Invite(ctx, n, author(s), mails...); err != nil {
+		return store.Invitation{}, told(err, notYours("account"))
+	}
+	return store.Invitation{
+		ID: n.ID, Account: n.Account, AccountName: s.AccountName, Email: email, Role: as, InvitedBy: s.Email.Address(), InvitedAt: now, ExpiresAt: n.ExpiresAt,
+	}, nil
+}
+
+// RevokeInvitation takes an open invitation of the account back.
+func (p *People) RevokeInvitation(ctx context.Context, s *store.Session, id string) error {
+	invitation, err := parseID(id, "invitation")
+	if err != nil {
+		return err
+	}
+	err = p.o.Store.RevokeInvitation(ctx, s.Account, s.User, store.InvitationID{UUID: invitation}, p.o.Now(), author(s))
+	return told(err, notYours("invitation"))
+}
+
+// ShowInvitation says who invites whom to what. It uses nothing up.
+func (p *People) ShowInvitation(ctx context.Context, token string, v Visitor) (store.Invitation, error) {
+	link, err := p.invitation(ctx, token, &v)
+	if err != nil {
+		return store.Invitation{}, err
+	}
+	invitation, err := p.o.Store.FindInvitation(ctx, link.Digest(p.o.Hasher), p.o.Now())
+	return invitation, told(err, invitationOver())
+}
+
+// AcceptInvitation makes whoever was invited a member, once. Somebody new is signed in with it:
+// holding the link is reading the address's mails. A user who is known accepts with a session of
+// their own, because the link lives for days and must not open their other accounts:
+// fault.KeyInvalid.
+func (p *People) AcceptInvitation(ctx context.Context, token string, v Visitor) (Entered, error) {
+	link, err := p.invitation(ctx, token, &v)
+	if err != nil {
+		return Entered{}, err
+	}
+	var as account.UserID
+	if session, err := p.FindSession(ctx, v.Session); err == nil {
+		as = session.User
+	}
+	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
+		arrival, err := p.o.Store.AcceptInvitation(ctx, link.Digest(p.o.Hasher), as, b, p.o.Now(), p.tell)
+		if errors.Is(err, store.ErrSignInFirst) {
+			return arrival, fault.New(fault.KeyInvalid, "This invitation is for somebody who has an account here. Sign in with the invited address, then open the link again.")
+		}
+		return arrival, told(err, invitationOver())
+	})
+}
+
+// SetRole makes a member an owner, or an owner a member.
+func (p *People) SetRole(ctx context.Context, s *store.Session, user, role string) error {
+	id, err := parseID(user, "member")
+	if err != nil {
+		return err
+	}
+	as, err := parseRole(role)
+	if err != nil {
+		return err
+	}
+	err = p.o.Store.SetRole(ctx, s.Account, s.User, account.UserID{UUID: id}, as, p.o.Now(), author(s))
+	return told(err, notYours("member"))
+}
+
+// RemoveMember takes a member out of the account; their sessions of it end at once. Members may
+// remove themselves, which is leaving.
+func (p *People) RemoveMember(ctx context.Context, s *store.Session, user string) error {
+	id, err := parseID(user, "member")
+	if err != nil {
+		return err
+	}
+	err = p.o.Store.RemoveMember(ctx, s.Account, s.User, account.UserID{UUID: id}, p.o.Now(), author(s))
+	return told(err, notYours("member"))
+}
+
+// author signs changes by a user in the audit log: by id, because lines are kept longer than an
+// address may be known.
+func author(s *store.Session) store.Author {
+	return store.Author{Actor: s.User.Actor(), Origin: store.OriginConsole}
+}
+
+func parseRole(text string) (store.Role, error) {
+	switch role := store.Role(text); role {
+	case store.RoleOwner, store.RoleMember:
+		return role, nil
+	}
+	return "", fault.New(fault.FieldRefused, "The role is owner or member. Owners manage the members of the account.").With("field", "role")
+}
+
+func (p *People) invitation(ctx context.Context, token string, v *Visitor) (account.InvitationToken, error) {
+	if err := p.limitNetwork(ctx, netlimit.SignIns, v.Network, "attempts to sign in"); err != nil {
+		return account.InvitationToken{}, err
+	}
+	link, ok := account.ParseInvitationToken(token)
+	if !ok {
+		return link, fault.New(fault.FieldRefused, "This link is not complete. Copy all of it from the mail, or ask for a new invitation.").With("field", "token")
+	}
+	return link, nil
+}
+
+func invitationOver() *fault.Error {
+	return fault.New(fault.FieldRefused,
+		"This invitation was accepted or taken back, or is older than 7 days. Ask whoever invited you for a new one; who accepted already signs in as usual.").With("field", "token")
+}

@@ -1,0 +1,208 @@
+// Package people owns how persons come in and who may be where: signing up and in by mail,
+// sessions, and the members of accounts. It limits, mints and mails, and words the refusals; what
+// is recorded, once and in one transaction, is package store's, what mails say package notify's. It
+// knows no cookies and no pages.
+package people
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/store"
+)
+
+// How long what a mail carries can be used.
+const (
+	SignInValid     = 15 * time.Minute
+	InvitationValid = 7 * 24 * time.Hour
+)
+
+// Limits of what anybody can do without being known, by e-mail address and account. Those of
+// networks are netlimit's.
+var (
+	// mailsPerAddress bounds mails to sign in.
+	mailsPerAddress = account.RateWindow{Limit: 5, Per: time.Hour}
+	// codesPerAddress makes guessing hopeless however many mails are asked for: 20 codes of a
+	// million a day. Links go on to work.
+	codesPerAddress = account.RateWindow{Limit: 20, Per: 24 * time.Hour}
+	// invitationsPerAccount and invitationsPerAddress keep invitations from being a way to send
+	// mails to strangers.
+	invitationsPerAccount = account.RateWindow{Limit: 50, Per: 24 * time.Hour}
+	invitationsPerAddress = account.RateWindow{Limit: 5, Per: 24 * time.Hour}
+)
+
+// Limiter lets things through limits (meter.Meter).
+type Limiter interface {
+	netlimit.Counter
+	Limit(ctx context.Context, name string, w account.RateWindow) (meter.Limited, error)
+}
+
+// Outbox seals letters for the record, and reads their links (outbox.Outbox).
+type Outbox interface {
+	Prepare(l outbox.Letter) (store.NewMail, error)
+	ReadUnsubscribe(token string) (user account.UserID, topic account.Topic, ok bool)
+}
+
+// Options are what the package works with. It owns none of it.
+type Options struct {
+	Store     *store.Store
+	Limiter   Limiter
+	Networks  *netlimit.Limits // of strangers; nil for the defaults, over Limiter
+	Outbox    Outbox
+	Hasher    *account.Hasher
+	PublicURL string // without a slash at its end
+	Now       func() time.Time
+	Random    io.Reader // crypto/rand.Reader
+}
+
+// People is the package's service. It is safe for concurrent use.
+type People struct{ o Options }
+
+// New makes it.
+func New(o Options) *People { //nolint:gocritic // a copy at the start does no harm
+	if o.Networks == nil {
+		o.Networks = netlimit.New(o.Limiter, netlimit.Defaults(), o.Now)
+	}
+	return &People{o}
+}
+
+// Visitor is a browser as a door sees it. Nothing of it is trusted.
+type Visitor struct {
+	Network   netip.Prefix // that limits go by, as netlimit.NetworkOf gives it
+	UserAgent string
+	Session   string // what its session cookie holds; empty when it has none
+}
+
+// browser cuts what is recorded of a visitor to its bounds.
+func (v *Visitor) browser() store.Browser {
+	return store.Browser{Network: shownNetwork(v.Network), UserAgent: shortLine(v.UserAgent, maxUserAgent)}
+}
+
+const maxUserAgent = 200
+
+// shownNetwork is coarse: the first 24 bits of an IPv4 address, 64 of an IPv6 one.
+func shownNetwork(n netip.Prefix) string {
+	const shown4 = 24
+	if !n.IsValid() {
+		return ""
+	}
+	if n.Addr().Is4() {
+		n, _ = n.Addr().Prefix(shown4) // 24 bits fit
+	}
+	return n.Masked().String()
+}
+
+// shortLine makes one line of at most so many characters out of anything.
+func shortLine(text string, most int) string {
+	if len(text) > utf8.UTFMax*most {
+		text = text[:utf8.UTFMax*most]
+	}
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, text)
+	if letters := []rune(text); len(letters) > most {
+		text = string(letters[:most])
+	}
+	return text
+}
+
+// limit lets one through a limit by name, or refuses.
+func (p *People) limit(ctx context.Context, name string, w account.RateWindow, what string) error {
+	taken, err := p.o.Limiter.Limit(ctx, name, w)
+	switch {
+	case err != nil:
+		return meterAway(err)
+	case taken.OK:
+		return nil
+	}
+	return tooMany(what, taken.Wait, fault.Window{Limit: w.Limit, Reset: taken.Reset})
+}
+
+// limitNetwork lets an action of a visitor's network through the bounds of its address, its area
+// and all together, or refuses.
+func (p *People) limitNetwork(ctx context.Context, action netlimit.Action, network netip.Prefix, what string) error {
+	taken, err := p.o.Networks.Take(ctx, action, network)
+	switch {
+	case err != nil:
+		return meterAway(err)
+	case taken.OK():
+		return nil
+	}
+	return tooMany(what+" from "+taken.Whose(), taken.Wait, fault.Window{Limit: taken.Limit, Reset: taken.Reset})
+}
+
+func tooMany(what string, wait time.Duration, window fault.Window) *fault.Error {
+	f := fault.New(fault.RateWindow, "Too many %s. Try again in %s.", what, inWords(wait))
+	f.RetryAfter, f.Window = wait, &window
+	return f
+}
+
+const retryMeter = 2 * time.Second
+
+func meterAway(err error) *fault.Error {
+	f := fault.New(fault.MeterUnreachable, "Signing in is not possible right now, because limits cannot be kept. Try again in a few seconds.")
+	f.RetryAfter = retryMeter
+	return f.Wrap(err)
+}
+
+// limitAddress goes by a digest: names of limits are read by operators.
+func (p *People) limitAddress(ctx context.Context, purpose string, e account.Email, w account.RateWindow, what string) error {
+	return p.limit(ctx, purpose+":address:"+e.Digest(p.o.Hasher).String(), w, what+" for this address")
+}
+
+// inWords rounds a wait up to what people read.
+func inWords(d time.Duration) string {
+	if d <= time.Minute {
+		return fmt.Sprintf("%d seconds", max(1, (d+time.Second-1)/time.Second))
+	}
+	return fmt.Sprintf("%d minutes", (d+time.Minute-1)/time.Minute)
+}
+
+const retryRecord = time.Minute
+
+// told turns an error of the record into a refusal; missing is the refusal of what is not there.
+func told(err error, missing *fault.Error) error {
+	if err == nil {
+		return nil
+	}
+	if refusal, ok := errors.AsType[*fault.Error](err); ok {
+		return refusal
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound) && missing != nil:
+		return missing
+	case errors.Is(err, store.ErrNotOwner):
+		return fault.New(fault.WrongKindOfKey, "Only owners of the account may do this. Ask one of them: they are listed under members.")
+	case errors.Is(err, store.ErrLastOwner):
+		return fault.New(fault.FieldRefused, "The account would have no owner left. Make another member an owner first.").With("field", "user")
+	case errors.Is(err, store.ErrMemberExists):
+		return fault.New(fault.FieldRefused, "This address belongs to a member already. Change the member's role instead.").With("field", "email")
+	case errors.Is(err, store.ErrTooManyPeople):
+		return fault.New(fault.FieldRefused, "The account has as many people as it can have: %d members and %d open invitations. Remove some first.",
+			store.MaxMembers, store.MaxInvitations).With("field", "email")
+	}
+	f := fault.New(fault.DurableUnavailable, "The record does not answer right now, so nothing was done. Try again in a minute.").Wrap(err)
+	f.RetryAfter = retryRecord
+	return f
+}
+
+// notYours is for ids that name nothing of the caller's, whether or not they name something of
+// another's.
+func notYours(what string) *fault.Error {
+	return fault.New(fault.NotYours, "No %s of yours has this id. List them to see what there is.", what)
+}

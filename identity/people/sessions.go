@@ -1,0 +1,82 @@
+package people
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/store"
+)
+
+// FindSession returns the session of a cookie: who, in which account, as what, and whether and why
+// the account is suspended. A cookie that was tampered with is refused without asking the record.
+// No session is fault.KeyInvalid (401): sign in.
+func (p *People) FindSession(ctx context.Context, cookie string) (store.Session, error) {
+	token, ok := account.ParseSessionToken(cookie)
+	if !ok {
+		return store.Session{}, p.signedOut()
+	}
+	session, err := p.o.Store.FindSession(ctx, token.Digest(p.o.Hasher), p.o.Now())
+	return session, told(err, p.signedOut())
+}
+
+func (p *People) signedOut() *fault.Error {
+	return fault.New(fault.KeyInvalid, "You are not signed in, or your session is over. Sign in at %s/sign-in and try again.", p.o.PublicURL)
+}
+
+// SignOut ends the session of a cookie. Whatever the cookie holds, there is none afterwards, so
+// that is no error.
+func (p *People) SignOut(ctx context.Context, cookie string) error {
+	token, ok := account.ParseSessionToken(cookie)
+	if !ok {
+		return nil
+	}
+	return told(p.o.Store.EndSession(ctx, token.Digest(p.o.Hasher), p.o.Now()), nil)
+}
+
+// SignOutEverywhere ends all sessions of a user and says how many.
+func (p *People) SignOutEverywhere(ctx context.Context, s *store.Session) (int64, error) {
+	n, err := p.o.Store.EndSessionsOf(ctx, s.User, p.o.Now())
+	return n, told(err, nil)
+}
+
+// ListSessions lists the open sessions of a user, the one seen last first.
+func (p *People) ListSessions(ctx context.Context, s *store.Session) ([]store.OpenSession, error) {
+	all, err := p.o.Store.ListSessions(ctx, s.User, p.o.Now())
+	return all, told(err, nil)
+}
+
+// EndSession ends one session of the user, which may be another browser's.
+func (p *People) EndSession(ctx context.Context, s *store.Session, id string) error {
+	session, err := parseID(id, "session")
+	if err != nil {
+		return err
+	}
+	return told(p.o.Store.EndSessionOf(ctx, s.User, store.SessionID{UUID: session}, p.o.Now()), notYours("session"))
+}
+
+// ListAccounts lists the accounts that the user belongs to.
+func (p *People) ListAccounts(ctx context.Context, s *store.Session) ([]store.Membership, error) {
+	all, err := p.o.Store.ListMemberships(ctx, s.User)
+	return all, told(err, nil)
+}
+
+// SwitchAccount moves the session to another account of the user.
+func (p *People) SwitchAccount(ctx context.Context, s *store.Session, to string) error {
+	id, err := parseID(to, "account")
+	if err != nil {
+		return err
+	}
+	return told(p.o.Store.SwitchSession(ctx, s.User, s.ID, account.ID{UUID: id}, p.o.Now()), notYours("account"))
+}
+
+// parseID reads an id in its canonical form. What is none names nothing of anybody's.
+func parseID(text, what string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || id.String() != text {
+		return uuid.Nil, notYours(what)
+	}
+	return id, nil
+}

@@ -1,0 +1,287 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/chainaccess/gateway"
+
+// Groups of packages that rules speak of.
+var (
+	words   = []string{"internal/fault", "relay/chain", "toolbox/provider", "metering/plan", "identity/account", "identity/wallet", "payments/x402", "billing/subscription", "toolbox/abi", "messaging/ticket", "relay/jsonrpc", "internal/redisconn", "metering/netlimit", "internal/config", "internal/telemetry", "internal/faultpoint", "internal/parallel"}
+	outside = []string{"store", "metering/meter", "relay/upstream", "relay/cache", "billing", "messaging/notify", "identity/geo", "payments/facilitator"}
+	flows   = []string{"metering/fences", "metering/audit", "metering/flush", "messaging/outbox", "identity/people", "metering/admission", "relay", "toolbox/node", "toolbox", "toolbox/ens", "toolbox/contracts", "payments/settlement", "payments/cashier", "billing/statement", "messaging/alerts", "messaging/support", "activities", "workflows"}
+	doors   = []string{"api", "api/mcp", "api/console", "worker"}
+	serving = join(words, outside, flows, doors, []string{"service", "internal/assets", "migrations", "cmd/internal/wire"})
+)
+
+// rule is one line of the table: a package, with everything below it that has no line of its own,
+// and the lines that it may import.
+type rule struct {
+	name  string
+	allow []string
+}
+
+// layers is the package table of ARCHITECTURE.md. A package that it does not know fails the test,
+// so a new package is given its place here first.
+var layers = []rule{
+	// Below all.
+	{"internal/faultpoint", nil},
+	{"internal/parallel", nil},
+	{"internal/assets", nil},
+	{"migrations", nil},
+	// Words.
+	{"internal/fault", nil},
+	{"relay/chain", []string{"internal/fault"}},
+	{"toolbox/provider", []string{"relay/chain"}},
+	{"metering/plan", []string{"internal/fault"}},
+	{"identity/account", []string{"internal/fault", "metering/plan"}},
+	{"identity/wallet", []string{"internal/fault"}},
+	{"payments/x402", []string{"internal/fault", "metering/plan", "identity/wallet"}},
+	{"billing/subscription", []string{"internal/fault", "metering/plan"}},
+	{"toolbox/abi", nil},
+	{"messaging/ticket", []string{"internal/fault", "relay/chain", "metering/plan"}},
+	{"relay/jsonrpc", []string{"internal/fault"}},
+	{"internal/redisconn", nil},
+	{"metering/netlimit", nil},
+	{"internal/config", []string{"identity/wallet", "internal/redisconn", "metering/netlimit"}},
+	{"internal/telemetry", []string{"internal/fault", "relay/chain", "metering/plan", "metering/netlimit"}},
+	// The outside; these never import each other.
+	{"store", join(words, []string{"migrations"})},
+	{"metering/meter", words},
+	{"relay/upstream", words},
+	{"relay/cache", words},
+	{"billing", words},
+	{"messaging/notify", words},
+	{"identity/geo", []string{"metering/plan"}},
+	{"payments/facilitator", words},
+	{"internal/egress", nil},
+	// Behaviour.
+	{"metering/fences", join(words, outside)},
+	{"metering/audit", join(words, []string{"store", "metering/fences"})},
+	{"metering/flush", join(words, []string{"metering/meter", "store"})},
+	{"messaging/outbox", join(words, []string{"store", "messaging/notify"})},
+	{"identity/people", join(words, []string{"store", "metering/meter", "messaging/notify", "messaging/outbox"})},
+	{"metering/admission", join(words, []string{"metering/meter", "metering/fences"})},
+	{"relay", join(words, outside, []string{"metering/fences", "metering/admission"})},
+	{"toolbox/node", join(words, []string{"relay/upstream", "relay/cache"})},
+	{"toolbox", join(words, []string{"relay/upstream", "relay/cache", "internal/egress", "toolbox/node"})},
+	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
+	{"toolbox/contracts", join(words, []string{"relay/cache", "toolbox/node"})},
+	{"payments/settlement", join(words, []string{"relay/upstream"})},
+	{"payments/cashier", join(words, []string{"store", "metering/meter", "payments/facilitator"})},
+	{"billing/statement", join(words, []string{"store"})},
+	{"messaging/alerts", join(words, []string{"store", "relay/upstream", "messaging/notify", "messaging/outbox"})},
+	{"messaging/support", join(words, []string{"store", "messaging/notify", "messaging/outbox"})},
+	// Durable work.
+	{"activities", join(words, outside, []string{"metering/fences", "messaging/outbox", "payments/settlement", "billing/statement"})},
+	{"workflows", join(words, []string{"activities"})},
+	// What the service can do, and its doors. The relay's own route and the keys' route are no
+	// capabilities yet, so api still reaches what they need.
+	{"service", join(words, outside, flows)},
+	{"api", join(words, outside, []string{"metering/fences", "relay", "service", "payments/cashier", "internal/assets"})},
+	{"api/http1", nil},
+	{"api/mcp", join(words, []string{"metering/fences", "relay/upstream", "relay", "service", "internal/assets"})},
+	{"api/console", join(words, []string{"billing/statement", "service", "internal/assets"})},
+	{"worker", join(words, []string{"store", "workflows", "activities", "metering/flush"})},
+	// Stand-ins and servers of one machine.
+	{"internal/sandbox", words},
+	{"internal/devstack", []string{"internal/config"}},
+	// The programs.
+	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"api/http1", "service", "internal/egress", "migrations"})},
+	{"cmd/gateway", serving},
+	{"cmd/gateway-dev", join(serving, []string{"internal/sandbox", "internal/devstack"})},
+	// Aside.
+	{"internal/bench", join(serving, []string{"internal/sandbox", "internal/devstack"})},
+	{"test/chaos", nil},
+	{"internal/testkit", []string{"internal/devstack", "migrations"}},
+	{"internal/archtest", nil},
+	{"deploy", nil},
+}
+
+// unreachable lists what must not be linked into a package, however indirectly.
+var unreachable = []struct {
+	from, to, why string
+}{
+	{"cmd/gateway", module + "/internal/sandbox", "production links no stand-ins"},
+	{"cmd/gateway", module + "/internal/devstack", "production starts no servers"},
+	{"cmd/gateway", "github.com/ethereum/go-ethereum/node", "production runs no chain"},
+	{"metering/admission", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"payments/settlement", "go.temporal.io", "what a chain says does not depend on durable work"},
+	{"toolbox", "go.temporal.io", "answers do not wait for durable work"},
+	{"relay", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"metering/meter", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"relay/upstream", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"metering/fences", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"metering/flush", "go.temporal.io", "the record does not need Temporal"},
+	{"messaging/outbox", "go.temporal.io", "a sign-in works while Temporal is away"},
+	{"messaging/alerts", "go.temporal.io", "incidents are told while Temporal is away"},
+	{"messaging/support", "go.temporal.io", "tickets are filed and answered while Temporal is away"},
+	{"identity/people", "go.temporal.io", "a sign-in works while Temporal is away"},
+}
+
+// vague are names that say nothing of what a package owns.
+var vague = []string{"util", "utils", "common", "model", "models", "helper", "helpers", "types", "base", "misc", "shared", "lib"}
+
+func join(lists ...[]string) []string { return slices.Concat(lists...) }
+
+// listed is one package of the module as the go command sees it; names within the module are
+// relative to it.
+type listed struct {
+	name    string
+	imports []string // of the package itself, its tests left out
+	deps    []string
+}
+
+// packages lists the module. Packages that do not build yet are listed as far as they go.
+func packages(t *testing.T) []listed {
+	t.Helper()
+	const format = "{{.ImportPath}}\t{{join .Imports \",\"}}\t{{join .Deps \",\"}}"
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", format, "./...")
+	cmd.Dir = root(t)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("list the packages: %v: %s", err, stderr.String())
+	}
+	var all []listed
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if len(fields) != 3 {
+			t.Fatalf("go list wrote %q, want three columns", line)
+		}
+		all = append(all, listed{
+			name:    strings.TrimPrefix(strings.TrimPrefix(fields[0], module), "/"),
+			imports: strings.Split(fields[1], ","),
+			deps:    strings.Split(fields[2], ","),
+		})
+	}
+	if len(all) == 0 {
+		t.Fatal("go list found no packages")
+	}
+	return all
+}
+
+// root is the directory of the module.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// within holds when name is the package or lies below it.
+func within(name, parent string) bool {
+	return name == parent || strings.HasPrefix(name, parent+"/")
+}
+
+// ruleOf finds the line of the table for a package: the longest that it lies within.
+func ruleOf(name string) (rule, bool) {
+	var best rule
+	for _, r := range layers {
+		if within(name, r.name) && len(r.name) > len(best.name) {
+			best = r
+		}
+	}
+	return best, best.name != ""
+}
+
+// errgroup leaves a panic alone in its goroutine. mayEnd are the packages whose process may end so:
+// they answer nobody, or do so on one machine.
+const errgroup = "golang.org/x/sync/errgroup"
+
+var mayEnd = []string{"internal/parallel", "metering/flush", "metering/audit", "internal/bench", "internal/sandbox", "internal/devstack"}
+
+// violations says what is wrong with a package's imports.
+func violations(p listed) []string {
+	r, known := ruleOf(p.name)
+	if !known {
+		return []string{fmt.Sprintf("%s is not in the table of layers: give it a place there and in ARCHITECTURE.md", p.name)}
+	}
+	var wrong []string
+	for _, imported := range p.imports {
+		name, ours := strings.CutPrefix(imported, module+"/")
+		if owner, _ := ruleOf(name); !ours || owner.name == r.name || slices.Contains(r.allow, owner.name) {
+			continue
+		}
+		wrong = append(wrong, fmt.Sprintf("%s imports %s, which its layer does not allow", p.name, name))
+	}
+	for _, u := range unreachable {
+		if within(p.name, u.from) && slices.ContainsFunc(p.deps, func(d string) bool { return within(d, u.to) }) {
+			wrong = append(wrong, fmt.Sprintf("%s reaches %s: %s", p.name, u.to, u.why))
+		}
+	}
+	if slices.Contains(p.imports, errgroup) && !slices.ContainsFunc(mayEnd, func(name string) bool { return within(p.name, name) }) {
+		wrong = append(wrong, p.name+" imports "+errgroup+", in which a panic ends the process: use internal/parallel")
+	}
+	if slices.Contains(vague, path.Base(p.name)) {
+		wrong = append(wrong, fmt.Sprintf("%s: the name does not say what the package owns", p.name))
+	}
+	return wrong
+}
+
+func TestPackagesImportOnlyWhatTheirLayerAllows(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, wrong := range violations(p) {
+			t.Error(wrong)
+		}
+	}
+}
+
+func TestLayerRulesFindViolations(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pkg  listed
+		want string
+	}{
+		{listed{name: "store", imports: []string{module + "/metering/meter"}}, "store imports metering/meter"},
+		{listed{name: "store/db", imports: []string{module + "/relay"}}, "store/db imports relay"},
+		{listed{name: "internal/config", imports: []string{module + "/internal/fault"}}, "internal/config imports internal/fault"},
+		{listed{name: "api", imports: []string{module + "/internal/testkit"}}, "api imports internal/testkit"},
+		{listed{name: "cmd/gateway", deps: []string{"github.com/ethereum/go-ethereum/node"}}, "reaches github.com/ethereum/go-ethereum/node"},
+		{listed{name: "cmd/gateway", imports: []string{module + "/internal/sandbox"}}, "cmd/gateway imports internal/sandbox"},
+		{listed{name: "relay", deps: []string{"go.temporal.io/sdk/client"}}, "reaches go.temporal.io"},
+		{listed{name: "toolbox", imports: []string{"golang.org/x/sync/errgroup"}}, "a panic ends the process"},
+		{listed{name: "store/common"}, "the name does not say"},
+		{listed{name: "novelty"}, "not in the table"},
+	} {
+		if got := strings.Join(violations(c.pkg), "; "); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: got %q, want %q", c.pkg, got, c.want)
+		}
+	}
+	clean := listed{name: "store/db", imports: []string{module + "/internal/fault", "context", module + "/store"}}
+	if got := violations(clean); got != nil {
+		t.Errorf("%+v: got %q, want nothing", clean, got)
+	}
+}
+
+// A line may import only lines above it, so nothing runs up.
+func TestLayers_ImportOnlyLinesAbove(t *testing.T) {
+	t.Parallel()
+	place := map[string]int{}
+	for i, r := range layers {
+		place[r.name] = i
+	}
+	for i, r := range layers {
+		for _, name := range r.allow {
+			at, known := place[name]
+			if !known {
+				t.Errorf("%s may import %s, which has no line of its own", r.name, name)
+			}
+			if at > i {
+				t.Errorf("%s may import %s, which stands below it", r.name, name)
+			}
+		}
+	}
+}

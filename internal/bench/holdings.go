@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// What the node knows of owners of tokens. It answers for them as one does that is far away, so
+// that a round trip is what takes time.
+const (
+	holdingsDistance = 20 * time.Millisecond
+	holdingsTokens   = 100
+
+	// Owners are told by how their addresses begin.
+	sameTokens  = "0xaa" // all of them hold the same tokens
+	otherTokens = "0xbb" // each holds tokens that nobody else does
+	onlyCoin    = "0xcc" // asked for the native coin alone
+
+	tokensMethod  = "alchemy_getTokenBalances"
+	sourcesTarget = "/sources"
+)
+
+// sources counts what was asked of owners of tokens, by the source that it comes from.
+type sources struct{ coin, index, names atomic.Int64 }
+
+// trips is one reading of sources.
+type trips struct{ coin, index, names int64 }
+
+func (s *sources) write(w io.Writer) {
+	_, _ = fmt.Fprintln(w, s.coin.Load(), s.index.Load(), s.names.Load()) // the bench asks again
+}
+
+func readTrips(ctx context.Context, node string) (t trips, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+node+sourcesTarget, http.NoBody)
+	if err != nil {
+		return t, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, err = fmt.Fscan(resp.Body, &t.coin, &t.index, &t.names)
+	return t, err
+}
+
+// answer is what the node knows of an owner of tokens, counted and from afar; nil for what is asked
+// of nobody's holdings.
+func (s *sources) answer(ctx context.Context, req rpcRequest) any {
+	owner := strings.ToLower(first(req)) // the gateway writes checksums
+	held := strings.HasPrefix(owner, sameTokens) || strings.HasPrefix(owner, otherTokens)
+	var result any
+	switch {
+	case req.Method == "eth_getBalance" && (held || strings.HasPrefix(owner, onlyCoin)):
+		s.coin.Add(1)
+		result = "0x" + hex.EncodeToString(digest(owner)[:8])
+	case req.Method == tokensMethod && held:
+		s.index.Add(1)
+		result = tokensOf(owner)
+	case req.Method == "eth_call":
+		n := namesAsked(req)
+		if n == 0 {
+			return nil
+		}
+		s.names.Add(1)
+		result = namesOf(n)
+	default:
+		return nil
+	}
+	_ = pause(ctx, holdingsDistance) // the client may be gone
+	return result
+}
+
+// tokenList is a result of alchemy_getTokenBalances.
+type tokenList struct {
+	Address string       `json:"address"`
+	Tokens  []tokenOwned `json:"tokenBalances"`
+}
+
+type tokenOwned struct {
+	Contract string `json:"contractAddress"`
+	Balance  string `json:"tokenBalance"`
+}
+
+func tokensOf(owner string) tokenList {
+	list := tokenList{Address: owner}
+	seed := ""
+	if strings.HasPrefix(owner, otherTokens) {
+		seed = owner
+	}
+	for i := range holdingsTokens {
+		d := digest(fmt.Sprintf("%s token %d", seed, i))
+		list.Tokens = append(list.Tokens, tokenOwned{"0x" + hex.EncodeToString(d[:20]), "0x" + strings.Repeat("0", 48) + hex.EncodeToString(d[20:28])})
+	}
+	return list
+}
+
+// namesAsked is of how many tokens an eth_call of a contract that is nowhere asks the names: its
+// code ends with the list, as its constructor takes it.
+func namesAsked(req rpcRequest) int {
+	if len(req.Params) == 0 {
+		return 0
+	}
+	message, _ := req.Params[0].(map[string]any)
+	data, _ := message["data"].(string)
+	if _, deployed := message["to"]; deployed {
+		return 0
+	}
+	code, err := hex.DecodeString(strings.TrimPrefix(data, "0x"))
+	if err != nil {
+		return 0
+	}
+	for n := 1; n <= holdingsTokens && (n+2)*abiWord <= len(code); n++ {
+		list := code[len(code)-(n+2)*abiWord:]
+		if wordOf(list) == abiWord && wordOf(list[abiWord:]) == uint64(n) {
+			return n
+		}
+	}
+	return 0
+}
+
+const abiWord = 32 // bytes
+
+func wordOf(b []byte) uint64 { return binary.BigEndian.Uint64(b[abiWord-8 : abiWord]) }
+
+// namesOf is the answer of toolbox/solidity/TokenFacts.sol for so many tokens, all of which are
+// called the same.
+func namesOf(n int) string {
+	answer := []byte{1}
+	for range n {
+		answer = append(answer, "\x02\x12\x03TOK\x05Token"...)
+	}
+	return "0x" + hex.EncodeToString(answer)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// nodeCommand makes this program a node: bench node ADDRESS.
+const nodeCommand = "node"
+
+// serveNode is the node that both sides relay to, in a process of its own. It does the least that a
+// node does: decode, look up, encode.
+func serveNode(ctx context.Context, address string) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: &node{}, ReadHeaderTimeout: 10 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// node answers JSON-RPC by POST, and by GET how many calls it has had; at sourcesTarget, how many
+// of them about owners of tokens.
+type node struct {
+	calls   atomic.Int64
+	sources sources
+}
+
+// rpcRequest and rpcResponse are decoded and encoded as nodes do it.
+type rpcRequest struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params []any           `json:"params"`
+}
+
+type rpcResponse struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result"`
+}
+
+var jsonType = []string{"application/json"}
+
+// ServeHTTP answers a call. Answers differ as their requests do.
+func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.URL.Path == sourcesTarget {
+		n.sources.write(w)
+		return
+	}
+	if r.Method == http.MethodGet {
+		_, _ = fmt.Fprintln(w, n.calls.Load()) // the bench asks again
+		return
+	}
+	n.calls.Add(1)
+	var req rpcRequest
+	if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&req); err != nil {
+		http.Error(w, "not a request", http.StatusBadRequest)
+		return
+	}
+	w.Header()["Content-Type"] = jsonType
+	if req.Method == traceMethod {
+		writeTrace(w, req.ID, traceBytes)
+		return
+	}
+	result := n.sources.answer(r.Context(), req)
+	if result == nil {
+		result = resultOf(req, time.Now())
+	}
+	_ = json.NewEncoder(w).Encode(rpcResponse{Version: "2.0", ID: req.ID, Result: result}) // the client may be gone
+}

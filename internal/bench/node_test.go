@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// askNode posts a call to a node and gives its result.
+func askNode(t *testing.T, url, method, params string) json.RawMessage {
+	t.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x y","method":%q,"params":%s}`, method, params)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var answer struct {
+		Version string          `json:"jsonrpc"`
+		ID      string          `json:"id"`
+		Result  json.RawMessage `json:"result"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || answer.Version != "2.0" || answer.ID != "x y" {
+		t.Fatalf("%s: %+v, %v", method, answer, err)
+	}
+	return answer.Result
+}
+
+func TestNodeAnswersAsOneOfMainnetDoes(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&node{})
+	defer server.Close()
+	if got := askNode(t, server.URL, "eth_chainId", "[]"); string(got) != `"0x1"` {
+		t.Errorf("chain id %s", got)
+	}
+	raw := askNode(t, server.URL, "eth_getTransactionReceipt", `["0x`+strings.Repeat("0", 63)+`7"]`)
+	var r receipt
+	if err := json.Unmarshal(raw, &r); err != nil || len(raw) < 1000 || len(raw) > 2500 {
+		t.Errorf("a receipt of %d bytes, want about 1 KiB or 2: %v", len(raw), err)
+	}
+	if head, number := headAt(time.Now()), numberOf(r.BlockNumber, 0); number+900 > head || number == 0 {
+		t.Errorf("the receipt is of block %d, want one deep below the head %d", number, head)
+	}
+	var byHash, byNumber block
+	for method, into := range map[string]*block{"eth_getBlockByHash": &byHash, "eth_getBlockByNumber": &byNumber} {
+		of := map[string]string{"eth_getBlockByHash": r.BlockHash, "eth_getBlockByNumber": r.BlockNumber}[method]
+		if err := json.Unmarshal(askNode(t, server.URL, method, fmt.Sprintf("[%q,false]", of)), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if byHash.Hash != r.BlockHash || byNumber.Hash != r.BlockHash || byHash.Number != r.BlockNumber {
+		t.Errorf("block %s by hash, %s by number, want %s", byHash.Hash, byNumber.Hash, r.BlockHash)
+	}
+	if future := askNode(t, server.URL, "eth_getBlockByNumber", `["0x7fffffff",false]`); string(future) != "null" {
+		t.Errorf("a block of the future is %.100s", future)
+	}
+	if a, b := askNode(t, server.URL, "eth_getBalance", `["0xa"]`), askNode(t, server.URL, "eth_getBalance", `["0xb"]`); bytes.Equal(a, b) {
+		t.Error("two addresses have one balance")
+	}
+}
+
+func TestTraceIsJSONOfTheSizeAskedFor(t *testing.T) {
+	t.Parallel()
+	const size = 300_000
+	var text bytes.Buffer
+	writeTrace(&text, json.RawMessage(`7`), size)
+	var answer struct {
+		ID     int `json:"id"`
+		Result struct {
+			Steps []struct{ PC int } `json:"structLogs"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(text.Bytes(), &answer); err != nil || answer.ID != 7 || len(answer.Result.Steps) < 1000 {
+		t.Errorf("%d steps: %v", len(answer.Result.Steps), err)
+	}
+	if n := text.Len(); n < size || n > size+1000 {
+		t.Errorf("%d bytes, want %d and a little", n, size)
+	}
+}
+
+func TestGeneratedLoadWaitsForWhatIsUnderWayAndTellsFailures(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		switch calls.Add(1) {
+		case 10:
+			w.WriteHeader(http.StatusBadGateway)
+		case 20:
+			stop()
+		}
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"0x1"}`)
+	}))
+	defer server.Close()
+	c := client{url: server.URL, keys: []string{"a", "b"}, http: newHTTPClient(4)}
+	samples := c.generate(ctx, 4, time.Now())
+	failed := 0
+	for _, s := range samples {
+		if s.err != nil {
+			failed++
+		}
+		if s.took <= 0 || s.ended < s.took {
+			t.Errorf("a call took %s and ended after %s", s.took, s.ended)
+		}
+	}
+	if int64(len(samples)) != calls.Load() || failed != 1 {
+		t.Errorf("%d samples of %d calls, %d failed, want 1", len(samples), calls.Load(), failed)
+	}
+}
+
+func TestWrkIsUnderstood(t *testing.T) {
+	t.Parallel()
+	const text = `Running 1s test @ http://127.0.0.1:1/
+  Latency Distribution
+     50%    0.87ms
+     75%    1.20ms
+     90%    2.00ms
+     99%    1.02s
+  9001 requests in 1.00s, 2.05MB read
+  Socket errors: connect 0, read 1, write 0, timeout 2
+  Non-2xx or 3xx responses: 4
+Requests/sec:   8987.12
+`
+	f, err := parseWrk(text)
+	want := figures{rate: 8987.12, p50: 870 * time.Microsecond, p99: 1020 * time.Millisecond, calls: 9001, failed: 7}
+	if err != nil || !reflect.DeepEqual(f, want) {
+		t.Errorf("got %+v, %v, want %+v", f, err, want)
+	}
+	if _, err := parseWrk("unable to connect"); err == nil {
+		t.Error("nonsense was understood")
+	}
+}
+
+// The names of tokens are asked for by code that ends with their list, which runs nowhere: with an
+// address it is somebody else's call.
+func TestNodeCountsWhatIsAskedOfOwnersOfTokens(t *testing.T) {
+	t.Parallel()
+	n := &node{}
+	server := httptest.NewServer(n)
+	defer server.Close()
+	owner := sameTokens + strings.Repeat("0", 38)
+	var list tokenList
+	if err := json.Unmarshal(askNode(t, server.URL, tokensMethod, fmt.Sprintf(`[%q,"erc20"]`, owner)), &list); err != nil || len(list.Tokens) != holdingsTokens {
+		t.Errorf("it lists %d tokens: %v", len(list.Tokens), err)
+	}
+	askNode(t, server.URL, "eth_getBalance", fmt.Sprintf(`[%q,"latest"]`, owner))
+	askNode(t, server.URL, "eth_getBalance", `["0x00000000000000000000000000000000000000aa","latest"]`)
+	code := "0x6001" + fmt.Sprintf("%064x%064x", abiWord, 2) + strings.Repeat("0", 128)
+	if got := askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q},"latest"]`, code)); string(got) != `"`+namesOf(2)+`"` {
+		t.Errorf("of two tokens it says %s", got)
+	}
+	askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q,"to":%q},"latest"]`, code, owner))
+	if got, err := readTrips(t.Context(), strings.TrimPrefix(server.URL, "http://")); err != nil || got != (trips{1, 1, 1}) || n.calls.Load() != 5 {
+		t.Errorf("it counts %+v of %d calls: %v", got, n.calls.Load(), err)
+	}
+}

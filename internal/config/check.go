@@ -1,0 +1,222 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// checker reads an upstreams file node by node, so that every mistake has its place.
+type checker struct {
+	chains  []string
+	getenv  func(string) string
+	anchors map[string]ast.Node
+	report  UpstreamsReport
+}
+
+func checkUpstreams(raw []byte, chains []string, getenv func(string) string) UpstreamsReport {
+	c := &checker{chains: chains, getenv: getenv, anchors: make(map[string]ast.Node)}
+	c.report.Upstreams.Chains = make(map[string]ChainUpstreams)
+	file, err := parse(raw)
+	switch {
+	case err != nil:
+		c.syntax(err)
+	case len(file.Docs) > 1 && file.Docs[1].Body != nil:
+		c.mistake(file.Docs[1].Body, "", "only one document is taken, this is a second one"+form)
+	case len(file.Docs) == 0 || c.resolve(file.Docs[0].Body) == nil:
+		c.noChain(nil)
+	default:
+		c.file(file.Docs[0].Body)
+	}
+	byPlace := func(a, b Mistake) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), strings.Compare(a.Place, b.Place))
+	}
+	slices.SortStableFunc(c.report.Mistakes, byPlace)
+	slices.SortStableFunc(c.report.Notes, byPlace)
+	if len(c.report.Mistakes) > 0 {
+		c.report.Upstreams = Upstreams{}
+	}
+	return c.report
+}
+
+func (c *checker) noChain(n ast.Node) {
+	c.mistake(n, "", "it names no chain: add chains: with at least one of "+strings.Join(c.chains, ", "))
+}
+
+func (c *checker) file(n ast.Node) {
+	top, ok := c.members(n, "", []string{"chains"})
+	if !ok {
+		return
+	}
+	if len(top) == 0 || top[0].value == nil {
+		if len(c.report.Mistakes) == 0 {
+			c.noChain(n)
+		}
+		return
+	}
+	chains, ok := c.members(top[0].value, "chains", nil)
+	if ok && len(chains) == 0 {
+		c.noChain(top[0].key)
+	}
+	named := make(map[string]bool)
+	for _, m := range chains {
+		named[m.name] = true
+		if !slices.Contains(c.chains, m.name) {
+			c.mistake(m.key, "chains."+shown(m.name), "unknown chain, use one of "+strings.Join(c.chains, ", "))
+			continue
+		}
+		c.chain(m)
+	}
+	absent := slices.DeleteFunc(slices.Clone(c.chains), func(name string) bool { return named[name] })
+	if len(absent) > 0 {
+		c.note(nil, "chains", "not named, so not served: "+strings.Join(absent, ", "))
+	}
+}
+
+// harmless is what a wrong name of a chain may look like to be shown.
+var harmless = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _-]{0,23}$`)
+
+func shown(name string) string {
+	if harmless.MatchString(name) {
+		return name
+	}
+	return "?"
+}
+
+func (c *checker) chain(m member) {
+	place := "chains." + m.name
+	var made ChainUpstreams
+	var list member
+	if m.value != nil {
+		members, ok := c.members(m.value, place, []string{"chain_id", "upstreams"})
+		if !ok {
+			return
+		}
+		for _, inner := range members {
+			if inner.name == "chain_id" {
+				c.scalar(reflect.ValueOf(&made.ChainID).Elem(), inner.value, place+".chain_id")
+			} else {
+				list = inner
+			}
+		}
+	}
+	values, ok := c.sequence(list.value, place+".upstreams")
+	if ok && (len(values) == 0 || len(values) > maxUpstreams) {
+		where := list.key
+		if where == nil {
+			where = m.key
+		}
+		c.mistake(where, place+".upstreams", fmt.Sprintf("give between 1 and %d", maxUpstreams))
+	}
+	if len(values) == 1 {
+		c.note(list.key, place+".upstreams", "only one, so there is none to turn to when it fails")
+	}
+	var read []upstreamNode
+	for i, n := range values {
+		u := c.upstream(n, fmt.Sprintf("%s.upstreams[%d]", place, i))
+		c.compare(u, read)
+		read = append(read, u)
+		made.Upstreams = append(made.Upstreams, u.Upstream)
+	}
+	c.report.Upstreams.Chains[m.name] = made
+}
+
+// upstreamNode is an upstream with where it was read.
+type upstreamNode struct {
+	Upstream
+	place  string
+	fields map[string]ast.Node // the members' values; "" is the upstream itself
+}
+
+// upstreamMembers are the members' names, as the tags of Upstream have them, and where they go.
+var upstreamMembers, upstreamFields = func() (names []string, fields map[string]int) {
+	fields = make(map[string]int)
+	for i, f := range slices.Collect(reflect.TypeFor[Upstream]().Fields()) {
+		name := f.Tag.Get("yaml")
+		names, fields[name] = append(names, name), i
+	}
+	return names, fields
+}()
+
+func (c *checker) upstream(n ast.Node, place string) upstreamNode {
+	u := upstreamNode{place: place, fields: map[string]ast.Node{"": n}}
+	members, ok := c.members(n, place, upstreamMembers)
+	if !ok {
+		return u
+	}
+	before := len(c.report.Mistakes)
+	for _, m := range members {
+		u.fields[m.name] = cmp.Or[ast.Node](m.value, m.key)
+		if m.name == "headers" {
+			c.headers(&u, m.value, place+".headers")
+			continue
+		}
+		c.scalar(reflect.ValueOf(&u.Upstream).Elem().Field(upstreamFields[m.name]), m.value, place+"."+m.name)
+	}
+	unread := make(map[string]bool) // a member that could not be read has had its mistake
+	for _, m := range c.report.Mistakes[before:] {
+		unread[m.Place] = true
+	}
+	u.complete(func(field, rule string) {
+		where := place + "." + field
+		if unread[where] {
+			return
+		}
+		at := u.fields[field]
+		if at == nil {
+			at = n
+		}
+		c.mistake(at, where, rule)
+	}, c.getenv)
+	return u
+}
+
+func (c *checker) headers(u *upstreamNode, n ast.Node, place string) {
+	if n == nil {
+		return
+	}
+	members, _ := c.members(n, place, nil)
+	u.Headers = make(map[string]string, len(members))
+	for _, m := range members {
+		u.fields["headers."+m.name] = m.key
+		u.Headers[m.name] = c.text(m.value, place)
+	}
+}
+
+// compare holds an upstream against those before it in the chain. The same provider twice would be
+// asked again after it failed, and vouch for itself.
+func (c *checker) compare(u upstreamNode, before []upstreamNode) {
+	for _, other := range before {
+		if u.Name == other.Name && u.Name != "" {
+			c.mistake(u.fields["name"], u.place+".name", fmt.Sprintf("%q is used twice, by %s already", shown(u.Name), other.place))
+		}
+		if u.URL == "" || sameAddress(u.URL) != sameAddress(other.URL) {
+			continue
+		}
+		if maps.Equal(u.Headers, other.Headers) {
+			c.mistake(u.fields["url"], u.place+".url", "it is the address of "+other.place+" too: name an upstream once")
+		} else {
+			c.note(u.fields["url"], u.place+".url", "it is the address of "+other.place+" too; one provider does not replace another, whatever the account")
+		}
+	}
+}
+
+// sameAddress writes an address in the one way that all spellings of it share.
+func sameAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	host := strings.ToLower(u.Host)
+	if port := u.Port(); (u.Scheme == "https" && port == "443") || (u.Scheme == "http" && port == "80") {
+		host = strings.TrimSuffix(host, ":"+port)
+	}
+	return strings.ToLower(u.Scheme) + "://" + host + strings.TrimRight(u.EscapedPath(), "/") + "?" + u.RawQuery
+}

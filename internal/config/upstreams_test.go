@@ -1,0 +1,255 @@
+package config
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+func chainNames() []string {
+	var names []string
+	for _, c := range chain.All() {
+		names = append(names, string(c.ID))
+	}
+	return names
+}
+
+// read reads a file in whose environment SECRET and EMPTY are set.
+func read(text string) (Upstreams, error) {
+	report := check(text)
+	faults := make([]error, len(report.Mistakes))
+	for i, m := range report.Mistakes {
+		faults[i] = errors.New(m.String())
+	}
+	return report.Upstreams, errors.Join(faults...)
+}
+
+func check(text string) UpstreamsReport {
+	return checkUpstreams([]byte(text), chainNames(), func(name string) string {
+		return map[string]string{"SECRET": "canary-42"}[name]
+	})
+}
+
+func TestUpstreamsAreReadWithVariablesAndDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := read(`
+chains:
+  eth_mainnet:
+    upstreams:
+      - name: first
+        url: https://one.example/v2/${SECRET}
+        headers: {Authorization: "Bearer ${SECRET}", X-Plan: gold}
+        supply: premium
+        max_concurrent: 20
+        max_per_second: 12.5
+      - {name: second, url: "http://[::1]:8545"}
+  polygon_pos:
+    chain_id: 80002
+    upstreams: [{name: first, url: "https://three.example", supply: wholesale}]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := got.Chains["eth_mainnet"].Upstreams[0], got.Chains["eth_mainnet"].Upstreams[1]
+	if first.URL != "https://one.example/v2/canary-42" || first.Supply != "premium" ||
+		!maps.Equal(first.Headers, map[string]string{"Authorization": "Bearer canary-42", "X-Plan": "gold"}) {
+		t.Errorf("first is %+v", first)
+	}
+	if first.MaxConcurrent != 20 || first.MaxPerSecond != 12.5 || second.MaxConcurrent != 0 || second.MaxPerSecond != 0 {
+		t.Errorf("first is %+v, second %+v, want bounds for the first only", first, second)
+	}
+	if second.URL != "http://[::1]:8545" || second.Supply != "public" {
+		t.Errorf("second is %+v, want public supply by default", second)
+	}
+	if polygon := got.Chains["polygon_pos"]; polygon.ChainID != 80002 || polygon.Upstreams[0].Supply != "wholesale" {
+		t.Errorf("polygon is %+v", polygon)
+	}
+}
+
+// one is a file with one upstream of the given members.
+func one(members string) string {
+	return "chains: {eth_mainnet: {upstreams: [{" + members + "}]}}"
+}
+
+func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
+	t.Parallel()
+	const good = `name: a, url: "https://canary.example/v2/canary"`
+	for _, tc := range []struct{ text, want string }{
+		{"", "it names no chain"},
+		{"chains:", "it names no chain"},
+		{"{}", "it names no chain"},
+		{"# nothing\n", "it names no chain"},
+		{"chains: [canary]", "line 1, column 9: chains: a value is of the wrong kind"},
+		{"chains: canary", "a value is of the wrong kind"},
+		{"chains:\n\tcanary: x", "line 2"},
+		{"chains: {eth_mainnet: {upstreams: [{name: a, url: \"canary", "it is not valid YAML"},
+		{"canary: {}", "a member has an unknown name"},
+		{one(good + `, canary: canary`), "a member has an unknown name"},
+		{one(good + `, url: canary`), "a name stands twice"},
+		{one(`name: a, url: [canary]`), "a value is of the wrong kind"},
+		{`chains: {eth_mainnet: {chain_id: canary, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
+		{`chains: {eth_mainnet: {chain_id: -1, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
+		{`chains: {eth_mainnet: {upstreams: []}}`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
+		{`chains: {eth_mainnet: }`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
+		{`chains: {bitcoin: {upstreams: [{` + good + `}]}}`, "chains.bitcoin: unknown chain, use one of eth_mainnet, base_mainnet"},
+		{`chains: {eth_mainnet: {upstreams: [{` + good + `}, {name: b, url: "HTTPS://Canary.example:443/v2/canary/"}]}}`, `line 1, column 103: chains.eth_mainnet.upstreams[1].url: it is the address of chains.eth_mainnet.upstreams[0] too`},
+		{one(`url: "https://canary.example"`), "chains.eth_mainnet.upstreams[0].name: give 1 to 40"},
+		{one(`name: "UPPER", url: "https://canary.example"`), "upstreams[0].name: give 1 to 40"},
+		{one(`name: a`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "wss://canary.example"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "canary.example"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "https://:443/canary"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "https://canary example"`), "upstreams[0].url: give an http:// or https:// address"},
+		{one(`name: a, url: "https://canary.example/${ABSENT}"`), "upstreams[0].url: the environment variable ABSENT is not set"},
+		{one(`name: a, url: "https://canary.example/${SECRET"`), "upstreams[0].url: write a variable as ${NAME}"},
+		{one(`name: a, url: "https://canary.example/${MY-KEY}"`), "upstreams[0].url: write a variable as ${NAME}"},
+		{one(good + `, headers: {Authorization: "Bearer ${ABSENT}"}`), "upstreams[0].headers.Authorization: the environment variable ABSENT is not set"},
+		{one(good + `, headers: {"a b": canary}`), "upstreams[0].headers: a name is made of"},
+		{one(good + `, headers: {X-A: "canary\r\nX-B: canary"}`), "upstreams[0].headers.X-A: a value is one line"},
+		{one(good + `, headers: {Idempotency-Key: canary}`), "upstreams[0].headers.Idempotency-Key: the gateway sets it itself"},
+		{one(good + `, headers: {content-type: canary}`), "upstreams[0].headers.content-type: the gateway sets it itself"},
+		{one(good + `, max_concurrent: -1`), "upstreams[0].max_concurrent: give a whole number"},
+		{one(good + `, max_concurrent: 100001`), "upstreams[0].max_concurrent: give a whole number"},
+		{one(good + `, max_concurrent: canary`), "a value is of the wrong kind"},
+		{one(`name: a, url: "https://example.org", http2: true`), "upstreams[0].http2: leave it out"},
+		{one(good + `, http2: sometimes`), "a value is of the wrong kind"},
+		{one(good + `, max_per_second: -0.5`), "upstreams[0].max_per_second: give a number"},
+		{one(good + `, max_per_second: 0.001`), "upstreams[0].max_per_second: give a number"},
+		{one(good + `, max_per_second: .nan`), "upstreams[0].max_per_second: give a number"},
+		{one(good + `, max_per_second: .inf`), "upstreams[0].max_per_second: give a number"},
+		{one(good + `, supply: canary`), "upstreams[0].supply: give public, wholesale or premium"},
+	} {
+		got, err := read(tc.text)
+		switch {
+		case err == nil:
+			t.Errorf("%s\nis taken", tc.text)
+		case !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n"):
+			t.Errorf("%s\n%q, want one sentence with %q", tc.text, err, tc.want)
+		case strings.Contains(err.Error(), "canary"):
+			t.Errorf("%s\n%q shows what may be a credential", tc.text, err)
+		case got.Chains != nil:
+			t.Errorf("%s\ngives upstreams beside the error", tc.text)
+		}
+	}
+}
+
+func TestEveryMistakeOfAnUpstreamsFileIsToldInOrder(t *testing.T) {
+	t.Parallel()
+	_, err := read(`
+chains:
+  solana_mainnet: {upstreams: [{name: "-", url: x}]}
+  bitcoin: {upstreams: []}
+  eth_mainnet: {upstreams: [{name: a, url: "https://a.example", supply: gold}]}
+`)
+	if err == nil {
+		t.Fatal("the file is taken")
+	}
+	var places []string
+	for line := range strings.Lines(err.Error()) {
+		where, rest, _ := strings.Cut(line, ": ")
+		place, _, _ := strings.Cut(rest, ": ")
+		places = append(places, where+" "+place)
+	}
+	want := []string{
+		"line 3, column 39 chains.solana_mainnet.upstreams[0].name", "line 3, column 49 chains.solana_mainnet.upstreams[0].url",
+		"line 4, column 3 chains.bitcoin", "line 5, column 73 chains.eth_mainnet.upstreams[0].supply",
+	}
+	if !slices.Equal(places, want) {
+		t.Errorf("told %q, want %q", places, want)
+	}
+}
+
+func TestAChainHasAtMost32Upstreams(t *testing.T) {
+	t.Parallel()
+	file := func(n int) string {
+		var b strings.Builder
+		b.WriteString("chains:\n  eth_mainnet:\n    upstreams:\n")
+		for i := range n {
+			b.WriteString("      - {name: u" + strings.Repeat("x", i) + ", url: \"https://a.example/" + strings.Repeat("x", i) + "\"}\n")
+		}
+		return b.String()
+	}
+	if _, err := read(file(32)); err != nil {
+		t.Errorf("32: %v", err)
+	}
+	if _, err := read(file(33)); err == nil {
+		t.Error("33 are taken")
+	}
+}
+
+func TestUnreadableUpstreamsFileSaysWhatToCheck(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{filepath.Join(t.TempDir(), "absent.yaml"), t.TempDir()} {
+		_, err := LoadUpstreams(path, chainNames())
+		if err == nil || !strings.Contains(err.Error(), "check its path") || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestMistakeInTheFileIsToldWithItsPath(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "upstreams.yaml")
+	if err := os.WriteFile(path, []byte("chains: {}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadUpstreams(path, chainNames()); err == nil || !strings.Contains(err.Error(), path+": line 1, column 1: it names no chain") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestExampleUpstreamsNameTwoOrMoreForEveryChain(t *testing.T) {
+	t.Parallel()
+	file, err := LoadUpstreams(filepath.Join("..", "..", "upstreams.example.yaml"), chainNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range chainNames() {
+		listed := file.Chains[name].Upstreams
+		if len(listed) < 2 {
+			t.Errorf("%s has %d upstreams, want at least two", name, len(listed))
+		}
+		urls := map[string]bool{}
+		for _, u := range listed {
+			if urls[u.URL] || !strings.HasPrefix(u.URL, "https://") {
+				t.Errorf("%s: %s is listed twice or not over TLS", name, u.URL)
+			}
+			urls[u.URL] = true
+		}
+	}
+}
+
+// The example in the comment is what people copy, so it must be right too.
+func TestCommentedExampleWithACredentialIsValid(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for line := range strings.Lines(readRoot(t, "upstreams.example.yaml")) {
+		// Without its "#" such a line is indented like the entries above it.
+		if rest, ok := strings.CutPrefix(line, "#"); ok && strings.HasPrefix(rest, "      ") {
+			line = rest
+		}
+		b.WriteString(line)
+	}
+	report := checkUpstreams([]byte(b.String()), chainNames(), func(name string) string { return "canary-" + name })
+	if len(report.Mistakes) > 0 {
+		t.Fatal(report.Mistakes)
+	}
+	withCredential, withHeader := 0, 0
+	for _, c := range report.Upstreams.Chains {
+		for _, u := range c.Upstreams {
+			if strings.Contains(u.URL, "canary-") {
+				withCredential++
+			}
+			withHeader += len(u.Headers)
+		}
+	}
+	if withCredential == 0 || withHeader == 0 {
+		t.Errorf("%d upstreams with a credential in the URL and %d headers, want one of each", withCredential, withHeader)
+	}
+}

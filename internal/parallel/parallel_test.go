@@ -1,0 +1,76 @@
+package parallel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/parallel"
+)
+
+// panicOf returns what f panics with.
+func panicOf(t *testing.T, f func() error) (p *parallel.PanicError) {
+	t.Helper()
+	defer func() {
+		cause := recover()
+		var ok bool
+		if p, ok = cause.(*parallel.PanicError); !ok {
+			t.Errorf("it panics with %v", cause)
+		}
+	}()
+	t.Errorf("it gives %v", f())
+	return nil
+}
+
+func broken() error { panic("broken") }
+
+// Were it lost or left alone in its goroutine, the process would end or a half answer go out.
+func TestAPanicEndsTheOthersAndReachesWhoeverWaits(t *testing.T) {
+	t.Parallel()
+	group, ctx := parallel.WithContext(t.Context())
+	group.Go(func() error { <-ctx.Done(); return ctx.Err() })
+	group.Go(broken)
+	p := panicOf(t, group.Wait)
+	if p == nil {
+		return
+	}
+	if p.Cause != "broken" || p.Error() != "broken" || !strings.Contains(string(p.Stack), "parallel_test.broken") {
+		t.Errorf("it says %v at %s", p.Cause, p.Stack)
+	}
+	var lines bytes.Buffer
+	slog.New(slog.NewTextHandler(&lines, nil)).Error("panic", "cause", any(p))
+	if said := lines.String(); !strings.Contains(said, "cause.panic=broken") || !strings.Contains(said, "parallel_test.broken") {
+		t.Errorf("the log does not tell where it panicked: %s", said)
+	}
+}
+
+// Groups stand inside groups: the place is that of the innermost function, not of those who waited
+// for it.
+func TestAPanicKeepsItsPlaceThroughGroups(t *testing.T) {
+	t.Parallel()
+	var outer parallel.Group
+	outer.Go(func() error {
+		var inner parallel.Group
+		inner.Go(broken)
+		return inner.Wait()
+	})
+	if p := panicOf(t, outer.Wait); p != nil && (p.Cause != "broken" || !strings.Contains(string(p.Stack), "parallel_test.broken")) {
+		t.Errorf("it says %v at %s", p.Cause, p.Stack)
+	}
+}
+
+func TestTheFirstFailureIsTold(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	group, ctx := parallel.WithContext(t.Context())
+	group.SetLimit(2)
+	group.Go(func() error { <-ctx.Done(); return ctx.Err() })
+	group.Go(func() error { return failed })
+	group.Go(func() error { return nil })
+	if err := group.Wait(); !errors.Is(err, failed) || !errors.Is(ctx.Err(), context.Canceled) {
+		t.Errorf("it gives %v, the context %v", err, ctx.Err())
+	}
+}

@@ -1,0 +1,62 @@
+package evm
+
+import (
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// Blocks of real chains are about half full, which holds their base fee (EIP-1559); without work of
+// its own a quiet chain's would fall to nothing within minutes. The work costs gas and no time.
+const (
+	gasTarget = gasLimit / 2
+	workGas   = 16_000_000 // of one transaction, at most (EIP-7825 allows 16,777,216)
+	overhead  = 30_000     // of a call of the workload, rounded up
+)
+
+var workSelector = crypto.Keccak256([]byte("use(uint256)"))[:4]
+
+// load decides how much work goes into a block.
+type load struct {
+	at      common.Address
+	typical *big.Int // base fee in wei
+	tip     *big.Int // in wei
+}
+
+type work struct {
+	gas uint64
+	tip *big.Int // wei
+}
+
+func (w work) data() []byte {
+	amount := new(big.Int).SetUint64(w.gas - overhead)
+	return append(append([]byte{}, workSelector...), common.LeftPadBytes(amount.Bytes(), 32)...)
+}
+
+// tips of a block's work, in tenths of the typical one.
+var tips = []int64{5, 10, 30}
+
+// next steers: more work than the target raises the base fee, less lowers it, and the block's
+// number adds some unrest of up to 30 %. The work is shared out among transactions with different
+// tips.
+func (l load) next(number uint64, baseFee *big.Int) []work {
+	const percent = 100
+	distance := new(big.Int).Sub(l.typical, baseFee)
+	steer := new(big.Int).Div(distance.Mul(distance, big.NewInt(2*percent)), l.typical)
+	unrest := int64(number*37%61) - 30 //nolint:gosec // at most 60
+	share := max(30, min(160, percent+unrest+max(-percent, min(percent, steer.Int64()))))
+	all := make([]work, len(tips))
+	for i, tenths := range tips {
+		all[i] = l.work(uint64(share)*gasTarget/percent/uint64(len(tips)), tenths) //nolint:gosec // at least 30
+	}
+	return all
+}
+
+// steady is one transaction that holds the base fee where it is.
+func (l load) steady() []work { return []work{l.work(gasTarget, tips[0])} }
+
+func (l load) work(gas uint64, tenths int64) work {
+	tip := new(big.Int).Mul(l.tip, big.NewInt(tenths))
+	return work{gas: min(workGas, gas), tip: tip.Div(tip, big.NewInt(10))}
+}

@@ -1,0 +1,130 @@
+package stripe_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// gateway is the gateway's own way to the server, set up and with a customer.
+func (b *bundle) gateway(t *testing.T) (way *billing.Stripe, owner account.ID, customer string) {
+	t.Helper()
+	way, err := billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: b.http.URL, Now: b.Now})
+	must(t, err)
+	owner = account.NewID()
+	lines, err := way.SetUp(t.Context(), billing.SetUpOptions{})
+	if err != nil {
+		t.Fatalf("set up: %v, %+v", err, lines)
+	}
+	customer, err = way.EnsureCustomer(t.Context(), owner, "owner@a.example", "DE")
+	must(t, err)
+	return way, owner, customer
+}
+
+func (b *bundle) buy(t *testing.T, way *billing.Stripe, owner account.ID, customer, key string, card stripe.Card) subscription.Session {
+	t.Helper()
+	item, ok := plan.FindItem(key)
+	if !ok {
+		t.Fatalf("no item %s", key)
+	}
+	session, page, err := way.OpenCheckout(t.Context(), &billing.Checkout{
+		ID: "checkout-of-" + key, Account: owner, Customer: customer, Item: item, VAT: true,
+		SuccessURL: "https://gateway.example/billing/done", CancelURL: "https://gateway.example/billing", Expires: b.Now().Add(time.Hour),
+	})
+	must(t, err)
+	if !strings.HasPrefix(page, b.http.URL+"/pay/") {
+		t.Errorf("page at %s", page)
+	}
+	must(t, b.Pay(session, card))
+	read, err := way.ReadSession(t.Context(), session)
+	must(t, err)
+	return read
+}
+
+// The gateway's own calls, all of them, against a server that refuses what Stripe refuses.
+func TestGatewaySellsChangesAndCancelsAPlan(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	way, owner, customer := b.gateway(t)
+	sold := b.buy(t, way, owner, customer, "founding", stripe.Visa)
+	if sold.Status != subscription.SessionComplete || !sold.Paid || sold.Checkout != "checkout-of-founding" || sold.Subscription == "" {
+		t.Fatalf("session %+v", sold)
+	}
+	see := func() (subscription.Snapshot, subscription.Subscription) {
+		snapshot, err := way.Snapshot(t.Context(), customer)
+		must(t, err)
+		if len(snapshot.Subscriptions) != 1 {
+			t.Fatalf("%d subscriptions", len(snapshot.Subscriptions))
+		}
+		return snapshot, snapshot.Subscriptions[0]
+	}
+	all, sub := see()
+	if sub.Price != "pro_monthly" || !sub.Founding || sub.PriceCents != 7900 || !sub.Taxed || sub.Status != subscription.Active || all.Country != "DE" || all.Card.Last4 != "4242" {
+		t.Errorf("bought %+v from %s by %+v", sub, all.Country, all.Card)
+	}
+	if i := all.Invoices[0]; i.Net != 7900 || i.VAT != 1580 || i.Paid != 9480 || i.Subscription != sub.ID || i.Payment == "" || !i.PeriodEnd.Equal(sub.PeriodEnd) {
+		t.Errorf("invoice %+v", i)
+	}
+	for _, change := range []billing.Change{
+		{Item: item(t, "scale_monthly"), Charge: true},
+		{Item: item(t, "pro_monthly"), Held: "scale_monthly"},
+		{Item: item(t, "scale_monthly")},
+		{Item: item(t, "scale_yearly"), Charge: true},
+	} {
+		b.Advance(b.Now().Add(24 * time.Hour))
+		change.Subscription = sub.ID
+		must(t, way.ChangePrice(t.Context(), change))
+		if _, now := see(); now.Price != change.Item.Key || now.Held != change.Held || !now.StartedAt.Equal(sub.StartedAt) {
+			t.Errorf("after a change to %s: %+v", change.Item.Key, now)
+		}
+	}
+	must(t, way.SetTax(t.Context(), sub.ID, false))
+	must(t, way.CancelAtPeriodEnd(t.Context(), sub.ID, true))
+	if _, now := see(); now.Taxed || !now.CancelAtPeriodEnd {
+		t.Errorf("untaxed and cancelled: %+v", now)
+	}
+	must(t, way.CancelNow(t.Context(), sub.ID, "cancel/1"))
+	must(t, way.CancelNow(t.Context(), sub.ID, "cancel/2"))
+	if _, now := see(); now.Status != subscription.Canceled || !now.EndedAt.Equal(b.Now()) {
+		t.Errorf("ended: %+v", now)
+	}
+}
+
+func item(t *testing.T, key string) plan.Item {
+	t.Helper()
+	i, ok := plan.FindItem(key)
+	if !ok {
+		t.Fatalf("no item %s", key)
+	}
+	return i
+}
+
+func TestGatewaySellsAndRefundsAPack(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	way, owner, customer := b.gateway(t)
+	sold := b.buy(t, way, owner, customer, "pack_s", stripe.Mastercard)
+	must(t, way.RefundPayment(t.Context(), sold.Payment, "refund/1"))
+	must(t, way.RefundPayment(t.Context(), sold.Payment, "refund/2"))
+	snapshot, err := way.Snapshot(t.Context(), customer)
+	must(t, err)
+	if p := snapshot.Payments[0]; p.ID != sold.Payment || p.Item != "pack_s" || p.Amount != 1200 || p.Refunded != 1200 || !p.Succeeded {
+		t.Errorf("payment %+v", p)
+	}
+	page, err := way.InvoiceURL(t.Context(), snapshot.Invoices[0].ID)
+	must(t, err)
+	portal, err := way.OpenPortal(t.Context(), customer, "https://gateway.example/billing")
+	must(t, err)
+	if !strings.HasPrefix(page, b.http.URL+"/invoice/") || !strings.HasPrefix(portal, b.http.URL+"/portal/") {
+		t.Errorf("invoice at %s, portal at %s", page, portal)
+	}
+	if _, err := way.SetUp(t.Context(), billing.SetUpOptions{Check: true}); err != nil {
+		t.Errorf("set up a second time: %v", err)
+	}
+}

@@ -1,0 +1,157 @@
+package stripe_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	api "github.com/stripe/stripe-go/v76"
+
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+)
+
+// pack pays for a pack and gives the session.
+func (b *bundle) pack(t *testing.T, customer string, card stripe.Card) (*api.CheckoutSession, error) {
+	t.Helper()
+	x, err := b.api.CheckoutSessions.New(&api.CheckoutSessionParams{
+		Mode: new("payment"), Customer: new(customer), SuccessURL: new("https://gateway.example/done"),
+		LineItems: []*api.CheckoutSessionLineItemParams{{
+			Price: new(b.price(t, "pack_s")), Quantity: api.Int64(1), TaxRates: api.StringSlice([]string{b.vat(t)}),
+		}},
+		PaymentIntentData: &api.CheckoutSessionPaymentIntentDataParams{Metadata: map[string]string{"checkout": "c-1"}},
+		InvoiceCreation:   &api.CheckoutSessionInvoiceCreationParams{Enabled: new(true)},
+	})
+	must(t, err)
+	paid := b.Pay(x.ID, card)
+	x, err = b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{Expand: api.StringSlice([]string{"payment_intent.latest_charge", "invoice"})})
+	must(t, err)
+	return x, paid
+}
+
+func TestPackIsPaidOnceWithItsInvoice(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	x, err := b.pack(t, u.ID, stripe.Mastercard)
+	must(t, err)
+	p := x.PaymentIntent
+	if x.Status != api.CheckoutSessionStatusComplete || x.PaymentStatus != api.CheckoutSessionPaymentStatusPaid || x.AmountTotal != 1200 || x.URL != "" {
+		t.Errorf("session %s, %s, %d, %q", x.Status, x.PaymentStatus, x.AmountTotal, x.URL)
+	}
+	if p.Status != api.PaymentIntentStatusSucceeded || p.AmountReceived != 1200 || p.Metadata["checkout"] != "c-1" || p.LatestCharge.PaymentMethodDetails.Card.Last4 != "4444" {
+		t.Errorf("payment %s of %d, %v", p.Status, p.AmountReceived, p.Metadata)
+	}
+	if i := x.Invoice; i.Status != api.InvoiceStatusPaid || i.Total != 1200 || i.Tax != 200 || i.Number == "" || !strings.HasPrefix(i.HostedInvoiceURL, "/invoice/") {
+		t.Errorf("invoice %s of %d with %d tax, number %q at %s", i.Status, i.Total, i.Tax, i.Number, i.HostedInvoiceURL)
+	}
+	if err := b.Pay(x.ID, stripe.Visa); err == nil {
+		t.Error("a session was paid twice")
+	}
+}
+
+func TestDeclinedCheckoutStaysOpenAndCanBePaidByAnotherCard(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	x := b.checkout(t, u.ID, "pro_monthly")
+	for _, card := range []stripe.Card{stripe.Declined, stripe.InsufficientFunds, stripe.Expired, "1234"} {
+		if err := b.Pay(x.ID, card); err == nil {
+			t.Fatalf("%s paid", card)
+		}
+	}
+	x, err := b.api.CheckoutSessions.Get(x.ID, nil)
+	must(t, err)
+	if x.Status != api.CheckoutSessionStatusOpen || x.PaymentStatus != api.CheckoutSessionPaymentStatusUnpaid || x.Subscription != nil {
+		t.Errorf("session %s, %s", x.Status, x.PaymentStatus)
+	}
+	must(t, b.Pay(x.ID, "4242 4242 4242 4242"))
+	if list := b.api.Subscriptions.List(&api.SubscriptionListParams{Customer: new(u.ID)}); !list.Next() || list.Subscription().Status != api.SubscriptionStatusActive {
+		t.Errorf("no active subscription: %v", list.Err())
+	}
+}
+
+func TestExpiredCheckoutCannotBePaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	byTime, byHand := b.checkout(t, u.ID, "pro_monthly"), b.checkout(t, u.ID, "pro_monthly")
+	_, err := b.api.CheckoutSessions.Expire(byHand.ID, nil)
+	must(t, err)
+	b.Advance(start.Add(time.Hour))
+	for _, x := range []*api.CheckoutSession{byTime, byHand} {
+		x, err := b.api.CheckoutSessions.Get(x.ID, nil)
+		must(t, err)
+		if x.Status != api.CheckoutSessionStatusExpired || b.Pay(x.ID, stripe.Visa) == nil {
+			t.Errorf("session is %s, or could be paid", x.Status)
+		}
+		if _, err := b.api.CheckoutSessions.Expire(x.ID, nil); err == nil {
+			t.Error("a session expired twice")
+		}
+	}
+	kinds := types(b.told(t))
+	if n := len(slices.DeleteFunc(kinds, func(k string) bool { return k != "checkout.session.expired" })); n != 2 {
+		t.Errorf("told of %d expired sessions", n)
+	}
+}
+
+func types(events []api.Event) []string {
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, string(e.Type))
+	}
+	return kinds
+}
+
+func TestRefundsAddUpToThePaymentAndNoFurther(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	x, err := b.pack(t, b.customer(t, "DE").ID, stripe.Visa)
+	must(t, err)
+	p := &api.RefundParams{PaymentIntent: new(x.PaymentIntent.ID), Amount: api.Int64(500)}
+	_, err = b.api.Refunds.New(p)
+	must(t, err)
+	if c := b.charge(t, x.PaymentIntent.LatestCharge.ID); c.AmountRefunded != 500 || c.Refunded || len(c.Refunds.Data) != 1 {
+		t.Errorf("refunded %d, whole %v, %d refunds", c.AmountRefunded, c.Refunded, len(c.Refunds.Data))
+	}
+	if _, err := b.api.Refunds.New(&api.RefundParams{PaymentIntent: p.PaymentIntent, Amount: api.Int64(701)}); err == nil {
+		t.Error("more was given back than paid")
+	}
+	must(t, b.Refund(x.PaymentIntent.ID, 0))
+	if c := b.charge(t, x.PaymentIntent.LatestCharge.ID); c.AmountRefunded != 1200 || !c.Refunded {
+		t.Errorf("refunded %d, whole %v", c.AmountRefunded, c.Refunded)
+	}
+	if _, err := b.api.Refunds.New(&api.RefundParams{PaymentIntent: p.PaymentIntent}); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("refunded again: %v", err)
+	}
+}
+
+func (b *bundle) charge(t *testing.T, id string) *api.Charge {
+	t.Helper()
+	c, err := b.api.Charges.Get(id, &api.ChargeParams{Expand: api.StringSlice([]string{"refunds"})})
+	must(t, err)
+	return c
+}
+
+func TestDisputeTakesTheMoneyUntilItIsWon(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	x, err := b.pack(t, b.customer(t, "DE").ID, stripe.Disputes)
+	must(t, err)
+	b.told(t)
+	b.Advance(start.Add(time.Minute))
+	list := b.api.Disputes.List(&api.DisputeListParams{PaymentIntent: new(x.PaymentIntent.ID)})
+	if !list.Next() || list.Dispute().Amount != 1200 || !b.charge(t, x.PaymentIntent.LatestCharge.ID).Disputed {
+		t.Fatalf("no dispute: %v", list.Err())
+	}
+	if b.Refund(x.PaymentIntent.ID, 0) == nil {
+		t.Error("a disputed payment was refunded")
+	}
+	must(t, b.CloseDispute(list.Dispute().ID, true))
+	if got := types(b.told(t)); !slices.Equal(got, []string{
+		"charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "charge.dispute.closed",
+	}) {
+		t.Errorf("told of %v", got)
+	}
+	must(t, b.Refund(x.PaymentIntent.ID, 0))
+}

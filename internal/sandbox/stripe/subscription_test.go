@@ -1,0 +1,217 @@
+package stripe_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	api "github.com/stripe/stripe-go/v76"
+
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+)
+
+func TestFoundingOfferTakesTwentyOffForTwelveMonths(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	b.subscribe(t, u.ID, "pro_monthly", stripe.Visa, founding)
+	b.Advance(start.AddDate(1, 1, 0))
+	all := b.invoices(t, u.ID)
+	if len(all) != 14 {
+		t.Fatalf("%d invoices in thirteen months, want the first and thirteen", len(all))
+	}
+	for n, i := range all {
+		net, tax := int64(7900), int64(1580)
+		if n >= 12 {
+			net, tax = 9900, 1980
+		}
+		if i.TotalExcludingTax != net || i.Tax != tax || i.Total != net+tax || i.AmountPaid != i.Total || i.Status != api.InvoiceStatusPaid {
+			t.Errorf("invoice %d: net %d, tax %d, total %d, paid %d, %s; want %d and %d paid", n, i.TotalExcludingTax, i.Tax, i.Total, i.AmountPaid, i.Status, net, tax)
+		}
+	}
+}
+
+func TestMonthsOfTheThirtyFirstFallBackAndReturn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sub := b.subscribe(t, b.customer(t, "DE").ID, "pro_monthly", stripe.Visa)
+	for _, want := range []string{"2026-02-28", "2026-03-31", "2026-04-30", "2026-05-31"} {
+		if end := time.Unix(sub.CurrentPeriodEnd, 0).UTC(); end.Format(time.DateOnly) != want {
+			t.Fatalf("period ends %s, want %s", end, want)
+		}
+		b.Advance(time.Unix(sub.CurrentPeriodEnd, 0))
+		sub = b.subscription(t, sub.ID)
+	}
+	if sub.StartDate != start.Unix() || sub.BillingCycleAnchor != start.Unix() {
+		t.Errorf("start %d and anchor %d moved from %d", sub.StartDate, sub.BillingCycleAnchor, start.Unix())
+	}
+}
+
+func TestRenewalIsADraftForAnHourAndTellsThePeriodsOfBoth(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "US")
+	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.Visa)
+	end := time.Unix(sub.CurrentPeriodEnd, 0)
+	b.Advance(end)
+	i := b.invoices(t, u.ID)[1]
+	if i.Status != api.InvoiceStatusDraft || i.BillingReason != api.InvoiceBillingReasonSubscriptionCycle || i.Number != "" {
+		t.Errorf("at the boundary the invoice is %s, %s, %q", i.Status, i.BillingReason, i.Number)
+	}
+	if i.PeriodStart != start.Unix() || i.PeriodEnd != end.Unix() || i.Lines.Data[0].Period.Start != end.Unix() {
+		t.Errorf("invoice of %d to %d with a line from %d", i.PeriodStart, i.PeriodEnd, i.Lines.Data[0].Period.Start)
+	}
+	b.Advance(end.Add(time.Hour))
+	if i := b.invoices(t, u.ID)[1]; i.Status != api.InvoiceStatusPaid || i.Number == "" {
+		t.Errorf("an hour later it is %s, %q", i.Status, i.Number)
+	}
+}
+
+func TestDeclinedRenewalIsTriedFourTimesAndThenUnpaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.DeclinesLater)
+	at := time.Unix(sub.CurrentPeriodEnd, 0).Add(time.Hour)
+	for attempt, wait := range []int{0, 5, 7, 9} {
+		at = at.AddDate(0, 0, wait)
+		b.Advance(at.Add(-time.Second))
+		if before := b.invoices(t, u.ID)[1]; before.AttemptCount != int64(attempt) {
+			t.Fatalf("%d attempts before %s", before.AttemptCount, at)
+		}
+		b.Advance(at)
+		if b.PayInvoice(b.invoices(t, u.ID)[1].ID) == nil { // what people try does not count
+			t.Fatal("a card that is declined paid")
+		}
+		i, sub := b.invoices(t, u.ID)[1], b.subscription(t, sub.ID)
+		want, next := api.SubscriptionStatusPastDue, true
+		if attempt == 3 {
+			want, next = api.SubscriptionStatusUnpaid, false
+		}
+		if i.AttemptCount != int64(attempt+1) || i.Status != api.InvoiceStatusOpen || sub.Status != want || (i.NextPaymentAttempt != 0) != next {
+			t.Fatalf("after attempt %d: %d attempts, invoice %s, subscription %s, next %d", attempt+1, i.AttemptCount, i.Status, sub.Status, i.NextPaymentAttempt)
+		}
+	}
+	// Unpaid, it makes drafts that nobody collects.
+	b.Advance(start.AddDate(0, 3, 0))
+	if drafts := b.invoices(t, u.ID)[2:]; len(drafts) == 0 || drafts[0].Status != api.InvoiceStatusDraft || drafts[0].AutoAdvance {
+		t.Fatalf("invoices of an unpaid subscription: %+v", drafts)
+	}
+	must(t, b.SetCard(u.ID, stripe.Mastercard))
+	must(t, b.PayInvoice(b.invoices(t, u.ID)[1].ID))
+	if sub := b.subscription(t, sub.ID); sub.Status != api.SubscriptionStatusActive {
+		t.Errorf("paid, it is %s", sub.Status)
+	}
+}
+
+func TestUpgradeIsProratedToTheSecondAndPaidAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.Visa, founding)
+	b.Advance(start.Add(14 * 24 * time.Hour)) // half of the 28 days to 28 February
+	sub, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_monthly", "always_invoice"))
+	must(t, err)
+	i := b.invoices(t, u.ID)[1]
+	if i.BillingReason != api.InvoiceBillingReasonSubscriptionUpdate || len(i.Lines.Data) != 2 || i.Lines.Data[0].Amount != -3950 || i.Lines.Data[1].Amount != 14950 {
+		t.Fatalf("%s with lines %+v", i.BillingReason, i.Lines.Data)
+	}
+	if i.Subtotal != 11000 || i.Tax != 2200 || i.AmountPaid != 13200 {
+		t.Errorf("subtotal %d, tax %d, paid %d", i.Subtotal, i.Tax, i.AmountPaid)
+	}
+	if time.Unix(sub.CurrentPeriodStart, 0).UTC() != start {
+		t.Error("the period moved")
+	}
+	b.Advance(time.Unix(sub.CurrentPeriodEnd, 0).Add(time.Hour))
+	if i := b.invoices(t, u.ID)[2]; i.TotalExcludingTax != 29900 || len(i.TotalDiscountAmounts) != 0 {
+		t.Errorf("next invoice is %d net with %d discounts", i.TotalExcludingTax, len(i.TotalDiscountAmounts))
+	}
+}
+
+// move is an update to another price.
+func (b *bundle) move(t *testing.T, sub *api.Subscription, key, prorate string) *api.SubscriptionParams {
+	t.Helper()
+	return &api.SubscriptionParams{
+		Items:             []*api.SubscriptionItemsParams{{ID: new(sub.Items.Data[0].ID), Price: new(b.price(t, key))}},
+		ProrationBehavior: new(prorate), PaymentBehavior: new("error_if_incomplete"),
+	}
+}
+
+func TestDeclinedUpgradeChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.DeclinesLater)
+	_, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_monthly", "always_invoice"))
+	var refusal *api.Error
+	if !errors.As(err, &refusal) || refusal.HTTPStatusCode != http.StatusPaymentRequired || refusal.Code != api.ErrorCodeCardDeclined {
+		t.Fatalf("refused with %v", err)
+	}
+	after := b.subscription(t, sub.ID)
+	if after.Items.Data[0].Price.LookupKey != "pro_monthly" || after.Status != api.SubscriptionStatusActive || len(b.invoices(t, u.ID)) != 1 {
+		t.Errorf("after the refusal: %s, %s, %d invoices", after.Items.Data[0].Price.LookupKey, after.Status, len(b.invoices(t, u.ID)))
+	}
+}
+
+func TestDowngradeWithoutProrationIsChargedFromTheNextPeriod(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "US")
+	sub := b.subscribe(t, u.ID, "scale_monthly", stripe.Visa)
+	p := b.move(t, sub, "pro_monthly", "none")
+	p.AddMetadata("held", "scale_monthly")
+	sub, err := b.api.Subscriptions.Update(sub.ID, p)
+	must(t, err)
+	if len(b.invoices(t, u.ID)) != 1 || sub.Metadata["held"] != "scale_monthly" {
+		t.Fatalf("%d invoices, metadata %v", len(b.invoices(t, u.ID)), sub.Metadata)
+	}
+	b.Advance(time.Unix(sub.CurrentPeriodEnd, 0).Add(time.Hour))
+	if i := b.invoices(t, u.ID)[1]; i.Subtotal != 9900 {
+		t.Errorf("next invoice of %d", i.Subtotal)
+	}
+}
+
+func TestMonthToYearBeginsANewCycleWithCredit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "US")
+	sub := b.subscribe(t, u.ID, "scale_monthly", stripe.Visa, func(p *api.CheckoutSessionParams) { p.SubscriptionData = nil })
+	now := start.Add(14 * 24 * time.Hour)
+	b.Advance(now)
+	sub, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_yearly", "always_invoice"))
+	must(t, err)
+	if sub.CurrentPeriodStart != now.Unix() || sub.CurrentPeriodEnd != now.AddDate(1, 0, 0).Unix() || sub.StartDate != start.Unix() {
+		t.Errorf("period %d to %d, started %d", sub.CurrentPeriodStart, sub.CurrentPeriodEnd, sub.StartDate)
+	}
+	if i := b.invoices(t, u.ID)[1]; i.Total != 299000-14950 || i.AmountPaid != i.Total {
+		t.Errorf("invoice of %d, paid %d", i.Total, i.AmountPaid)
+	}
+	b.Advance(now.AddDate(0, 11, 0))
+	if n := len(b.invoices(t, u.ID)); n != 2 {
+		t.Errorf("%d invoices within the year", n)
+	}
+}
+
+func TestCancelledAtTheEndItEndsThereAndResumedItGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.customer(t, "DE")
+	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.Visa)
+	for _, cancel := range []bool{true, false, true} {
+		_, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{CancelAtPeriodEnd: new(cancel)})
+		must(t, err)
+	}
+	end := sub.CurrentPeriodEnd
+	b.Advance(time.Unix(end, 0))
+	sub = b.subscription(t, sub.ID)
+	if sub.Status != api.SubscriptionStatusCanceled || sub.EndedAt != end || len(b.invoices(t, u.ID)) != 1 {
+		t.Errorf("%s, ended at %d, %d invoices", sub.Status, sub.EndedAt, len(b.invoices(t, u.ID)))
+	}
+	if _, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{CancelAtPeriodEnd: new(false)}); err == nil {
+		t.Error("an ended subscription was resumed")
+	}
+	if _, err := b.api.Subscriptions.Cancel(sub.ID, nil); err == nil {
+		t.Error("an ended subscription was cancelled")
+	}
+}

@@ -1,0 +1,155 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/store"
+)
+
+// patience says when a chain's state is news: after five minutes in which measurements were never
+// more than two minutes apart.
+var patience = store.Patience{After: 5 * time.Minute, Gap: 2 * time.Minute}
+
+const (
+	// usedWithin is how long ago an account may have called a chain last to be told of it.
+	usedWithin = 30 * 24 * time.Hour
+	// statusPage is where mails about incidents lead.
+	statusPage = "/status"
+)
+
+// SweepChains looks at every chain once, and tells of what came to be news.
+func (s *Sweeper) SweepChains(ctx context.Context) error {
+	err := errors.Join(s.observe(ctx), s.endUnserved(ctx))
+	untold, listErr := s.Record.ListUntoldIncidents(ctx, page)
+	err = errors.Join(err, listErr)
+	for i := range untold {
+		err = errors.Join(err, s.tellIncident(ctx, &untold[i]))
+	}
+	return err
+}
+
+// observe records how the chains were when they were measured last, and what became of their calls.
+// A measurement that is as old as the last one is none.
+func (s *Sweeper) observe(ctx context.Context) error {
+	all, err := s.Board.ReadAll(ctx, s.Chains()...)
+	slots, slotsErr := s.Board.ReadSlots(ctx, s.Chains()...)
+	err = errors.Join(err, slotsErr)
+	for id, posted := range all {
+		if !posted.Known {
+			continue
+		}
+		state, why := posted.State(slots[id])
+		at := posted.Snapshot.MeasuredAt
+		report := &store.ChainReport{Chain: id, State: state, Why: why, MeasuredAt: at, Calls: callsOf(slots[id], s.Now())}
+		err = errors.Join(err, s.Record.RecordChain(ctx, report, patience.Gap))
+		news, failed := s.Record.ObserveChain(ctx, string(id), state == chain.Down, at, patience)
+		err = errors.Join(err, failed)
+		switch {
+		case news == nil:
+		case news.Over():
+			s.Logger.Info("a chain is well again", "chain", id, "incident_id", news.ID.String(), "began_at", news.BeganAt, "ended_at", news.EndedAt)
+		default:
+			s.Logger.Error("a chain is down; users are told", "chain", id, "incident_id", news.ID.String(), "began_at", news.BeganAt)
+		}
+	}
+	return err
+}
+
+// endUnserved ends what lasts of chains that are served no more: nobody measures them, so nobody
+// would ever see them well again. Where another worker still measures one, because it has not read
+// the new upstreams yet, it waits for that.
+func (s *Sweeper) endUnserved(ctx context.Context) error {
+	served := s.Chains()
+	if len(served) == 0 {
+		return nil // upstreams that are not read yet are no reason to believe that every chain was given up
+	}
+	ended, err := s.Record.EndUnservedIncidents(ctx, served, s.Now().Add(-patience.Gap))
+	for i := range ended {
+		over := &ended[i]
+		s.Logger.Info("a chain that was down is served no more", "chain", over.Chain, "incident_id", over.ID.String(), "began_at", over.BeganAt, "ended_at", over.EndedAt)
+	}
+	return err
+}
+
+// slotStands is how far the clock of a process may be off whose slots count.
+const slotStands = 3 * upstream.SlotLength
+
+// callsOf is what the record takes of slots. One in which nobody called is left out, and one of a
+// process whose clock is wrong.
+func callsOf(slots []upstream.Slot, now time.Time) []store.ChainCalls {
+	var all []store.ChainCalls
+	for i := range slots {
+		s := &slots[i]
+		if s.Calls == 0 && s.Attempts == 0 || now.Sub(s.Start).Abs() > slotStands {
+			continue
+		}
+		c := store.ChainCalls{Slot: s.Start, ChainTraffic: store.ChainTraffic{
+			Calls: s.Calls, Rerouted: s.Rerouted, Lost: s.Lost, Attempts: s.Attempts, Failed: s.Failed,
+		}}
+		for bucket, n := range s.Latencies {
+			if bucket >= 0 && bucket < account.LatencyBuckets {
+				c.Latency[bucket] += n
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// tellIncident tells its readers, page by page. Killed in between, the next sweep goes on after the
+// last page that was queued.
+func (s *Sweeper) tellIncident(ctx context.Context, i *store.Incident) error {
+	for {
+		readers, err := s.Record.ListReaders(ctx, i, i.BeganAt.Add(-usedWithin), page)
+		if err != nil {
+			return err
+		}
+		mails := make([]store.NewMail, 0, len(readers))
+		for n := range readers {
+			mail, err := s.Mails.Prepare(s.incidentLetter(i, &readers[n]))
+			if errors.Is(err, outbox.ErrAddress) {
+				s.Logger.Warn("a user cannot be told of an incident: no mail can go to the address", "user_id", readers[n].User.String())
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("tell of incident %s: %w", i.ID, err)
+			}
+			mails = append(mails, mail)
+		}
+		var last *store.Reader
+		if len(readers) == page {
+			last = &readers[page-1]
+		}
+		if err := s.Record.TellIncident(ctx, i, last, mails...); err != nil || last == nil {
+			return err
+		}
+	}
+}
+
+func (s *Sweeper) incidentLetter(i *store.Incident, r *store.Reader) outbox.Letter {
+	name, link := r.Name, s.PublicURL+statusPage
+	if name == "" {
+		name = r.Email.Address()
+	}
+	title := i.Chain
+	if c, known := chain.Lookup(i.Chain); known {
+		title = c.Title
+	}
+	l := outbox.Letter{
+		To: r.Email.Address(), Account: r.Account, Zone: r.Zone, Topic: account.TopicIncidents, User: r.User,
+		Reason: i.Reason(r.User.String()), Mail: notify.IncidentBegan{Account: name, Chain: title, Began: i.BeganAt, Link: link},
+	}
+	if i.Over() {
+		l.Reason = i.OverReason(r.User.String())
+		l.Mail = notify.IncidentOver{Account: name, Chain: title, Began: i.BeganAt, Ended: i.EndedAt, Link: link}
+	}
+	return l
+}

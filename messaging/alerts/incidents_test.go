@@ -1,0 +1,298 @@
+package alerts_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+)
+
+// measured puts a measurement of now on the board.
+func (b *bundle) measured(id chain.ID, usable bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.board[id] = upstream.Posted{Known: true, Snapshot: upstream.Snapshot{
+		Chain: id, MeasuredAt: b.clock.Now(), Upstreams: []upstream.UpstreamState{{Name: "first"}, {Name: "second", Usable: usable}},
+	}}
+}
+
+// passes lets time pass in which Ethereum is measured every half a minute, twice by two workers.
+func (b *bundle) passes(t *testing.T, usable bool, d time.Duration) {
+	t.Helper()
+	const every = 30 * time.Second
+	for ; d > 0; d -= every {
+		b.clock.Advance(every)
+		b.measured(chain.EthMainnet, usable)
+		for range 2 {
+			b.sweepChains(t)
+		}
+	}
+}
+
+func (b *bundle) sweepChains(t *testing.T) {
+	t.Helper()
+	if err := b.sweeper.SweepChains(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bundle) incident(t *testing.T) (id string) {
+	t.Helper()
+	if err := b.db.QueryRow(b.ctx, "SELECT id::text FROM incidents ORDER BY began_at DESC LIMIT 1").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (b *bundle) incidents(t *testing.T) (n int) {
+	t.Helper()
+	if err := b.db.QueryRow(b.ctx, "SELECT count(*) FROM incidents").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	used := b.clock.Now().AddDate(0, 0, -29)
+	id, users := b.buyer(t, "America/New_York", true, "ann@buyer.example", "bob@buyer.example", "cyd@buyer.example")
+	b.called(t, id, chain.EthMainnet, used)
+	b.optOut(t, users[2], account.TopicIncidents)
+	// Bob belongs to a second account, too, and is told once.
+	second, _ := b.buyer(t, "UTC", true)
+	b.join(t, second, users[1])
+	b.called(t, second, chain.EthMainnet, used)
+	// None of these is told.
+	declines, _ := b.buyer(t, "UTC", false, "dan@buyer.example")
+	b.called(t, declines, chain.EthMainnet, used)
+	elsewhere, _ := b.buyer(t, "UTC", true, "eve@buyer.example")
+	b.called(t, elsewhere, chain.BaseMainnet, used)
+	earlier, _ := b.buyer(t, "UTC", true, "fay@buyer.example")
+	b.called(t, earlier, chain.EthMainnet, b.clock.Now().AddDate(0, 0, -31))
+
+	b.measured(chain.BaseMainnet, true)
+	began := b.clock.Now().Add(30 * time.Second)
+	b.passes(t, false, 5*time.Minute)
+	b.wantMails(t, "down for less than five minutes")
+	b.passes(t, false, 2*time.Minute)
+	incident := b.incident(t)
+	reason := func(stage string, n int) string { return fmt.Sprintf("incident/%s/%s/%s", incident, stage, users[n]) }
+	b.wantMails(t, "down for more than five minutes", reason("began", 0), reason("began", 1))
+	l := b.letter(t, "ann@buyer.example")
+	if want := (notify.IncidentBegan{Account: "ann@buyer.example", Chain: "Ethereum", Began: began.UTC(), Link: "https://gateway.example/status"}); l.Mail != want ||
+		l.Zone != "America/New_York" || l.Topic != account.TopicIncidents || l.User != users[0] {
+		t.Errorf("it says %+v in %+v, want %+v", l.Mail, l, want)
+	}
+
+	ended := b.clock.Now().Add(30 * time.Second)
+	b.passes(t, true, 4*time.Minute)
+	b.wantMails(t, "well for less than five minutes", reason("began", 0), reason("began", 1))
+	b.passes(t, true, 2*time.Minute)
+	b.wantMails(t, "over", reason("began", 0), reason("began", 1), reason("over", 0), reason("over", 1))
+	l = b.letter(t, "bob@buyer.example")
+	if said, ok := l.Mail.(notify.IncidentOver); !ok || !said.Began.Equal(began) || !said.Ended.Equal(ended) || said.Chain != "Ethereum" {
+		t.Errorf("it says %+v, want from %s to %s", l.Mail, began, ended)
+	}
+	b.passes(t, false, 6*time.Minute)
+	if got := len(b.mails(t)); got != 6 || b.incident(t) == incident {
+		t.Errorf("the next incident is another one, of which both are told: %d mails", got)
+	}
+}
+
+func TestAShortDisturbanceIsNoIncident(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
+	b.called(t, id, chain.EthMainnet, b.clock.Now())
+	for range 3 {
+		b.passes(t, false, 4*time.Minute+30*time.Second)
+		b.passes(t, true, 30*time.Second)
+	}
+	b.wantMails(t, "down three times for less than five minutes")
+	if n := b.incidents(t); n != 0 {
+		t.Errorf("%d incidents stay in the record", n)
+	}
+}
+
+func TestWhatNobodyMeasuredIsNoIncident(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
+	b.called(t, id, chain.EthMainnet, b.clock.Now())
+	// The board keeps a bad measurement, which nothing renews.
+	b.measured(chain.EthMainnet, false)
+	for range 20 {
+		b.sweepChains(t)
+		b.clock.Advance(30 * time.Second)
+	}
+	b.wantMails(t, "with an old measurement")
+	// Measured as down before a gap and after it: nobody knows what was between.
+	b.passes(t, false, 3*time.Minute)
+	b.clock.Advance(10 * time.Minute)
+	b.passes(t, false, 4*time.Minute)
+	b.wantMails(t, "with a gap between")
+	b.passes(t, false, 2*time.Minute)
+	if got := len(b.mails(t)); got != 1 {
+		t.Errorf("%d mails after five minutes without a gap, want one", got)
+	}
+}
+
+func TestAFlappingChainIsOneIncident(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
+	b.called(t, id, chain.EthMainnet, b.clock.Now())
+	b.passes(t, false, 6*time.Minute)
+	for range 3 {
+		b.passes(t, true, 4*time.Minute)
+		b.passes(t, false, time.Minute)
+	}
+	if got := b.mails(t); len(got) != 1 {
+		t.Errorf("the mails are %q, want the first one", got)
+	}
+}
+
+// A chain that is served no more is never measured again: what lasts of it ends where it was seen
+// last, and those who were told are told.
+func TestAnIncidentOfAChainThatIsServedNoMoreEnds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, users := b.buyer(t, "UTC", true, "ann@buyer.example")
+	b.called(t, id, chain.EthMainnet, b.clock.Now())
+	b.passes(t, false, 6*time.Minute)
+	seen, began := b.clock.Now(), b.incident(t)
+	b.serve(chain.BaseMainnet)
+	b.sweepChains(t) // another worker has measured it just now
+	b.serve(chain.EthMainnet, chain.BaseMainnet)
+	b.clock.Advance(time.Hour)
+	b.sweepChains(t)
+	b.serve()
+	b.sweepChains(t)
+	reason := "incident/" + began + "/%s/" + users[0].String()
+	b.wantMails(t, "measured by somebody, served, and before any chain is", fmt.Sprintf(reason, "began"))
+
+	b.serve(chain.BaseMainnet)
+	b.sweepChains(t)
+	b.wantMails(t, "served no more", fmt.Sprintf(reason, "began"), fmt.Sprintf(reason, "over"))
+	if said, ok := b.letter(t, "ann@buyer.example").Mail.(notify.IncidentOver); !ok || !said.Ended.Equal(seen) {
+		t.Errorf("it says %+v, want the end at %s", said, seen)
+	}
+
+	// Served again and down again, it is another incident; what was no news yet leaves nothing.
+	b.serve(chain.EthMainnet)
+	b.passes(t, false, time.Minute)
+	b.serve(chain.BaseMainnet)
+	b.clock.Advance(time.Hour)
+	b.sweepChains(t)
+	if n := b.incidents(t); n != 1 {
+		t.Errorf("%d incidents are in the record, want the one that was news", n)
+	}
+}
+
+func TestTellingManyGoesOnWhereItWasInterrupted(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const accounts = 230
+	for n := range accounts {
+		id, _ := b.buyer(t, "UTC", true, fmt.Sprintf("user%d@buyer.example", n))
+		b.called(t, id, chain.EthMainnet, b.clock.Now())
+	}
+	b.passes(t, false, 5*time.Minute)
+	b.clock.Advance(30 * time.Second)
+	b.measured(chain.EthMainnet, false)
+	b.interrupt(150)
+	if err := b.sweeper.SweepChains(b.ctx); err == nil {
+		t.Fatal("nothing interrupted it")
+	}
+	if got := len(b.mails(t)); got != 100 {
+		t.Fatalf("%d mails when it was interrupted, want the first page", got)
+	}
+	b.interrupt(-1)
+	before := b.prepared()
+	b.sweepChains(t)
+	if got := len(b.mails(t)); got != accounts {
+		t.Errorf("%d mails to %d users", got, accounts)
+	}
+	if again := b.prepared() - before; again != accounts-100 {
+		t.Errorf("%d letters were written after the interruption, want those of the other pages", again)
+	}
+}
+
+func TestAnIncidentThatEndsWhileItIsToldIsOverForThoseWhoKnow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const accounts = 130
+	for n := range accounts {
+		id, _ := b.buyer(t, "UTC", true, fmt.Sprintf("user%d@buyer.example", n))
+		b.called(t, id, chain.EthMainnet, b.clock.Now())
+	}
+	b.passes(t, false, 5*time.Minute)
+	b.clock.Advance(30 * time.Second)
+	b.measured(chain.EthMainnet, false)
+	b.interrupt(120)
+	if err := b.sweeper.SweepChains(b.ctx); err == nil {
+		t.Fatal("nothing interrupted it")
+	}
+	// The chain is measured as well, and the mails cannot be written until it is over.
+	for range 12 {
+		b.clock.Advance(30 * time.Second)
+		b.measured(chain.EthMainnet, true)
+		_ = b.sweeper.SweepChains(b.ctx)
+	}
+	b.interrupt(-1)
+	b.sweepChains(t)
+	if got := len(b.mails(t)); got != 200 {
+		t.Errorf("%d mails, want two to each of the hundred who were told that it began", got)
+	}
+	if l := b.letter(t, b.letters[0].To); l.Mail.Kind() != notify.KindIncidentOver {
+		t.Errorf("the last letter is %+v", l)
+	}
+}
+
+// interrupt makes the letter after so many, and all after it, fail; none for -1.
+func (b *bundle) interrupt(after int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failAfter = after
+	b.written = 0
+}
+
+func (b *bundle) prepared() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.letters)
+}
+
+func TestWhatIsSeenOfChainsIsRecordedOnceHoweverManyLook(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	start := b.clock.Now().UTC().Truncate(upstream.SlotLength)
+	b.slots = map[chain.ID][]upstream.Slot{chain.EthMainnet: {
+		{Start: start.Add(-upstream.SlotLength), Calls: 4, Attempts: 4, Latencies: map[int]int64{7: 4, -1: 1, account.LatencyBuckets: 1}},
+		{Start: start, Calls: 100, Rerouted: 3, Lost: 30, Attempts: 160, Failed: 60},
+		{Start: start.Add(24 * time.Hour), Calls: 1, Attempts: 1}, // of a process whose clock is wrong
+	}}
+	b.passes(t, true, 3*time.Minute)
+	b.passes(t, false, time.Minute)
+	all, err := b.store.LoadChains(b.ctx, start.AddDate(0, 0, -2), start.Add(-time.Hour))
+	if err != nil || all[chain.EthMainnet] == nil {
+		t.Fatalf("%v, %v", all, err)
+	}
+	r := all[chain.EthMainnet]
+	var up, degraded, down time.Duration
+	for _, d := range r.Days {
+		up, degraded, down = up+d.Up, degraded+d.Degraded, down+d.Down
+	}
+	// One of two upstreams was usable from the first measurement to the first without any.
+	if up != 0 || degraded != 3*time.Minute || down != 30*time.Second || r.Newest.State != chain.Down || r.Newest.Why != upstream.WhyNoUpstream {
+		t.Errorf("up %s, degraded %s, down %s; the newest is %+v", up, degraded, down, r.Newest)
+	}
+	if w := r.Windows[0]; w.Calls != 104 || w.Rerouted != 3 || w.Lost != 30 || w.Attempts != 164 || w.Latency.Calls() != 4 {
+		t.Errorf("calls are %+v", w)
+	}
+}

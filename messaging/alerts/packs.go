@@ -1,0 +1,126 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// billingPage is where mails about packs lead.
+const billingPage = "/billing"
+
+// SweepPacks tells of the packs that expire within 30 days, and again of those that expire within
+// 7. One that cannot be told of now is left for the next sweep and keeps no other one waiting.
+func (s *Sweeper) SweepPacks(ctx context.Context) error {
+	var failed error
+	for last := (*store.Pack)(nil); ; {
+		packs, err := s.Record.ListExpiringPacks(ctx, s.Now(), last, page)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		for i := range packs {
+			if err := s.tellPack(ctx, &packs[i]); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("tell of pack %s: %w", packs[i].ID, err))
+			}
+			if ctx.Err() != nil {
+				return failed
+			}
+		}
+		if len(packs) < page {
+			return failed
+		}
+		last = &packs[len(packs)-1]
+	}
+}
+
+// tellPack records the notice that is due for a pack, with its mails.
+func (s *Sweeper) tellPack(ctx context.Context, p *store.Pack) error {
+	days := store.PackDays(p.Expires, s.Now())
+	if days == 0 {
+		return nil // it expired meanwhile
+	}
+	left, err := s.leftIn(ctx, p)
+	if err != nil {
+		return err
+	}
+	if left <= 0 {
+		return s.Record.NotePackNotice(ctx, *p, days, store.PackUsedUp)
+	}
+	letters, result, err := s.packLetters(ctx, p, days, left)
+	if err != nil {
+		return err
+	}
+	mails := make([]store.NewMail, len(letters))
+	for i := range letters {
+		if mails[i], err = s.Mails.Prepare(letters[i]); err != nil {
+			return err
+		}
+	}
+	return s.Record.NotePackNotice(ctx, *p, days, result, mails...)
+}
+
+// leftIn is what a pack holds that is not used, as far as usage is recorded.
+func (s *Sweeper) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error) {
+	holder, err := s.Record.LoadAccount(ctx, p.Account)
+	if err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(holder.Packs, func(q account.Pack) bool { return q.ID == p.ID })
+	if i < 0 {
+		return 0, fmt.Errorf("account %s does not hold it", p.Account)
+	}
+	return holder.Packs[i].Units - holder.Packs[i].Used, nil
+}
+
+func (s *Sweeper) packLetters(ctx context.Context, p *store.Pack, days int, left plan.Units) ([]outbox.Letter, store.PackResult, error) {
+	members, err := s.Record.ListMembers(ctx, p.Account)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(members) == 0 {
+		return nil, store.PackNoRecipient, nil
+	}
+	out, err := s.Record.ListOptedOut(ctx, p.Account, account.TopicPacks)
+	if err != nil {
+		return nil, "", err
+	}
+	settings, err := s.Record.LoadSettings(ctx, p.Account)
+	if err != nil {
+		return nil, "", err
+	}
+	said := notify.PackExpiring{Pack: titleOf(p.Kind), Left: left, Units: p.Units, Expires: p.Expires, Days: days, Link: s.PublicURL + billingPage}
+	if said.Account, err = s.nameOf(ctx, p.Account, &members[0]); err != nil {
+		return nil, "", err
+	}
+	letters := make([]outbox.Letter, 0, len(members))
+	for i := range members {
+		if slices.Contains(out, members[i].User) {
+			continue
+		}
+		letters = append(letters, outbox.Letter{
+			Reason: fmt.Sprintf("pack/%s/%d/%s", p.ID, days, members[i].User), To: members[i].Email.Address(), Account: p.Account,
+			Zone: settings.TimeZone, Mail: said, Topic: account.TopicPacks, User: members[i].User, Expires: p.Expires,
+		})
+	}
+	if len(letters) == 0 {
+		return nil, store.PackDeclined, nil
+	}
+	return letters, store.PackQueued, nil
+}
+
+// titleOf is what a pack is called: as on the ladder, or as whoever granted it named it.
+func titleOf(kind string) string {
+	for _, p := range plan.Packs() {
+		if p.Key == kind {
+			return p.Title
+		}
+	}
+	return kind
+}

@@ -1,0 +1,86 @@
+package outbox_test
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+)
+
+// incident is a letter that can be stopped.
+func incident(user account.UserID) outbox.Letter {
+	return outbox.Letter{
+		Reason: "incident/1/began/" + user.String(), To: address, Topic: account.TopicIncidents, User: user,
+		Mail: notify.IncidentBegan{Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: house.URL + "/overview"},
+	}
+}
+
+// stopToken is that of the link in a mail that arrived.
+func stopToken(t *testing.T, m *mailbox.Mail) string {
+	t.Helper()
+	link, err := url.Parse(strings.Trim(m.Header("List-Unsubscribe"), "<>"))
+	if err != nil || !strings.Contains(m.Text, link.String()) || link.Path != outbox.UnsubscribePath {
+		t.Fatalf("the link is %q, %v; the text says %s", link, err, m.Text)
+	}
+	return link.Query().Get("token")
+}
+
+func TestTheLinkOfAMailNamesItsReaderAndTopicAndNobodyMakesAnother(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	box := catcher(t, mailbox.Options{})
+	run(t, b.outbox.NewCourier(b.store, sender(t, box.Address()), impatient()))
+	user := account.NewUserID()
+	b.queue(t, incident(user))
+	m, err := box.Await(b.ctx, address, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := stopToken(t, &m)
+	if got, topic, ok := b.outbox.ReadUnsubscribe(token); !ok || got != user || topic != account.TopicIncidents {
+		t.Fatalf("the token is read as %s, %s, %t", got, topic, ok)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place := range raw {
+		changed := append([]byte(nil), raw...)
+		changed[place] ^= 1
+		if user, topic, ok := b.outbox.ReadUnsubscribe(base64.RawURLEncoding.EncodeToString(changed)); ok {
+			t.Errorf("with byte %d changed it is read as %s, %s", place, user, topic)
+		}
+	}
+	other, err := outbox.New(b.store, house, []byte(secret+"x"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := other.ReadUnsubscribe(token); ok {
+		t.Error("a house with another secret takes it")
+	}
+	for _, text := range []string{"", "x", token + "A", token[:len(token)-1], token + "\n", " " + token, strings.Repeat("A", 1<<20), uuid.NewString()} {
+		if _, _, ok := b.outbox.ReadUnsubscribe(text); ok {
+			t.Errorf("%.60q is taken", text)
+		}
+	}
+}
+
+func TestALetterThatCanBeStoppedNamesItsReader(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	nobody, unknown := incident(account.UserID{}), incident(account.NewUserID())
+	unknown.Topic = "weather"
+	for _, l := range []outbox.Letter{nobody, unknown} {
+		if _, err := b.outbox.Prepare(l); err == nil {
+			t.Errorf("%s of %s was prepared", l.Topic, l.User)
+		}
+	}
+}

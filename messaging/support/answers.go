@@ -1,0 +1,73 @@
+package support
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/store"
+)
+
+// SubmitFeedback is store.SubmitFeedback, told to the operator.
+func (d *Desk) SubmitFeedback(ctx context.Context, by store.Writer, f store.Feedback) (store.Feedback, error) { //nolint:gocritic // copies do no harm
+	return d.Store.SubmitFeedback(ctx, by, f, func(f *store.Feedback, accountName string) ([]store.NewMail, error) {
+		said := notify.FeedbackNews{
+			Kinds: f.Kind, Title: f.Title, Body: notify.Prose(f.Body), Account: cmp.Or(accountName, f.Account.String()), Link: d.PublicURL + "/staff/feedback",
+		}
+		return d.prepared([]outbox.Letter{{Reason: f.ID.Subject() + "/given", To: d.Contact, Account: f.Account, Mail: said}})
+	})
+}
+
+// AnswerFeedback is store.AnswerFeedback, told to whoever gave the feedback.
+func (d *Desk) AnswerFeedback(ctx context.Context, id store.FeedbackID, a store.Answer) (store.Feedback, error) { //nolint:gocritic // a copy does no harm
+	return d.Store.AnswerFeedback(ctx, id, a, func(f *store.Feedback, readers []store.TicketReader) ([]store.NewMail, error) {
+		said := notify.FeedbackAnswered{Title: f.Title, Status: f.Status, Reply: notify.Prose(f.Reply), Link: d.PublicURL + "/feedback"}
+		letters := make([]outbox.Letter, len(readers))
+		for i, r := range readers {
+			letters[i] = outbox.Letter{
+				Reason: fmt.Sprintf("feedback/%s/%d/%s", f.ID, f.Answers, r.User), To: r.Email.Address(), Account: f.Account, Zone: r.Zone, Mail: said,
+			}
+		}
+		return d.prepared(letters)
+	})
+}
+
+// AnswerWish is store.AnswerWish, mailed to the address that was given with the wish when there is
+// something to read.
+func (d *Desk) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) (store.Wish, error) { //nolint:gocritic // a copy does no harm
+	return d.Store.AnswerWish(ctx, id, a, func(w *store.Wish) ([]store.NewMail, error) {
+		if w.Reply == "" {
+			return nil, nil
+		}
+		if d.Mails == nil { // nor is there anything to seal a link with
+			return nil, nil
+		}
+		link, err := d.entryLink(entry{About: Wishlist, Email: w.Email.Address()}, a.At)
+		if err != nil {
+			return nil, err
+		}
+		return d.prepared([]outbox.Letter{{
+			Reason: fmt.Sprintf("wish/%s/%d", w.ID, w.Answers), To: w.Email.Address(),
+			Mail: notify.WishAnswered{At: w.At, Status: w.Status, Reply: notify.Prose(w.Reply), Days: LinkDays, Link: link},
+		}})
+	})
+}
+
+// JoinWishlist records a wish, tells the operator, and confirms it to the address once for ever. It
+// says whether the operator's mail waits to be sent.
+func (d *Desk) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) { //nolint:gocritic // a copy does no harm
+	mails, err := d.prepared([]outbox.Letter{{
+		Reason: "wish/" + w.ID.String(), To: d.Contact,
+		Mail: notify.EnterpriseWish{Wanted: notify.Passage(w.Items), ID: w.ID.String(), At: w.At, Link: d.PublicURL + "/"},
+	}})
+	if err != nil {
+		return false, err
+	}
+	c, err := d.confirmation(entry{About: Wishlist, Email: w.Email.Address()}, w.Email, w.At)
+	if err != nil {
+		return false, err
+	}
+	return d.Store.JoinWishlist(ctx, w, mails, c)
+}

@@ -1,0 +1,186 @@
+package support
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/store"
+)
+
+// What an address may be entered for.
+const (
+	Waitlist = "waitlist"
+	Wishlist = "wishlist"
+)
+
+// EntryPath is where the links of confirming mails lead, beside their token. A GET there changes
+// nothing: programs that look at mails follow links.
+const EntryPath = "/entries"
+
+// LinkDays is how long such a link works.
+const LinkDays = 90
+
+// entry is what such a link holds. Whoever has the link reads the mails of the address, so it
+// proves that the address is theirs.
+type entry struct {
+	About     string `json:"about"`
+	Email     string `json:"email"`
+	Qualifier string `json:"qualifier,omitempty"` // of the waitlist, for whoever left and comes back
+}
+
+const entryUse = "what an address was entered for"
+
+// entryLink is the link of the mail that confirms an entry.
+func (d *Desk) entryLink(e entry, at time.Time) (string, error) {
+	content, err := json.Marshal(e)
+	if err != nil {
+		return "", fmt.Errorf("make the link of an entry: %w", err)
+	}
+	token := d.Mails.SealLink(entryUse, content, at.AddDate(0, 0, LinkDays))
+	return d.PublicURL + EntryPath + "?token=" + url.QueryEscape(token), nil
+}
+
+// openEntry reads a link's token. outbox.ErrLink, outbox.ErrLinkOver.
+func (d *Desk) openEntry(token string) (entry, account.Email, error) {
+	if d.Mails == nil { // nobody was sent a link
+		return entry{}, account.Email{}, outbox.ErrLink
+	}
+	content, err := d.Mails.OpenLink(entryUse, token)
+	if err != nil {
+		return entry{}, account.Email{}, err
+	}
+	var e entry
+	if err := json.Unmarshal(content, &e); err != nil {
+		return entry{}, account.Email{}, fmt.Errorf("read the link of an entry: %w", err)
+	}
+	email, refusal := account.ParseEmail(e.Email)
+	if refusal != nil {
+		return entry{}, account.Email{}, errors.New("read the link of an entry: it holds no address")
+	}
+	return e, email, nil
+}
+
+// confirmation is a mail to an address that nobody proved to be theirs; nil when nobody is told.
+func (d *Desk) confirmation(e entry, to account.Email, at time.Time) (*store.Confirmation, error) {
+	if d.Mails == nil {
+		return nil, nil //nolint:nilnil // there is nothing to confirm with, and that is no error
+	}
+	link, err := d.entryLink(e, at)
+	if err != nil {
+		return nil, err
+	}
+	said := notify.Mail(notify.WaitlistJoined{At: at, Days: LinkDays, Link: link})
+	if e.About == Wishlist {
+		said = notify.WishReceived{At: at, Days: LinkDays, Link: link}
+	}
+	digest := to.Digest(d.Hasher)
+	mail, err := d.Mails.Prepare(outbox.Letter{Reason: "confirm/" + e.About + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(), Mail: said})
+	if err != nil {
+		return nil, err
+	}
+	return &store.Confirmation{Email: digest, About: e.About, Mail: mail}, nil
+}
+
+// Entry is what an address is entered for, as whoever reads its mails sees it.
+type Entry struct {
+	About   string // waitlist or wishlist
+	Email   account.Email
+	Waiting *store.Waiting // on the waitlist; nil when it is not on it
+	Wishes  int            // that were not withdrawn
+}
+
+// ShowEntry says what the link of a mail is about, and changes nothing. outbox.ErrLink,
+// outbox.ErrLinkOver.
+func (d *Desk) ShowEntry(ctx context.Context, token string) (Entry, error) {
+	e, email, err := d.openEntry(token)
+	if err != nil {
+		return Entry{}, err
+	}
+	return d.showEntry(ctx, e, email)
+}
+
+func (d *Desk) showEntry(ctx context.Context, e entry, email account.Email) (Entry, error) {
+	shown := Entry{About: e.About, Email: email}
+	if e.About == Wishlist {
+		n, err := d.Store.CountWishes(ctx, email)
+		shown.Wishes = n
+		return shown, err
+	}
+	w, err := d.Store.FindWaiting(ctx, email)
+	if errors.Is(err, store.ErrNotFound) {
+		return shown, nil
+	}
+	shown.Waiting = &w
+	return shown, err
+}
+
+// ConfirmEntry confirms an address of the waitlist, and puts it back when it was taken off. Wishes
+// have nothing to confirm: ErrLink.
+func (d *Desk) ConfirmEntry(ctx context.Context, token string, productUpdates bool, channel string, at time.Time) (Entry, error) {
+	e, email, err := d.openEntry(token)
+	if err != nil {
+		return Entry{}, err
+	}
+	if e.About != Waitlist {
+		return Entry{}, outbox.ErrLink
+	}
+	w, err := d.Store.ConfirmWaiting(ctx, store.Waiting{
+		Email: email, Qualifier: e.Qualifier, ProductUpdates: productUpdates, Channel: channel, At: at,
+	}, email.Digest(d.Hasher))
+	return Entry{About: e.About, Email: email, Waiting: &w}, err
+}
+
+// byLink is who withdraws a wish.
+var byLink = store.Author{Actor: "whoever reads the address", Origin: "link"}
+
+// LeaveEntry takes an address off the waitlist, or withdraws its wishes. Leaving again changes
+// nothing.
+func (d *Desk) LeaveEntry(ctx context.Context, token string, at time.Time) (Entry, error) {
+	e, email, err := d.openEntry(token)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case e.About == Wishlist:
+		_, err = d.Store.WithdrawWishes(ctx, email, byLink, at)
+	default:
+		_, err = d.Store.LeaveWaitlist(ctx, email, email.Digest(d.Hasher), at)
+	}
+	return Entry{About: e.About, Email: email}, err
+}
+
+// JoinWaitlist puts an address on the list, confirms it there once for ever, and says what became
+// of it.
+func (d *Desk) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining, error) { //nolint:gocritic // a copy does no harm
+	c, err := d.confirmation(entry{About: Waitlist, Email: w.Email.Address(), Qualifier: w.Qualifier}, w.Email, w.At)
+	if err != nil {
+		return 0, err
+	}
+	return d.Store.JoinWaitlist(ctx, w, w.Email.Digest(d.Hasher), c)
+}
+
+// LeaveWaitlist takes an address off the list whose reader asked an operator for it, and says
+// whether it was on it.
+func (d *Desk) LeaveWaitlist(ctx context.Context, email account.Email, at time.Time) (was bool, err error) {
+	return d.Store.LeaveWaitlist(ctx, email, email.Digest(d.Hasher), at)
+}
+
+// InviteWaiting tells an address of the waitlist that it may come in, once, and says whether it was
+// told before. store.ErrNotFound, store.ErrUnconfirmed.
+func (d *Desk) InviteWaiting(ctx context.Context, email account.Email, by store.Author, at time.Time) (already bool, err error) {
+	digest := email.Digest(d.Hasher)
+	return d.Store.InviteWaiting(ctx, email, digest, by, at, func() ([]store.NewMail, error) {
+		return d.prepared([]outbox.Letter{{
+			// Of one place on the list the record tells once; whoever left and came back is told of
+			// the new one.
+			Reason: "waitlist/invited/" + digest.String() + "/" + store.NewMailID().String(), To: email.Address(),
+			Mail: notify.WaitlistInvited{Link: d.PublicURL + "/sign-in"},
+		}})
+	})
+}

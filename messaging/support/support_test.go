@@ -1,0 +1,293 @@
+package support_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/messaging/support"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// testTimeout bounds whatever a test waits for.
+const testTimeout = 90 * time.Second
+
+var house = notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+
+// noon begins an hour, so that a test's changes fall into one.
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// bundle is a desk on a record of its own.
+type bundle struct {
+	*support.Desk
+
+	ctx context.Context //nolint:containedctx // a test's own
+	url string          // of the database
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+	t.Cleanup(cancel)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	url := testkit.Postgres(t)
+	s, err := store.Open(ctx, url)
+	must(err)
+	t.Cleanup(s.Close)
+	secret := []byte(strings.Repeat("pepper", 8))
+	hasher, err := account.NewHasher(secret)
+	must(err)
+	mails, err := outbox.New(s, house, secret, time.Now)
+	must(err)
+	return &bundle{&support.Desk{Store: s, Mails: mails, Hasher: hasher, PublicURL: house.URL, Contact: house.Contact}, ctx, url}
+}
+
+// person makes an account with an owner who reads mails.
+func (b *bundle) person(t *testing.T, address string) (user account.UserID, of account.ID) {
+	t.Helper()
+	user, of = account.UserID{UUID: uuid.Must(uuid.NewV7())}, account.NewID()
+	if _, err := b.Store.CreateAccount(b.ctx, store.NewAccount{ID: of, Kind: store.KindOwner, Plan: plan.Free}); err != nil {
+		t.Fatal(err)
+	}
+	db, err := pgx.Connect(b.ctx, b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(b.ctx) }()
+	if _, err := db.Exec(b.ctx, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())", user.UUID, address); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(b.ctx, "INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())", of.UUID, user.UUID); err != nil {
+		t.Fatal(err)
+	}
+	return user, of
+}
+
+func (b *bundle) file(t *testing.T, of account.ID, by account.UserID, p ticket.Priority) store.Ticket {
+	t.Helper()
+	made, _, err := b.CreateTicket(b.ctx, store.NewTicket{
+		Writer: store.Writer{Account: of, User: by, Channel: "api"}, Subject: "Slow", Message: "Why?", Category: ticket.Question, Priority: p, At: noon,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (b *bundle) reply(t *testing.T, r store.TicketReply) { //nolint:gocritic // a copy does no harm
+	t.Helper()
+	if _, verdict, err := b.ReplyTicket(b.ctx, r); err != nil || verdict != ticket.Moves {
+		t.Fatal(verdict, err)
+	}
+}
+
+// waiting counts the mails that wait, by kind.
+func (b *bundle) waiting(t *testing.T) map[string]int {
+	t.Helper()
+	waiting, err := b.Store.CountWaitingMails(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, w := range waiting {
+		counts[w.Kind] = w.Count
+	}
+	return counts
+}
+
+func TestOneAccountKeepsNoOthersTicketsFromTheOperator(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	bob, his := b.person(t, "bob@buyer.example")
+	for range 25 {
+		b.file(t, hers, ann, ticket.Low)
+	}
+	if got := b.waiting(t)["ticket_news"]; got != 20 {
+		t.Errorf("%d mails tell of 25 tickets of one account, want 20", got)
+	}
+	b.file(t, his, bob, ticket.Normal)
+	b.file(t, hers, ann, ticket.High)
+	b.file(t, hers, ann, ticket.Urgent)
+	if got := b.waiting(t); got["ticket_news"] != 21 || got["ticket_pressing"] != 2 {
+		t.Errorf("with another's ticket and two that cannot wait there are %v", got)
+	}
+}
+
+func TestWhatTheOperatorWaitsForIsToldEachTimeAndTheRestOnceAnHour(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	made := b.file(t, hers, ann, ticket.Low)
+	customer := store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Text: "Still.", At: noon}
+	operator := store.TicketReply{Number: made.Number, By: ticket.Operator, Text: "Now?", At: noon}
+	for range 3 {
+		b.reply(t, customer) // nobody asked: these have one mail an hour
+	}
+	if got := b.waiting(t)["ticket_news"]; got != 2 {
+		t.Errorf("%d mails tell of a ticket and three replies in an hour, want 2", got)
+	}
+	for range 2 {
+		b.reply(t, operator)
+		b.reply(t, customer) // an answer to it
+	}
+	if got := b.waiting(t); got["ticket_news"] != 4 || got["ticket_replied"] != 2 {
+		t.Errorf("with two answers to staff there are %v", got)
+	}
+}
+
+func TestAReopenedTicketIsToldToTheOtherSide(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	made := b.file(t, hers, ann, ticket.Low)
+	for range 2 { // the operator hears of it once an hour
+		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Resolve: true, At: noon})
+		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Reopen: true, At: noon})
+	}
+	if got := b.waiting(t)["ticket_news"]; got != 2 {
+		t.Errorf("%d mails tell of a ticket that was filed, and reopened twice", got)
+	}
+	b.reply(t, store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: noon})
+	b.reply(t, store.TicketReply{Number: made.Number, By: ticket.Operator, Reopen: true, At: noon})
+	if got := b.waiting(t); got["ticket_reopened"] != 1 || got["ticket_resolved"] != 1 || got["ticket_news"] != 2 {
+		t.Errorf("when staff resolved and reopened it there are %v", got)
+	}
+}
+
+func TestFeedbackIsToldToTheOperator(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ann, hers := b.person(t, "ann@buyer.example")
+	for range 25 {
+		f := store.Feedback{ID: store.NewFeedbackID(), Kind: "praise", Title: "Fast", CreatedAt: noon}
+		if _, err := b.SubmitFeedback(b.ctx, store.Writer{Account: hers, User: ann, Channel: "api"}, f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := b.waiting(t); got["feedback_news"] != 20 || len(got) != 1 {
+		t.Errorf("of 25 pieces of feedback tell %v", got)
+	}
+}
+
+func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Mails = nil
+	email, refusal := account.ParseEmail("ann@buyer.example")
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	if sent, err := b.JoinWishlist(b.ctx, store.Wish{ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: noon}); err != nil || sent {
+		t.Errorf("a wish gives %v, %v", sent, err)
+	}
+	if became, err := b.JoinWaitlist(b.ctx, store.Waiting{Email: email, Qualifier: "curious", Channel: "api", At: noon}); err != nil || became != store.JoinedNow {
+		t.Errorf("the waitlist gives %v, %v", became, err)
+	}
+	if wishes, err := b.Store.ListWishes(b.ctx, store.WishStatuses(), store.WishID{}, 2); err != nil || len(wishes) != 1 || len(b.waiting(t)) != 0 {
+		t.Errorf("there are %v, %v", wishes, err)
+	}
+}
+
+// letters keeps what a desk mails before it is sealed.
+type letters struct {
+	support.Mailer
+
+	all []outbox.Letter
+}
+
+func (l *letters) Prepare(letter outbox.Letter) (store.NewMail, error) {
+	l.all = append(l.all, letter)
+	return l.Mailer.Prepare(letter)
+}
+
+// Whoever withdraws takes their address back from everywhere, so the operator's mail has none, and
+// every mail to the address leads to withdrawing.
+func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	kept := &letters{Mailer: b.Mails}
+	b.Mails = kept
+	email, refusal := account.ParseEmail("ann@buyer.example")
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	w := store.Wish{ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: time.Now()}
+	if _, err := b.JoinWishlist(b.ctx, w); err != nil {
+		t.Fatal(err)
+	}
+	a := store.Answer{Status: "talking", Reply: "When?", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now()}
+	if _, err := b.AnswerWish(b.ctx, w.ID, a); err != nil {
+		t.Fatal(err)
+	}
+	link := ""
+	for _, l := range kept.all {
+		switch m := l.Mail.(type) {
+		case notify.EnterpriseWish:
+			if text, err := json.Marshal(m); err != nil || strings.Contains(string(text), "buyer.example") || m.ID != w.ID.String() {
+				t.Errorf("the operator's mail is %s, %v", text, err)
+			}
+		case notify.WishAnswered:
+			link = m.Link
+		}
+	}
+	_, token, found := strings.Cut(link, house.URL+support.EntryPath+"?token=")
+	if !found || len(kept.all) != 3 {
+		t.Fatalf("%d mails; the answer leads to %q", len(kept.all), link)
+	}
+	token, err := url.QueryUnescape(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.LeaveEntry(b.ctx, token, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Store.CountWishes(b.ctx, email); err != nil || n != 0 {
+		t.Errorf("%d wishes are left, %v", n, err)
+	}
+}
+
+// An operator is told that who left and came back is invited, so a mail goes there.
+func TestWhoCameBackToTheWaitlistIsInvitedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	email, refusal := account.ParseEmail("ann@buyer.example")
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	by := store.Author{Actor: "op@host", Origin: "ops"}
+	for times := 1; times <= 2; times++ {
+		w := store.Waiting{Email: email, Qualifier: "curious", Channel: "web", At: noon}
+		if _, err := b.Store.ConfirmWaiting(b.ctx, w, email.Digest(b.Hasher)); err != nil {
+			t.Fatal(err)
+		}
+		for _, before := range []bool{false, true} {
+			if already, err := b.InviteWaiting(b.ctx, email, by, noon); err != nil || already != before {
+				t.Errorf("invited before: %t, %v; want %t", already, err, before)
+			}
+		}
+		if n := b.waiting(t)["waitlist_invited"]; n != times {
+			t.Errorf("%d mails invite, want %d", n, times)
+		}
+		if was, err := b.LeaveWaitlist(b.ctx, email, noon); err != nil || !was {
+			t.Fatal(was, err)
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package admission
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// deaf is a connection that loses so many refunds and says nothing of it.
+type deaf struct {
+	net.Conn
+	lost *atomic.Int64
+}
+
+func (d deaf) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(":rf:")) && d.lost.Add(-1) >= 0 {
+		return len(b), nil
+	}
+	return d.Conn.Write(b)
+}
+
+// list is a record that has the list of lost calls alone.
+type list struct {
+	fences.Record
+
+	calls []account.LostCall
+}
+
+func (l *list) AddLostCalls(_ context.Context, calls []account.LostCall) ([]account.LostCall, error) {
+	l.calls = append(l.calls, calls...)
+	return nil, nil
+}
+
+func (l *list) ListLostCalls(context.Context, *account.LostCall, int) ([]account.LostCall, error) {
+	return l.calls, nil
+}
+
+func (l *list) DeleteLostCall(context.Context, string) (bool, error) { return true, nil } // and leaves it, as when the answer was lost
+
+func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		hang  int64
+		given bool
+	}{"one hangs": {1, true}, "both hang": {2, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			server := testkit.Redis(t)
+			var lost atomic.Int64
+			client := redis.NewClient(&redis.Options{
+				Addr: server.Addr, MaxRetries: -1, ReadTimeout: time.Minute, ContextTimeoutEnabled: true, Protocol: 2,
+				Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := new(net.Dialer).DialContext(ctx, network, address)
+					return deaf{conn, &lost}, err
+				},
+			})
+			m, err := meter.New(ctx, client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = m.Close() })
+			var lostCalls list
+			quiet := slog.New(slog.DiscardHandler)
+			g := Gate{Meter: m, Fences: fences.New(&lostCalls, m, nil, time.Now), Logger: quiet}
+			subject := meter.NewSubject(account.Identity{Account: account.NewID(), Key: account.NewKeyID()}, account.Digest{})
+			c := &Call{
+				RequestID: uuid.Must(uuid.NewV7()), Subject: subject, Charged: true,
+				Metered: meter.Call{Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced"},
+				Receipt: meter.Receipt{Period: "2026-11-01", Sources: account.SourcePlan, Slot: strconv.FormatInt(time.Now().Unix()/10*10, 10)},
+			}
+			lost.Store(row.hang)
+			begun := time.Now()
+			told := g.Refund(ctx, c, fault.New(fault.UpstreamFailed, ""))
+			if took := time.Since(begun); took > 4*refundAttempts*refundTimeout {
+				t.Errorf("it took %s", took)
+			}
+			if given := told.Message == fault.UpstreamFailed.Entry().Meaning; given != row.given || c.Charged || !row.given && !strings.Contains(told.Message, "is given back as soon as") {
+				t.Errorf("told %q, charged %t", told.Message, c.Charged)
+			}
+			if len(lostCalls.calls) == 1 == row.given {
+				t.Errorf("%d refunds wait", len(lostCalls.calls))
+			}
+			for want := 1; !row.given && want >= 0; want-- { // once, however often it is repeated
+				if n, err := g.Fences.Reclaim(ctx, quiet, func(string, int) {}); err != nil || n != want {
+					t.Errorf("%d charges were given back, %v, want %d", n, err, want)
+				}
+			}
+			buckets, _, err := m.SealedBuckets(ctx, account.Shard(subject.Account), true, 1)
+			if err != nil || len(buckets) != 1 {
+				t.Errorf("the meter has refund lines in %d buckets, %v", len(buckets), err)
+			}
+		})
+	}
+}

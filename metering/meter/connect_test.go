@@ -1,0 +1,129 @@
+package meter_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/redisconn"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/meter"
+)
+
+func TestFailoverThroughASentinelIsFollowed(t *testing.T) {
+	t.Parallel()
+	servers := testkit.RedisSentinel(t)
+	b := connect(t, servers.URL)
+	c := b.client(t, limits(noWindow, 1<<50, 1<<50))
+	b.mustAdmit(t, c, charge(5))
+	charged := b.rdb.DBSize(b.ctx).Val()
+	testkit.Eventually(t, testTimeout, func() bool { return servers.Replica.Do(t, "dbsize") == charged }, "the replica has all of it")
+	servers.Master.Kill(t)
+	if a, err := b.meter.Admit(b.ctx, c.Subject, charge(5)); err == nil {
+		t.Errorf("the meter said %+v without a master", a)
+	}
+	testkit.Eventually(t, testTimeout, func() bool {
+		a, err := b.meter.Admit(b.ctx, c.Subject, charge(5))
+		return err == nil && a.Admitted
+	}, "calls are admitted by the replica, with the counters that were there")
+	if info := fmt.Sprint(servers.Replica.Do(t, "info", "replication")); !strings.Contains(info, "role:master") {
+		t.Errorf("the replica admitted without being the master:\n%s", info)
+	}
+	if day := b.usedDay(t, c); day != 10 {
+		t.Errorf("the day stands at %d, want 10", day)
+	}
+}
+
+func TestMeterSpeaksTLSWithCertificatesOnly(t *testing.T) {
+	t.Parallel()
+	trusted, foreign := testkit.NewCertificates(t, "redis.internal"), testkit.NewCertificates(t, "redis.internal")
+	server := testkit.Redis(t, testkit.WithTLS(trusted))
+	cluster := testkit.RedisCluster(t, testkit.WithTLS(trusted))
+	tlsAddr := func(n *testkit.RedisServer) string { return n.TLSAddr }
+	for kind, address := range map[string]string{
+		"one server": "rediss://" + server.TLSAddr + "/0",
+		"a cluster":  strings.Replace(cluster.AddressOf(tlsAddr), "redis", "rediss", 1),
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+			defer cancel()
+			good := redisconn.Certificates{
+				CAFile: trusted.CAFile, CertFile: trusted.CertFile, KeyFile: trusted.KeyFile, ServerName: trusted.Name,
+			}
+			m, err := meter.OpenTLS(ctx, address, good)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = m.Close() }()
+			if got, err := m.Limit(ctx, kind, account.RateWindow{Limit: 1, Per: time.Hour}); err != nil || !got.OK {
+				t.Errorf("%+v, %v", got, err)
+			}
+			if _, err := m.DirtyShards(ctx, 0, 1024); err != nil { // of every node
+				t.Error(err)
+			}
+			for name, bad := range map[string]redisconn.Certificates{
+				"the system's roots":        {CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: good.ServerName},
+				"another authority":         {CAFile: foreign.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: good.ServerName},
+				"another name":              {CAFile: good.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: "other.internal"},
+				"the address as its name":   {CAFile: good.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile},
+				"no certificate of its own": {CAFile: good.CAFile, ServerName: good.ServerName},
+				"a foreign certificate":     {CAFile: good.CAFile, CertFile: foreign.CertFile, KeyFile: foreign.KeyFile, ServerName: good.ServerName},
+			} {
+				ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+				if m, err := meter.OpenTLS(ctx, address, bad); err == nil {
+					t.Errorf("a meter with %s is connected", name)
+					_ = m.Close()
+				}
+				cancel()
+			}
+		})
+	}
+}
+
+func TestBadCertificateFilesAreNamed(t *testing.T) {
+	t.Parallel()
+	good := testkit.NewCertificates(t, "redis.internal")
+	for variable, files := range map[string]redisconn.Certificates{
+		"REDIS_TLS_CA_FILE":   {CAFile: good.KeyFile},
+		"REDIS_TLS_CERT_FILE": {CertFile: good.CertFile, KeyFile: good.CAFile},
+		"REDIS_TLS_KEY_FILE":  {CertFile: good.CertFile, KeyFile: good.KeyFile + ".missing"},
+	} {
+		if _, err := meter.OpenTLS(t.Context(), "rediss://"+testkit.ClosedAddress(t), files); err == nil || !strings.Contains(err.Error(), variable) {
+			t.Errorf("%v, want an error that names %s", err, variable)
+		}
+	}
+}
+
+// An account of Redis that may touch one hash tag alone runs everything about an account of the
+// gateway: no script reaches beyond.
+func TestEverythingOfAnAccountLiesUnderOneHashTag(t *testing.T) {
+	t.Parallel()
+	admin, server := setupRedis(t)
+	c := admin.stranger(t, limits(wideWindow, 50_000, 80_000))
+	server.Do(t, "acl", "setuser", "own", "on", ">secret", "+@all", "~"+tagOf(c)+"*")
+	b := connect(t, "redis://own:secret@"+server.Addr+"/0")
+	b.push(t, c)
+	if a := b.admit(t, c, charge(1000)); len(a.Missing) == 0 {
+		t.Errorf("admitted without counters: %+v", a)
+	}
+	b.seed(t, c, figure{})
+	r := b.mustAdmit(t, c, charge(1000))
+	b.mustAdmit(t, c, hit())
+	b.mustAdmit(t, c, windowOnly("method_not_found"))
+	b.mustRefuse(t, c, charge(60_000), "door_key_day")
+	b.refund(t, c, charge(1000), r, "request")
+	if err := b.meter.DropBuckets(b.ctx, b.buckets(t, c)); err != nil {
+		t.Error(err)
+	}
+
+	// And with another tag nothing of it runs.
+	server.Do(t, "acl", "setuser", "other", "on", ">secret", "+@all", "~{u9999}:*")
+	other := openMeter(b.ctx, t, "redis://other:secret@"+server.Addr+"/0")
+	if a, err := other.Admit(b.ctx, c.Subject, hit()); err == nil {
+		t.Errorf("admitted without the right to a key: %+v", a)
+	}
+}

@@ -1,0 +1,86 @@
+package meter_test
+
+import (
+	"testing"
+
+	"github.com/chainaccess/gateway/identity/account"
+)
+
+func TestPush_ALaterEpochWinsWhateverTheVersion(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		c := b.client(t, nil)
+		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) { a.Version, k.Version = 40, 40 })
+		b.mustAdmit(t, c, charge(1))
+		restored := *c
+		restored.account.Epoch, restored.account.Version, restored.account.Status = 7, 2, account.Suspended
+		if err := b.meter.PushAccount(b.ctx, restored.account); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRefuse(t, c, charge(1), "account_suspended")
+		lost := *c
+		lost.account.Version = 41 // by a process that still works with the record that is lost
+		if err := b.meter.PushAccount(b.ctx, lost.account); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRefuse(t, c, charge(1), "account_suspended")
+		held, err := b.meter.AccountInForce(b.ctx, restored.account)
+		if err != nil || !held.There || held.Epoch != 7 || held.Version != 2 || !held.Same {
+			t.Errorf("in force is %+v (%v), want version 2 of epoch 7 as it was pushed", held, err)
+		}
+		if held, err = b.meter.AccountInForce(b.ctx, lost.account); err != nil || held.Same {
+			t.Errorf("what is in force is taken for something else: %+v (%v)", held, err)
+		}
+		restored.key.Epoch, restored.key.Version, restored.key.Status = 7, 1, account.Revoked
+		if err := b.meter.PushKey(b.ctx, restored.key); err != nil {
+			t.Fatal(err)
+		}
+		b.mustRefuse(t, c, charge(1), "key_invalid")
+	})
+}
+
+func TestForgetBefore_LeavesWhatIsOfTheEpochAndUsage(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b *bundle) {
+		old, present := b.client(t, limits(noWindow, 10, 1000)), b.client(t, limits(noWindow, 10, 1000))
+		b.mustAdmit(t, old, charge(1))
+		b.mustAdmit(t, present, charge(1))
+		at := present.account
+		at.Epoch = 5
+		if err := b.meter.PushAccount(b.ctx, at); err != nil {
+			t.Fatal(err)
+		}
+		gone, err := b.meter.ForgetBefore(b.ctx, 5)
+		if err != nil || gone == 0 {
+			t.Fatalf("%d went (%v)", gone, err)
+		}
+		for _, c := range []*client{old, present} {
+			held, err := b.meter.AccountInForce(b.ctx, c.account)
+			if err != nil || held.There != (c == present) {
+				t.Errorf("in force is %+v (%v)", held, err)
+			}
+		}
+		if n, err := b.rdb.Exists(b.ctx, tagOf(old)+"dirty").Result(); err != nil || n != 1 {
+			t.Errorf("usage that is not flushed went (%v)", err)
+		}
+		if gone, err = b.meter.ForgetBefore(b.ctx, 5); err != nil || gone != 0 {
+			t.Errorf("%d went the second time (%v)", gone, err)
+		}
+	})
+}
+
+func TestClaim_IsTheFirstDeploymentsAndItsEpochNeverFalls(t *testing.T) {
+	t.Parallel()
+	onBothAlone(t, func(t *testing.T, b *bundle) {
+		for i, tc := range []struct {
+			by    string
+			epoch int64
+			want  int64
+		}{{"one", 0, 0}, {"one", 9, 9}, {"one", 4, 9}, {"other", 12, 9}, {"one", 0, 9}} {
+			owner, held, err := b.meter.Claim(b.ctx, tc.by, tc.epoch)
+			if err != nil || owner != "one" || held != tc.want {
+				t.Errorf("claim %d: of %q, epoch %d (%v), want one's, epoch %d", i, owner, held, err, tc.want)
+			}
+		}
+	})
+}

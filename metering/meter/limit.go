@@ -1,0 +1,78 @@
+package meter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/netlimit"
+)
+
+// Limited is the answer of Limit.
+type Limited struct {
+	OK    bool
+	Left  int64
+	Wait  time.Duration // until the next is let through; 0 while some are left
+	Reset time.Duration // until all have come back
+}
+
+// Limit lets one through the limit called name, which belongs to no account: w.Limit at once, which
+// come back evenly over w.Per. A name must not hold braces; whose it is belongs into it (an e-mail
+// address's digest, a key's id), never a secret. Limits of networks are netlimit's.
+func (m *Meter) Limit(ctx context.Context, name string, w account.RateWindow) (Limited, error) {
+	c, err := m.takeFrom(ctx, []string{"{limit:" + name + "}"}, 1, w.Per.Milliseconds(), []netlimit.Layer{{Limit: w.Limit}})
+	if err != nil {
+		return Limited{}, err
+	}
+	return Limited{OK: c.Refused < 0, Left: c.Layers[0].Left, Wait: c.Wait, Reset: c.Layers[0].Reset}, nil
+}
+
+var _ netlimit.Counter = (*Meter)(nil)
+
+// TakeLayers lets n through all layers of the limit called name, or none through any of them. All
+// counts of a name lie in one hash slot.
+func (m *Meter) TakeLayers(ctx context.Context, name string, n int64, b netlimit.Bounds, layers []netlimit.Layer) (netlimit.Counted, error) {
+	keys, window := make([]string, len(layers)), b.Per.Milliseconds()
+	for i := range layers {
+		keys[i] = "{limit:" + name + "}:" + layers[i].Name
+	}
+	if b.Daily {
+		window = 0
+	}
+	return m.takeFrom(ctx, keys, n, window, layers)
+}
+
+func (m *Meter) takeFrom(ctx context.Context, keys []string, n, window int64, layers []netlimit.Layer) (netlimit.Counted, error) {
+	args := []any{window, n}
+	for i := range layers {
+		args = append(args, layers[i].Limit)
+	}
+	reply, err := m.run(ctx, m.limit, keys, args...).Slice()
+	if err != nil {
+		return netlimit.Counted{}, fmt.Errorf("take from a limit: %w", err)
+	}
+	const head, each = 3, 2
+	if len(reply) != head+each*len(layers) {
+		return netlimit.Counted{}, fmt.Errorf("take from a limit: unexpected reply of %d parts", len(reply))
+	}
+	number := func(i int) int64 { n, _ := reply[i].(int64); return n }
+	ms := func(i int) time.Duration { return time.Duration(number(i)) * time.Millisecond }
+	c := netlimit.Counted{Refused: int(number(0)) - 1, Wait: ms(1)}
+	suffix, _ := reply[2].(string)
+	for i := range layers {
+		c.Layers = append(c.Layers, netlimit.LayerCount{Left: number(head + each*i), Reset: ms(head + each*i + 1)})
+		if suffix != "" {
+			c.Names = append(c.Names, keys[i]+suffix)
+		}
+	}
+	return c, nil
+}
+
+// GiveBack undoes a TakeLayers of a day whose purpose failed: names are those of its counts.
+func (m *Meter) GiveBack(ctx context.Context, names []string) error {
+	if err := m.run(ctx, m.give, names).Err(); err != nil {
+		return fmt.Errorf("give back to a daily count: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+// Package netlimit bounds what strangers may do: from one address, from the area around it, and
+// from everywhere together. It owns the figures, which networks they go by, and what a refusal says
+// of them. Counting is package meter's, refusing is that of whoever asks.
+package netlimit
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Action is something that strangers may do only so often. It is also a label of metrics.
+type Action string
+
+// The actions.
+const (
+	NewKeys      Action = "new_keys"      // anonymous keys
+	SignInMails  Action = "sign_in_mails" // asked for
+	SignIns      Action = "sign_ins"      // links and codes tried, right or wrong
+	Invitations  Action = "invitations"
+	Waitlist     Action = "waitlist"
+	Wishes       Action = "wishes"
+	RedeemLooks  Action = "redeem_looks" // redeems that read the record
+	Redeems      Action = "redeems"      // redeems that ask the chain
+	RedeemCalls  Action = "redeem_calls" // calls of upstreams that redeems cause
+	RedeemsStuck Action = "redeems_stuck"
+	Payments     Action = "payments"   // of stock x402 clients, presented
+	Challenges   Action = "challenges" // messages to sign, for binding a key or claiming an agent
+	Tickets      Action = "tickets"
+)
+
+// Bounds are how often an action may happen. 0 bounds nothing.
+type Bounds struct {
+	Address int64         // from one IPv4 address or IPv6 /64
+	Area    int64         // from one IPv4 /24 or IPv6 /48
+	Whole   int64         // from everywhere
+	Per     time.Duration // so many at once, which come back evenly over it
+	Daily   bool          // counted anew at 00:00 UTC instead
+}
+
+// Figures are the bounds of all actions.
+type Figures map[Action]Bounds
+
+// Defaults are the figures that hold unless NETWORK_LIMITS says otherwise;
+// docs/decisions/0004-network-limits.md says why they are as they are. The three keys of an address
+// are the interface's (docs/interface.md, 2.3).
+func Defaults() Figures {
+	const day = 24 * time.Hour
+	return Figures{
+		NewKeys:      {Address: 3, Area: 60, Whole: 20_000, Per: day, Daily: true},
+		SignInMails:  {Address: 20, Area: 40, Whole: 5_000, Per: time.Hour},
+		SignIns:      {Address: 120, Area: 480, Whole: 50_000, Per: time.Hour},
+		Invitations:  {Address: 50, Area: 100, Whole: 5_000, Per: day},
+		Waitlist:     {Address: 20, Area: 40, Whole: 5_000, Per: day},
+		Wishes:       {Address: 5, Area: 10, Whole: 500, Per: day},
+		RedeemLooks:  {Address: 240, Area: 960, Whole: 48_000, Per: time.Minute},
+		Redeems:      {Address: 30, Area: 90, Whole: 4_500, Per: time.Minute},
+		RedeemCalls:  {Address: 240, Area: 720, Whole: 36_000, Per: time.Minute},
+		RedeemsStuck: {Address: 10, Area: 30, Whole: 1_500, Per: time.Hour},
+		Payments:     {Address: 30, Area: 120, Whole: 6_000, Per: time.Minute},
+		Challenges:   {Address: 30, Area: 90, Whole: 9_000, Per: time.Hour},
+		Tickets:      {Address: 30, Area: 60, Whole: 3_000, Per: day},
+	}
+}
+
+// Actions lists all actions, sorted.
+func Actions() []Action {
+	var all []Action
+	for a := range Defaults() {
+		all = append(all, a)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Level is the part of the network that a bound is of. It is also a label of metrics.
+type Level string
+
+// The levels, narrowest first.
+const (
+	Address Level = "address"
+	Area    Level = "area"
+	Whole   Level = "whole"
+)
+
+// Levels lists them.
+func Levels() []Level { return []Level{Address, Area, Whole} }
+
+// Layer is a bound as it is counted: Limit of what is called Name.
+type Layer struct {
+	Name  string
+	Limit int64
+}
+
+// Counted is what a Counter answers.
+type Counted struct {
+	Refused int           // index of the layer that refused, the one with the longest wait; -1 when all let through
+	Wait    time.Duration // until the next is let through; 0 while some are left in every layer
+	Layers  []LayerCount
+	Names   []string // of the counts that were taken from, to give back; empty unless daily
+}
+
+// LayerCount is how a layer stands after it was asked.
+type LayerCount struct {
+	Left  int64
+	Reset time.Duration // until all have come back, or the day ends
+}
+
+// Counter counts (meter.Meter): n are let through all layers or none. A layer that refuses leaves
+// the others as they were.
+type Counter interface {
+	TakeLayers(ctx context.Context, name string, n int64, b Bounds, layers []Layer) (Counted, error)
+	GiveBack(ctx context.Context, names []string) error
+}
+
+// Taken is an answer of Limits.
+type Taken struct {
+	Refused Level         // the level that refused; empty when let through
+	Limit   int64         // of that level, else of the one with the fewest left
+	Left    int64         // the fewest of any level
+	Wait    time.Duration // until the next is let through; 0 while some are left
+	Reset   time.Duration // until all of that level have come back, or the day ends
+	counts  []string
+}
+
+// OK reports whether it was let through.
+func (t *Taken) OK() bool { return t.Refused == "" }
+
+// Whose says whose bound it was, for sentences such as "too many mails from …".
+func (t *Taken) Whose() string {
+	switch t.Refused {
+	case Area:
+		return "the networks around yours"
+	case Whole:
+		return "all networks together"
+	default:
+		return "this network"
+	}
+}
+
+// Limits lets actions through. It is safe for concurrent use.
+type Limits struct {
+	counter Counter
+	figures Figures
+	now     func() time.Time
+	state   map[Action]*state
+}
+
+// state is what is known of an action in this process.
+type state struct {
+	refused map[Level]*atomic.Int64
+	whole   atomic.Pointer[wholeCount]
+}
+
+// wholeCount is how the bound of everywhere stood when it was last asked.
+type wholeCount struct {
+	share float64 // that was used up
+	until time.Time
+}
+
+// New makes Limits. Actions without figures are not bounded.
+func New(counter Counter, figures Figures, now func() time.Time) *Limits {
+	l := &Limits{counter: counter, figures: figures, now: now, state: map[Action]*state{}}
+	for _, a := range Actions() {
+		s := &state{refused: map[Level]*atomic.Int64{}}
+		for _, level := range Levels() {
+			s.refused[level] = new(atomic.Int64)
+		}
+		l.state[a] = s
+	}
+	return l
+}
+
+// Take lets one action of a client through or refuses it, in one round trip. A refusal uses up
+// nothing at any level. The network is the client's, as NetworkOf gives it.
+func (l *Limits) Take(ctx context.Context, action Action, network netip.Prefix) (Taken, error) {
+	return l.TakeSome(ctx, action, 1, network)
+}
+
+// TakeSome is Take for n of an action at once: all or none of them.
+func (l *Limits) TakeSome(ctx context.Context, action Action, n int64, network netip.Prefix) (Taken, error) {
+	b := l.figures[action]
+	levels, layers := b.layers(network)
+	if len(layers) == 0 {
+		return Taken{}, nil
+	}
+	counted, err := l.counter.TakeLayers(ctx, string(action), n, b, layers)
+	if err != nil {
+		return Taken{}, err
+	}
+	at := counted.Refused
+	if at < 0 {
+		at = 0
+		for i := range counted.Layers {
+			if counted.Layers[i].Left < counted.Layers[at].Left {
+				at = i
+			}
+		}
+	}
+	t := Taken{
+		Limit: layers[at].Limit, Left: counted.Layers[at].Left, Wait: counted.Wait, Reset: counted.Layers[at].Reset, counts: counted.Names,
+	}
+	if counted.Refused >= 0 {
+		t.Refused, t.counts = levels[at], nil
+		l.state[action].refused[t.Refused].Add(1)
+	}
+	if last := len(levels) - 1; levels[last] == Whole {
+		l.noteWhole(action, layers[last].Limit, counted.Layers[last])
+	}
+	return t, nil
+}
+
+// GiveBack undoes a Take whose purpose failed, of an action that is counted by the day. One that
+// was refused gives nothing back.
+func (l *Limits) GiveBack(ctx context.Context, t Taken) error {
+	if len(t.counts) == 0 {
+		return nil
+	}
+	return l.counter.GiveBack(ctx, t.counts)
+}
+
+// layers lists what bounds a network, narrowest first.
+func (b *Bounds) layers(network netip.Prefix) (levels []Level, layers []Layer) {
+	for _, one := range []struct {
+		level Level
+		name  string
+		limit int64
+	}{{Address, network.String(), b.Address}, {Area, "area:" + AreaOf(network).String(), b.Area}, {Whole, "whole", b.Whole}} {
+		if one.limit > 0 {
+			levels, layers = append(levels, one.level), append(layers, Layer{one.name, one.limit})
+		}
+	}
+	return levels, layers
+}
+
+// noteWhole keeps how the bound of everywhere stands, for Share.
+func (l *Limits) noteWhole(action Action, limit int64, c LayerCount) {
+	l.state[action].whole.Store(&wholeCount{share: 1 - float64(c.Left)/float64(limit), until: l.now().Add(c.Reset)})
+}
+
+// Share is how much of the bound of everywhere is used up, from 0 to 1, as far as this process
+// knows: others may have used more since.
+func (l *Limits) Share(action Action) float64 {
+	seen, b := l.state[action].whole.Load(), l.figures[action]
+	if seen == nil {
+		return 0
+	}
+	left := seen.until.Sub(l.now())
+	if left <= 0 {
+		return 0
+	}
+	if b.Daily {
+		return seen.share
+	}
+	return min(1, float64(left)/float64(b.Per))
+}
+
+// Refusals is how many of an action a level refused in this process.
+func (l *Limits) Refusals(action Action, level Level) int64 {
+	return l.state[action].refused[level].Load()
+}
+
+// Figure is the bound of an action at a level; 0 for none.
+func (l *Limits) Figure(action Action, level Level) int64 {
+	b := l.figures[action]
+	return map[Level]int64{Address: b.Address, Area: b.Area, Whole: b.Whole}[level]
+}

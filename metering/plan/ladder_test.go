@@ -1,0 +1,176 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// The price ladder of docs/interface.md, 2.8, as it stands there: key, kind, commitment,
+// price, units, USD per 1M, supply, fast share, live.
+const documentLadder = `
+scale_yearly | subscription | 2990.00 | 249.17 | 60,000,000 | 4.15 | premium | 0.25 | true
+growth_yearly | subscription | 8990.00 | 749.17 | 200,000,000 | 3.75 | premium | 0.20 | true
+pro_yearly | subscription | 990.00 | 82.50 | 15,000,000 | 5.50 | premium | 0.30 | true
+scale_monthly | subscription | 299.00 | 299.00 | 60,000,000 | 4.98 | premium | 0.25 | true
+growth_monthly | subscription | 899.00 | 899.00 | 200,000,000 | 4.50 | premium | 0.20 | true
+pack_l | pack | 200.00 | 200.00 | 32,000,000 | 6.25 | premium | 0.00 | true
+pro_monthly | subscription | 99.00 | 99.00 | 15,000,000 | 6.60 | premium | 0.30 | true
+pack_m | pack | 50.00 | 50.00 | 7,000,000 | 7.14 | premium | 0.00 | true
+pack_s | pack | 10.00 | 10.00 | 1,200,000 | 8.33 | premium | 0.00 | true
+per_call | per_call | 0.00 | 9.00 | 1,000,000 | 9.00 | premium | 1.00 | true
+builder | flat | 12.00 | 12.00 | 20,000,000 | 0.60 | public | 0.00 | true
+free | free | 0.00 | 0.00 | 1,000,000 | 0.00 | public | 0.00 | true
+door1 | free | 0.00 | 0.00 | 300,000 | 0.00 | public | 0.00 | false
+founding | subscription | 79.00 | 79.00 | 15,000,000 | 5.27 | premium | 0.30 | true
+`
+
+func TestLadderReproducesEveryFigureOfTheDocument(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSpace(documentLadder), "\n")
+	rungs := plan.Ladder()
+	if len(rungs) != len(lines) {
+		t.Fatalf("%d rungs, want %d", len(rungs), len(lines))
+	}
+	for i, r := range rungs {
+		got := fmt.Sprintf("%s | %s | %s | %s | %s | %s | %s | %d.%02d | %v", r.Key, r.Kind, r.Commitment, r.Price,
+			r.Units, r.CentsPerMillion(), r.Supply, r.FastShare/1000, r.FastShare%1000/10, r.Live)
+		if want := strings.ReplaceAll(lines[i], ",", ""); got != want {
+			t.Errorf("rung %d is\n%s, want\n%s", i, got, want)
+		}
+	}
+}
+
+func rungs() map[string]plan.Rung {
+	m := make(map[string]plan.Rung)
+	for _, r := range plan.Ladder() {
+		m[r.Key] = r
+	}
+	return m
+}
+
+func TestYearlyIsCheaperThanMonthly(t *testing.T) {
+	t.Parallel()
+	m := rungs()
+	for _, key := range []string{plan.Pro, plan.Scale, plan.Growth} {
+		if !m[key+"_yearly"].Cheaper(m[key+"_monthly"]) {
+			t.Errorf("%s is not cheaper by the year", key)
+		}
+	}
+}
+
+func TestPerCallIsTheDearestLane(t *testing.T) {
+	t.Parallel()
+	m := rungs()
+	for key, r := range m {
+		if key != "per_call" && !r.Cheaper(m["per_call"]) {
+			t.Errorf("%s is not cheaper than per call", key)
+		}
+	}
+}
+
+func TestNoPackUndercutsAYearlyPlan(t *testing.T) {
+	t.Parallel()
+	m := rungs()
+	for _, pack := range plan.Packs() {
+		for _, key := range []string{plan.Pro, plan.Scale, plan.Growth} {
+			if !m[key+"_yearly"].Cheaper(m[pack.Key]) {
+				t.Errorf("%s undercuts %s by the year", pack.Key, key)
+			}
+		}
+	}
+}
+
+func TestLargerPacksAreCheaperByTheUnit(t *testing.T) {
+	t.Parallel()
+	m := rungs()
+	if !m["pack_l"].Cheaper(m["pack_m"]) || !m["pack_m"].Cheaper(m["pack_s"]) {
+		t.Error("price per unit does not fall with the size of the pack")
+	}
+}
+
+// At its included volume a subscription costs less than any purchase of packs that covers the same
+// volume.
+func TestSubscriptionIsCheapestAtItsIncludedVolume(t *testing.T) {
+	t.Parallel()
+	for _, r := range plan.Ladder() {
+		if r.Kind != plan.Subscription {
+			continue
+		}
+		if packs := cheapestPacks(r.Units); r.Price >= packs {
+			t.Errorf("%s costs %s, packs for its %s units %s", r.Key, r.Price, r.Units, packs)
+		}
+	}
+}
+
+// cheapestPacks is the least price of packs that together hold at least these units.
+func cheapestPacks(units plan.Units) plan.Cents {
+	const step = 100_000 * plan.Unit // divides the size of every pack
+	best := make([]plan.Cents, units/step+1)
+	for have := 1; have < len(best); have++ {
+		best[have] = 1 << 40
+		for _, p := range plan.Packs() {
+			before := max(0, have-int(p.Units/step))
+			best[have] = min(best[have], best[before]+p.Price)
+		}
+	}
+	return best[len(best)-1]
+}
+
+// The menu of docs/interface.md, 2.8.
+func TestMenuReproducesEveryFigureOfTheDocument(t *testing.T) {
+	t.Parallel()
+	want := []struct {
+		tier          plan.Tier
+		price         plan.Atomic
+		usdPerMillion string
+		net, most     plan.Atomic
+	}{
+		{plan.Cheap, 4500, "4.50", 45000, 54000},
+		{plan.Balanced, 9000, "9.00", 90000, 108000},
+		{plan.Fast, 18000, "18.00", 180000, 216000},
+	}
+	tiers := plan.PerCallTiers()
+	if len(tiers) != len(want) {
+		t.Fatalf("%d tiers", len(tiers))
+	}
+	for i, w := range want {
+		got := tiers[i]
+		if got.Tier != w.tier || got.PricePer1kUnits != w.price || got.CentsPerMillion().String() != w.usdPerMillion ||
+			got.NetAmountRequired() != w.net || got.MaxAmountRequired() != w.most {
+			t.Errorf("%s: %+v, %s per million, net %d, max %d", w.tier, got, got.CentsPerMillion(), got.NetAmountRequired(), got.MaxAmountRequired())
+		}
+		// The price carries the tier's multiplier.
+		if got.PricePer1kUnits*1000 != tiers[1].PricePer1kUnits*plan.Atomic(w.tier.Multiplier()) {
+			t.Errorf("%s does not cost its multiplier", w.tier)
+		}
+		if units, capped := got.UnitsFor(got.NetAmountRequired()); units != plan.UnitsPerPayment || capped {
+			t.Errorf("%s: the net amount buys %s units", w.tier, units)
+		}
+	}
+	if plan.X402Version != 1 || plan.X402Scheme != "exact" || plan.X402Network != "base" || plan.X402Asset != "USDC" ||
+		plan.UnitsPerPayment != 10000*plan.Unit || plan.MaxUnitsPerSettlement != 200000*plan.Unit || plan.SettlementWindow.Seconds() != 3600 {
+		t.Error("a constant of the menu differs from the document")
+	}
+}
+
+func TestUnitsPrintAsJSONNumbers(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[plan.Units]string{
+		0: "0", 500: "0.5", 1000: "1", 1: "0.001", 10: "0.01", 1500: "1.5", 999: "0.999", 15_000_000_000: "15000000",
+		-500: "-0.5", -1000: "-1", -1: "-0.001", -1 << 63: "-9223372036854775.808", 1<<63 - 1: "9223372036854775.807",
+	} {
+		got, err := json.Marshal(u)
+		if err != nil || string(got) != want || u.String() != want {
+			t.Errorf("%d prints as %s (%v), want %s", int64(u), got, err, want)
+		}
+	}
+	for c, want := range map[plan.Cents]string{0: "0.00", 5: "0.05", 24917: "249.17", -1: "-0.01", -12345: "-123.45"} {
+		if c.String() != want {
+			t.Errorf("%d cents print as %s, want %s", int64(c), c, want)
+		}
+	}
+}

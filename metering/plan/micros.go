@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// Micros is an amount of US dollars in millionths: what some calls cost is less than a cent.
+type Micros int64
+
+const (
+	microsPerCent   = 10_000
+	microsPerDollar = 1_000_000
+)
+
+// PriceOf is what units cost at the rung's price per unit, net, to the nearest millionth of a
+// dollar, a half up. Units of a subscription cost that at its included volume. It holds for up to
+// Unit × 10^12.
+func (r Rung) PriceOf(units Units) Micros {
+	if units <= 0 {
+		return 0
+	}
+	price, divisor := uint64(r.total)*microsPerCent, uint64(r.months)*uint64(r.Units) //nolint:gosec // prices and units are positive
+	high, low := bits.Mul64(price, uint64(units))
+	low, carry := bits.Add64(low, divisor/2, 0)
+	quotient, _ := bits.Div64(high+carry, low, divisor)
+	return Micros(quotient) //nolint:gosec // as the comment says
+}
+
+// MarshalJSON writes a JSON number of dollars with one to six decimals: 9.0, 0.00415.
+func (m Micros) MarshalJSON() ([]byte, error) {
+	whole, rest := m/microsPerDollar, m%microsPerDollar
+	sign := ""
+	if m < 0 {
+		sign, whole, rest = "-", -whole, -rest
+	}
+	decimals := strings.TrimRight(strconv.FormatInt(int64(microsPerDollar+rest), 10)[1:], "0")
+	if decimals == "" {
+		decimals = "0"
+	}
+	return []byte(sign + strconv.FormatInt(int64(whole), 10) + "." + decimals), nil
+}

@@ -1,0 +1,188 @@
+// Package plan owns what is sold and how it is counted: plans, packs, route tiers, the price ladder
+// and its rules, in integers only. It knows nothing of accounts, Stripe or Redis.
+package plan
+
+import (
+	"slices"
+	"time"
+)
+
+// Supply is the class of upstreams that may serve a call.
+type Supply string
+
+// The supply classes.
+const (
+	Public    Supply = "public"
+	Wholesale Supply = "wholesale"
+	Premium   Supply = "premium"
+)
+
+// RateWindow admits Limit requests in a sliding window of length Per.
+type RateWindow struct {
+	Limit int64
+	Per   time.Duration
+}
+
+// PeriodKind is how long included units last.
+type PeriodKind string
+
+// Included units last a UTC day or a month.
+const (
+	Daily   PeriodKind = "day"
+	Monthly PeriodKind = "month"
+)
+
+// Kind says how a rung of the price ladder is paid (docs/interface.md, 2.8, price ladder).
+type Kind string
+
+// The kinds. Custom is agreed in a contract and stands on no rung.
+const (
+	Subscription Kind = "subscription"
+	PackKind     Kind = "pack"
+	PerCall      Kind = "per_call"
+	Flat         Kind = "flat"
+	FreeKind     Kind = "free"
+	Custom       Kind = "custom"
+)
+
+// The keys of the plans.
+const (
+	Door1       = "door1"
+	WalletBound = "wallet_bound"
+	Free        = "free"
+	Builder     = "builder"
+	Pro         = "pro"
+	Scale       = "scale"
+	Growth      = "growth"
+	Enterprise  = "enterprise"
+)
+
+// Plan is what an account has while it holds no pack. Plans are data of docs/interface.md, 2.8;
+// they never change at run time.
+type Plan struct {
+	Key   string
+	Title string
+	Kind  Kind
+	// Included units last one Period. With a soft ceiling they are that ceiling; Unlimited for a
+	// custom agreement.
+	Included Units
+	Period   PeriodKind
+	Rate     RateWindow
+	// SoftRate replaces Rate for the rest of the month once Included is used up, instead of a
+	// refusal. Its Limit is 0 on plans whose quota refuses.
+	SoftRate RateWindow
+	Supply   Supply
+	// MonthlyPrice is net, per month. YearlyPrice is net, per year; 0 where the plan is not sold by
+	// the year.
+	MonthlyPrice Cents
+	YearlyPrice  Cents
+	// FastShare is the share of calls that the fast tier is meant to serve, shown and not enforced.
+	FastShare Thousandths
+	// Data is whether the data endpoints come with the plan.
+	Data bool
+	// Live is whether the plan is on sale, or given, on the price ladder.
+	Live bool
+	// Tier is the tier of the pay-per-call menu that this is the plan of; empty for every other.
+	Tier Tier
+}
+
+// plans from the smallest to the largest.
+var plans = []Plan{
+	{
+		Key: Door1, Title: "Public key", Kind: FreeKind, Included: 10_000 * Unit, Period: Daily,
+		Rate: RateWindow{5, time.Second}, Supply: Public,
+	},
+	{
+		Key: WalletBound, Title: "Wallet-bound key", Kind: FreeKind, Included: 1_000_000 * Unit, Period: Monthly,
+		Rate: RateWindow{5, time.Second}, Supply: Public, Live: true,
+	},
+	{
+		Key: Free, Title: "Free", Kind: FreeKind, Included: 1_000_000 * Unit, Period: Monthly,
+		Rate: RateWindow{100, 15 * time.Minute}, Supply: Public, Live: true,
+	},
+	{
+		Key: Builder, Title: "Builder", Kind: Flat, Included: 20_000_000 * Unit, Period: Monthly,
+		Rate: RateWindow{30, time.Second}, SoftRate: RateWindow{10, time.Second}, Supply: Public,
+		MonthlyPrice: 12_00, Data: true, Live: true,
+	},
+	{
+		Key: Pro, Title: "Pro", Kind: Subscription, Included: 15_000_000 * Unit, Period: Monthly,
+		Rate: RateWindow{6_000, time.Minute}, Supply: Premium,
+		MonthlyPrice: 99_00, YearlyPrice: 990_00, FastShare: 300, Data: true, Live: true,
+	},
+	{
+		Key: Scale, Title: "Scale", Kind: Subscription, Included: 60_000_000 * Unit, Period: Monthly,
+		Rate: RateWindow{12_000, time.Minute}, Supply: Premium,
+		MonthlyPrice: 299_00, YearlyPrice: 2_990_00, FastShare: 250, Data: true, Live: true,
+	},
+	{
+		Key: Growth, Title: "Growth", Kind: Subscription, Included: 200_000_000 * Unit, Period: Monthly,
+		Rate: RateWindow{18_000, time.Minute}, Supply: Premium,
+		MonthlyPrice: 899_00, YearlyPrice: 8_990_00, FastShare: 200, Data: true, Live: true,
+	},
+	{
+		// The figures of a contract replace these; until then the account has the widest public
+		// window.
+		Key: Enterprise, Title: "Enterprise", Kind: Custom, Included: Unlimited, Period: Monthly,
+		Rate: RateWindow{18_000, time.Minute}, Supply: Premium, Data: true, Live: true,
+	},
+}
+
+// All lists the plans from the smallest to the largest.
+func All() []Plan { return slices.Clone(plans) }
+
+// Lookup finds a plan by its key, those of settlements too, which All does not list.
+func Lookup(key string) (Plan, bool) {
+	for _, p := range plans {
+		if p.Key == key {
+			return p, true
+		}
+	}
+	for _, p := range perCallPlans {
+		if p.Key == key {
+			return p, true
+		}
+	}
+	return Plan{}, false
+}
+
+// Must finds a plan by a key that is known to exist, one of the constants above. It panics on any
+// other.
+func Must(key string) Plan {
+	p, ok := Lookup(key)
+	if !ok {
+		panic("plan: no plan " + key)
+	}
+	return p
+}
+
+// DailyQuota is what a UTC day may use before the day's refusal (-32016); Unlimited when the plan
+// counts by the month.
+func (p Plan) DailyQuota() Units {
+	if p.Period == Daily {
+		return p.Included
+	}
+	return Unlimited
+}
+
+// MonthlyQuota is what a month may use before packs are drawn and then the quota refuses (-32007);
+// Unlimited when the plan counts by the day, has a soft ceiling, or is a custom agreement.
+func (p Plan) MonthlyQuota() Units {
+	if p.Period == Daily || p.SoftCeiling() != Unlimited {
+		return Unlimited
+	}
+	return p.Included
+}
+
+// SoftCeiling is the use of a month past which SoftRate replaces Rate; Unlimited when there is
+// none.
+func (p Plan) SoftCeiling() Units {
+	if p.SoftRate.Limit == 0 {
+		return Unlimited
+	}
+	return p.Included
+}
+
+// YearlyPerMonth is the yearly price spread over twelve months, rounded half up to the cent; 0
+// where there is none.
+func (p Plan) YearlyPerMonth() Cents { return Cents(roundHalfUp(int64(p.YearlyPrice), monthsPerYear)) }

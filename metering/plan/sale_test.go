@@ -1,0 +1,51 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// TestWhatIsSoldStandsOnTheLadder holds items to the rungs of docs/interface.md, 2.8: the same
+// keys, and the same money at once.
+func TestWhatIsSoldStandsOnTheLadder(t *testing.T) {
+	t.Parallel()
+	rungs := map[string]plan.Rung{}
+	for _, r := range plan.Ladder() {
+		rungs[r.Key] = r
+	}
+	sold := 0
+	for _, item := range plan.Items() {
+		rung, ok := rungs[item.Key]
+		if !ok || rung.Commitment != item.Price {
+			t.Errorf("%s is sold for %s; on the ladder it is %+v", item.Key, item.Price, rung)
+		}
+		if found, ok := plan.FindItem(item.Key); !ok || found != item {
+			t.Errorf("%s is not found as it is listed", item.Key)
+		}
+		if item.IsPack() == (item.Plan != "") || (item.Plan != "") != (item.Interval != "") {
+			t.Errorf("%s is neither a plan nor a pack: %+v", item.Key, item)
+		}
+		if item.PaidAs != "" {
+			if regular, ok := plan.FindItem(item.PaidAs); !ok || regular.Price <= item.Price || regular.Plan != item.Plan {
+				t.Errorf("%s lowers the price of %+v", item.Key, regular)
+			}
+		}
+		sold++
+	}
+	for key, rung := range rungs {
+		if _, ok := plan.FindItem(key); ok != (rung.Commitment > 0) {
+			t.Errorf("%s costs %s at once and is sold: %v", key, rung.Commitment, ok)
+		}
+	}
+	if sold != 11 {
+		t.Errorf("%d things are sold", sold)
+	}
+}
+
+func TestPlansHaveAnOrder(t *testing.T) {
+	t.Parallel()
+	if plan.Rank("nothing") != -1 || plan.Rank(plan.Free) >= plan.Rank(plan.Builder) || plan.Rank(plan.Pro) >= plan.Rank(plan.Scale) {
+		t.Error("plans are out of order")
+	}
+}

@@ -1,0 +1,88 @@
+package x402
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func found(paid plan.Atomic, depth uint64) Finding {
+	return Finding{Paid: paid, Block: 100, BlockHash: TxHash{1}, Time: noon.Add(-time.Minute).Unix(), Depth: depth}
+}
+
+func TestJudgeLetsGoodPaymentsThroughAndSaysWhatIsWrongWithOthers(t *testing.T) {
+	t.Parallel()
+	old, oldest, final := found(90_000, 2), found(90_000, 2), found(90_000, 0)
+	old.Time, oldest.Time, final.Final = noon.Add(-MaxAge-time.Second).Unix(), noon.Add(-MaxAge).Unix(), true
+	for name, c := range map[string]struct {
+		sight Sight
+		found Finding
+		tier  plan.Tier
+		stage Stage
+		why   string
+	}{
+		"good":                         {SightMined, found(90_000, 2), plan.Balanced, StagePayable, ""},
+		"one unit short":               {SightMined, found(89_999, 2), plan.Balanced, StageRefused, WhyTooSmall},
+		"too small, and not deep":      {SightMined, found(89_999, 0), plan.Balanced, StageRefused, WhyTooSmall},
+		"enough for a cheaper tier":    {SightMined, found(89_999, 2), plan.Cheap, StagePayable, ""},
+		"too little for a dearer tier": {SightMined, found(90_000, 2), plan.Fast, StageRefused, WhyTooSmall},
+		"one block short":              {SightMined, found(90_000, 1), plan.Balanced, StagePending, WhyShallow},
+		"final, whatever its depth":    {SightMined, final, plan.Balanced, StagePayable, ""},
+		"of last month":                {SightMined, old, plan.Balanced, StageRefused, WhyTooOld},
+		"30 days old":                  {SightMined, oldest, plan.Balanced, StagePayable, ""},
+		"pays nothing":                 {SightMined, found(0, 2), plan.Balanced, StageRefused, WhyNothing},
+		"in no block":                  {SightWaiting, Finding{}, plan.Balanced, StagePending, WhyWaiting},
+		"failed":                       {SightFailed, found(0, 2), plan.Balanced, StageRefused, WhyFailed},
+		"unknown":                      {SightNone, Finding{}, plan.Balanced, StageRefused, WhyUnknown},
+	} {
+		v, err := terms.Judge(c.sight, c.found, c.tier, "US", noon)
+		if err != nil || v.Stage != c.stage || v.Why != c.why {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+		if payable := c.stage == StagePayable; payable != (v.Deal.Units > 0) || payable == (v.Words != "") {
+			t.Errorf("%s: %d units, %q", name, v.Deal.Units, v.Words)
+		}
+	}
+}
+
+func TestJudgeSplitsTaxByCountryAndCapsUnits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		paid    plan.Atomic
+		country string
+		want    Deal
+	}{
+		"outside the EU": {90_000, "US", Deal{plan.Balanced, "US", 90_000, 90_000, 0, 10_000 * plan.Unit, false}},
+		"in the EU":      {108_000, "FR", Deal{plan.Balanced, "FR", 108_000, 90_000, 18_000, 10_000 * plan.Unit, false}},
+		"not located":    {90_001, "", Deal{plan.Balanced, "", 90_001, 75_000, 15_001, 8_333 * plan.Unit, false}},
+		"at the cap":     {1_800_000, "US", Deal{plan.Balanced, "US", 1_800_000, 1_800_000, 0, plan.MaxUnitsPerSettlement, false}},
+		"over the cap":   {1_800_009, "US", Deal{plan.Balanced, "US", 1_800_009, 1_800_009, 0, plan.MaxUnitsPerSettlement, true}},
+	} {
+		v, err := terms.Judge(SightMined, found(c.paid, 2), plan.Balanced, c.country, noon)
+		if err != nil || v.Deal != c.want {
+			t.Errorf("%s: %+v, %v; want %+v", name, v.Deal, err, c.want)
+		}
+	}
+}
+
+func TestJudgeKnowsNoOtherTiersAndSights(t *testing.T) {
+	t.Parallel()
+	if v, err := terms.Judge(SightMined, found(90_000, 2), "gold", "US", noon); err == nil || v.Stage == StagePayable {
+		t.Errorf("a tier that is not sold: %+v", v)
+	}
+	if v, err := terms.Judge("sideways", found(90_000, 2), plan.Balanced, "US", noon); err == nil || v.Stage == StagePayable {
+		t.Errorf("a sight that is none: %+v", v)
+	}
+}
+
+func TestWhatASmallPaymentIsToldNamesTheAmount(t *testing.T) {
+	t.Parallel()
+	v, err := terms.Judge(SightMined, found(89_999, 2), plan.Balanced, "US", noon)
+	if err != nil || !strings.Contains(v.Words, "89999") || !strings.Contains(v.Words, "90000") {
+		t.Errorf("%q, %v", v.Words, err)
+	}
+}

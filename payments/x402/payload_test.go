@@ -1,0 +1,284 @@
+package x402_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+)
+
+// The payer of the payments in testdata, which stock clients made: x402-fetch 1.2.0 and @x402/fetch
+// 2.27.0 with viem 2.57.1, of the private key that is keccak256("payer of the test data").
+const paidBy = "0xf17D055fA64020564135D494d924E32DE6074d30"
+
+var usdCoin = x402.Token{Name: "USD Coin", Version: "2"}
+
+func address(t testing.TB, text string) wallet.Address {
+	t.Helper()
+	a, err := wallet.ParseAddress(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func laneTerms(t testing.TB) x402.Terms {
+	t.Helper()
+	return x402.Terms{
+		Chain: 8453, Asset: address(t, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"), PayTo: address(t, "0x00000000000000000000000000000000000Ca511"),
+	}
+}
+
+func laneQuote(t testing.TB, asked plan.Tier, country string) x402.Quote {
+	t.Helper()
+	return laneTerms(t).Quote(usdCoin, asked, country, "https://gateway.example/x402/rpc/base_mainnet")
+}
+
+// fixture is a header's value as a stock client sent it.
+func fixture(t testing.TB, name string) string {
+	t.Helper()
+	b, err := os.ReadFile("testdata/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func TestPaymentsOfStockClientsAreReadAndSignedByTheirPayer(t *testing.T) {
+	t.Parallel()
+	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
+		q := laneQuote(t, "", "")
+		p, wrong := q.ReadPayload(version, fixture(t, name))
+		if wrong != "" {
+			t.Fatalf("%s: %s", name, wrong)
+		}
+		if p.From != address(t, paidBy) || p.To != q.Terms.PayTo || p.Value != 54_000 || p.Offer.Tier.Tier != plan.Cheap || p.Version != version {
+			t.Errorf("%s was read as %+v", name, p)
+		}
+		if by, err := wallet.RecoverHash(p.Digest(q.Terms, usdCoin), p.Signature); err != nil || by != p.From {
+			t.Errorf("%s is signed by %s, %v", name, by, err)
+		}
+		if wrong := p.Check(q.Terms, p.Offer.Amount, time.Unix(p.ValidBefore, 0).Add(-time.Minute)); wrong != "" {
+			t.Errorf("%s: %s", name, wrong)
+		}
+	}
+}
+
+func TestFacilitatorsAreAskedInTheWordsOfTheVersionOverOurOwnTerms(t *testing.T) {
+	t.Parallel()
+	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
+		q := laneQuote(t, "", "")
+		p, _ := q.ReadPayload(version, fixture(t, name))
+		body, err := q.FacilitatorRequest(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var request struct {
+			Version      int             `json:"x402Version"`
+			Payment      json.RawMessage `json:"paymentPayload"`
+			Requirements map[string]any  `json:"paymentRequirements"`
+		}
+		if err := json.Unmarshal(body, &request); err != nil {
+			t.Fatal(err)
+		}
+		amount, network := "amount", "eip155:8453"
+		if version == x402.Version1 {
+			amount, network = "maxAmountRequired", "base"
+		}
+		if request.Version != version || request.Requirements[amount] != "54000" || request.Requirements["network"] != network {
+			t.Errorf("%s is asked as %s", name, body)
+		}
+		// What is passed on says what the client said.
+		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
+		if wrong != "" || again.Nonce != p.Nonce || string(again.Signature) != string(p.Signature) || again.ValidBefore != p.ValidBefore {
+			t.Errorf("%s is passed on as %s: %s", name, request.Payment, wrong)
+		}
+	}
+}
+
+// changed is a stock client's payment with one piece of its JSON replaced.
+func changed(t *testing.T, name, from, to string) string {
+	t.Helper()
+	document, err := base64.StdEncoding.DecodeString(fixture(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(document), from) {
+		t.Fatalf("%s holds no %s: %s", name, from, document)
+	}
+	return base64.StdEncoding.EncodeToString([]byte(strings.Replace(string(document), from, to, 1)))
+}
+
+func TestPaymentsOfAnotherFormAreRefusedInWords(t *testing.T) {
+	t.Parallel()
+	const one, two = "x402-fetch", "x402-fetch-v2"
+	for _, c := range []struct {
+		version      int
+		header, says string
+	}{
+		{1, "", "form of version 1"},
+		{1, "!", "no base64"},
+		{1, "e30", "no base64"},
+		{1, strings.Repeat("A", x402.MaxPayload+4), "longer"},
+		{1, base64.StdEncoding.EncodeToString([]byte(strings.Repeat("[", 9_000))), "form of version 1"},
+		{1, fixture(t, two), "x402Version takes 1"},
+		{2, fixture(t, one), "x402Version takes 2"},
+		{1, changed(t, one, `"exact"`, `"upto"`), "scheme"},
+		{1, changed(t, one, `"base"`, `"base-sepolia"`), "network takes base"},
+		{2, changed(t, two, `"network":"eip155:8453"`, `"network":"eip155:1"`), "network takes eip155:8453"},
+		{2, changed(t, two, `"scheme":"exact"`, `"scheme":"upto"`), "scheme"},
+		{2, changed(t, two, `0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913`, paidBy), "asset takes"},
+		{1, changed(t, one, `"signature":"0x`, `"signature":"`), "signature takes"},
+		{1, changed(t, one, `"value":"54000"`, `"value":"-54000"`), "value takes"},
+		{1, changed(t, one, `"value":"54000"`, `"value":"054000"`), "value takes"},
+		{1, changed(t, one, `"value":"54000"`, `"value":"9007199254740992"`), "value takes"},
+		{1, changed(t, one, `"value":"54000"`, `"value":54000`), "form of version 1"},
+		{1, changed(t, one, `"validBefore":"`, `"validBefore":"9999999999999999999`), "validBefore takes"},
+		{1, changed(t, one, `"nonce":"0x`, `"nonce":"0y`), "nonce takes"},
+		{1, changed(t, one, `"from":"0x`, `"from":"0y`), "form of version 1"},
+	} {
+		q := laneQuote(t, "", "")
+		if _, wrong := q.ReadPayload(c.version, c.header); !strings.Contains(wrong, c.says) || len(wrong) > 200 {
+			t.Errorf("version %d of %.60s: %q, want %q", c.version, c.header, wrong, c.says)
+		}
+	}
+}
+
+func TestAuthorizationsThatDoNotPayAreRefused(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	for says, spoil := range map[string]func(*x402.Authorization){
+		"":                    func(*x402.Authorization) {},
+		"to payTo":            func(a *x402.Authorization) { a.To[0]++ },
+		"no payer":            func(a *x402.Authorization) { a.From = wallet.Address{} },
+		"53999 atomic units":  func(a *x402.Authorization) { a.Value-- },
+		"not valid yet":       func(a *x402.Authorization) { a.ValidAfter = now.Unix() + 6 },
+		"too soon":            func(a *x402.Authorization) { a.ValidBefore = now.Unix() + 9 },
+		"more than an hour":   func(a *x402.Authorization) { a.ValidBefore = now.Unix() + 3601 },
+		"the wallet that pay": func(a *x402.Authorization) { a.From = a.To },
+	} {
+		q := laneQuote(t, "", "")
+		p, _ := q.ReadPayload(x402.Version1, fixture(t, "x402-fetch"))
+		p.ValidAfter, p.ValidBefore = now.Unix()+5, now.Unix()+10
+		spoil(&p.Authorization)
+		if wrong := p.Check(q.Terms, p.Offer.Amount, now); (wrong == "") != (says == "") || !strings.Contains(wrong, says) {
+			t.Errorf("%q, want %q", wrong, says)
+		}
+	}
+}
+
+func TestAQuoteOffersTheAskedTierFirstAndTaxesByCountry(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		asked   plan.Tier
+		country string
+		want    []plan.Atomic
+	}{
+		{"", "", []plan.Atomic{54_000, 108_000, 216_000}},
+		{plan.Balanced, "DE", []plan.Atomic{108_000, 54_000, 216_000}},
+		{plan.Fast, "US", []plan.Atomic{180_000, 45_000, 90_000}},
+	} {
+		q := laneQuote(t, c.asked, c.country)
+		for i, o := range q.Offers {
+			deal, enough := x402.Price(o.Amount, o.Tier, c.country)
+			if o.Amount != c.want[i] || !enough || deal.Units != plan.UnitsPerPayment {
+				t.Errorf("%s in %q: offer %d is %d, which buys %d", c.asked, c.country, i, o.Amount, deal.Units)
+			}
+		}
+	}
+}
+
+func TestAPaymentOfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		asked plan.Tier
+		paid  string
+		want  plan.Tier // empty: refused
+	}{
+		{"", "54000", plan.Cheap},
+		{"", "108000", plan.Balanced},
+		{"", "216000", plan.Fast},
+		{"", "200000", ""},
+		{"", "53999", ""},
+		{"", "45000", ""},
+		{plan.Cheap, "216000", ""},
+		{plan.Fast, "54000", ""},
+		{plan.Fast, "216000", plan.Fast},
+	} {
+		q := laneQuote(t, c.asked, "")
+		p, wrong := q.ReadPayload(x402.Version1, changed(t, "x402-fetch", `"value":"54000"`, `"value":"`+c.paid+`"`))
+		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") || (wrong != "" && !strings.Contains(wrong, "no offer's amount")) {
+			t.Errorf("asked for %q and paid %s: %s, %q, want %q", c.asked, c.paid, p.Offer.Tier.Tier, wrong, c.want)
+		}
+	}
+}
+
+func TestAPaymentOfVersion2IsForWhatItAccepted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		asked                 plan.Tier
+		country, amount, tier string
+		want                  plan.Tier // empty: refused
+	}{
+		{"", "", "54000", "cheap", plan.Cheap},
+		{"", "", "216000", "fast", plan.Fast},
+		{plan.Fast, "", "54000", "cheap", plan.Cheap},
+		{"", "", "54000", "fast", ""},
+		{"", "", "216000", "cheap", ""},
+		{"", "", "54001", "cheap", ""},
+		{"", "", "54000", "", ""},
+		{"", "", "", "cheap", ""},
+		{"", "US", "54000", "cheap", ""},
+		{"", "US", "45000", "cheap", plan.Cheap},
+	} {
+		q := laneQuote(t, c.asked, c.country)
+		document, err := base64.StdEncoding.DecodeString(changed(t, "x402-fetch-v2", `"amount":"54000"`, `"amount":"`+c.amount+`"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		document = []byte(strings.Replace(string(document), `"tier":"cheap"`, `"tier":"`+c.tier+`"`, 1))
+		p, wrong := q.ReadPayload(x402.Version2, base64.StdEncoding.EncodeToString(document))
+		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") || (wrong != "" && !strings.Contains(wrong, "no offer of now")) {
+			t.Errorf("accepted %s of %q in %q: %s, %q, want %q", c.amount, c.tier, c.country, p.Offer.Tier.Tier, wrong, c.want)
+		}
+	}
+}
+
+// Whatever a stranger sends, what is read is what a facilitator is told, and reads the same again.
+func FuzzReadPayload(f *testing.F) {
+	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
+		document, err := base64.StdEncoding.DecodeString(fixture(f, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(version, document)
+	}
+	f.Fuzz(func(t *testing.T, version int, document []byte) {
+		version = x402.Version1 + version&1
+		q := laneQuote(t, "", "")
+		p, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(document))
+		if wrong != "" {
+			return
+		}
+		body, err := q.FacilitatorRequest(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var request struct {
+			Payment json.RawMessage `json:"paymentPayload"`
+		}
+		if err := json.Unmarshal(body, &request); err != nil {
+			t.Fatal(err)
+		}
+		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
+		if wrong != "" || again.Digest(q.Terms, usdCoin) != p.Digest(q.Terms, usdCoin) || string(again.Signature) != string(p.Signature) {
+			t.Errorf("%s is passed on as %s: %s", document, request.Payment, wrong)
+		}
+	})
+}

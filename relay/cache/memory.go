@@ -1,0 +1,94 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+)
+
+// memory is the tier in process: bounded in bytes, rid of what is used least (W-TinyLFU). A nil one
+// keeps nothing.
+type memory struct {
+	now     func() time.Time
+	entries *otter.Cache[Key, entry]
+	most    int // bytes of one value
+}
+
+type entry struct {
+	value   []byte
+	expires int64 // unix nanoseconds
+}
+
+const (
+	entryOverhead = 200 // bytes that an entry takes beside its value: key, node, table, policy
+	shareOfBytes  = 8   // no value takes more than this part of the room
+)
+
+func newMemory(most int64, now func() time.Time, n *counters, log *slog.Logger) (*memory, error) {
+	m := &memory{now: now, most: int(min(MaxEntryBytes, most/shareOfBytes))}
+	entries, err := otter.New(&otter.Options[Key, entry]{
+		MaximumWeight: uint64(most),
+		Weigher:       func(_ Key, e entry) uint32 { return uint32(len(e.value) + entryOverhead) },
+		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[Key, entry]) time.Duration {
+			return time.Duration(e.Value.expires - now().UnixNano())
+		}),
+		OnAtomicDeletion: func(e otter.DeletionEvent[Key, entry]) {
+			if e.Cause == otter.CauseOverflow {
+				n.evictions.Add(1)
+			}
+		},
+		Logger: complaints{log},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a cache of %d bytes: %w", most, err)
+	}
+	m.entries = entries
+	return m, nil
+}
+
+func (m *memory) get(key Key) ([]byte, bool) {
+	if m == nil {
+		return nil, false
+	}
+	e, ok := m.entries.GetIfPresent(key)
+	if !ok || m.now().UnixNano() >= e.expires {
+		return nil, false
+	}
+	return e.value, true
+}
+
+func (m *memory) put(key Key, value []byte, expires time.Time) {
+	if m == nil || len(value) > m.most {
+		return
+	}
+	m.entries.Set(key, entry{value, expires.UnixNano()})
+}
+
+func (m *memory) held() (size, count uint64) {
+	if m == nil {
+		return 0, 0
+	}
+	return m.entries.WeightedSize(), uint64(m.entries.EstimatedSize())
+}
+
+func (m *memory) close() {
+	if m != nil {
+		m.entries.StopAllGoroutines()
+	}
+}
+
+// complaints of the library, which has none unless it is broken, go to our log.
+type complaints struct{ log *slog.Logger }
+
+// Warn takes one that harms nothing.
+func (c complaints) Warn(ctx context.Context, said string, err error) {
+	c.log.WarnContext(ctx, "cache in process", "said", said, "error", err)
+}
+
+// Error takes one that does.
+func (c complaints) Error(ctx context.Context, said string, err error) {
+	c.log.ErrorContext(ctx, "cache in process", "said", said, "error", err)
+}

@@ -1,0 +1,155 @@
+package cache_test
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/cache"
+)
+
+func TestValuesComeBackUntilTheyExpire(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(time.Now())
+	c := open(t, func(o *cache.Options) { o.Now = clock.Now })
+	given := []byte(`"first"`)
+	kept := c.Put(key(1), given, time.Minute)
+	c.Put(key(2), []byte(`"second"`), time.Hour)
+	copy(given, `"spoil"`) // it belongs to an answer that is reused
+	expect(t, c, key(1), `"first"`, cache.Memory)
+	if string(kept) != `"first"` {
+		t.Errorf("Put gave %s", kept)
+	}
+	clock.Advance(time.Minute)
+	expect(t, c, key(1), "", cache.Nowhere)
+	expect(t, c, key(2), `"second"`, cache.Memory)
+	c.Put(key(2), []byte(`"newer"`), time.Minute)
+	expect(t, c, key(2), `"newer"`, cache.Memory)
+	if s := c.Stats(); s.MemoryHits != 3 || s.Misses != 1 || s.Stores != 3 {
+		t.Errorf("counted %+v", s)
+	}
+}
+
+func TestMarksAreRememberedUntilTheyExpire(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(time.Now())
+	c := open(t, func(o *cache.Options) { o.Now = clock.Now })
+	if c.Marked(key(1)) {
+		t.Error("it remembers what it was not told")
+	}
+	c.Mark(key(1), time.Minute)
+	if !c.Marked(key(1)) || c.Marked(key(2)) {
+		t.Error("it does not remember what it was told, or more")
+	}
+	clock.Advance(time.Minute)
+	if c.Marked(key(1)) {
+		t.Error("a mark outlived its time")
+	}
+}
+
+func TestMemoryStaysWithinItsBytesUnderManyLargeValues(t *testing.T) {
+	t.Parallel()
+	const most, size, each, writers = 4 << 20, 100 << 10, 200, 4
+	c := open(t, func(o *cache.Options) { o.Bytes = most })
+	value := []byte(`"` + strings.Repeat("x", size) + `"`)
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				c.Put(key(w*each+i), value, week)
+				c.Get(t.Context(), key(w*each))
+			}
+		})
+	}
+	wg.Wait()
+	held := 0
+	testkit.Eventually(t, patience, func() bool { // room is made beside the writers, so soon after them
+		held = 0
+		for i := range writers * each {
+			got, _ := c.Get(t.Context(), key(i))
+			held += len(got)
+		}
+		return held <= most && c.Stats().Bytes <= most
+	}, "it is within its bytes again")
+	if s := c.Stats(); held == 0 || s.Entries == 0 || s.Evictions < writers*each-most/size {
+		t.Errorf("%d bytes are held, counted %+v", held, s)
+	}
+}
+
+func TestValuesThatAreTooLargeAreNotKept(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		bytes int64
+		size  int
+		kept  bool
+	}{
+		{64 << 20, cache.MaxEntryBytes, true},
+		{64 << 20, cache.MaxEntryBytes + 1, false},
+		{1 << 20, 1<<17 + 1, false}, // more than an eighth of the room
+		{1 << 20, 1 << 17, true},
+		{0, 10, false},
+	} {
+		c := open(t, func(o *cache.Options) { o.Bytes = row.bytes })
+		value := []byte(`"` + strings.Repeat("x", row.size-2) + `"`)
+		if got := c.Put(key(1), value, week); !bytes.Equal(got, value) || &got[0] == &value[0] {
+			t.Errorf("of %d bytes Put gave %d, or the very same", len(value), len(got))
+		}
+		if _, tier := c.Get(t.Context(), key(1)); (tier == cache.Memory) != row.kept {
+			t.Errorf("%d bytes of %d: tier %d, want kept %v", row.size, row.bytes, tier, row.kept)
+		}
+		if refused := c.Stats().Refused; (refused == 1) != (row.size > cache.MaxEntryBytes) {
+			t.Errorf("%d bytes: %d counted as refused", row.size, refused)
+		}
+	}
+}
+
+func TestNoCacheKeepsNothing(t *testing.T) {
+	t.Parallel()
+	var c *cache.Cache
+	if got := c.Put(key(1), []byte(`1`), week); string(got) != "1" {
+		t.Errorf("Put gave %s", got)
+	}
+	c.Mark(key(1), week)
+	expect(t, c, key(1), "", cache.Nowhere)
+	if c.Marked(key(1)) || c.Stats() != (cache.Stats{}) || c.Close(t.Context()) != nil {
+		t.Error("a cache that is none did something")
+	}
+}
+
+func TestKeysDifferWhereverTheirPartsDo(t *testing.T) {
+	t.Parallel()
+	seen := make(map[cache.Key]int)
+	for i, parts := range [][]string{
+		{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"ab", ""}, {"", "ab"}, {"b", "a"}, {"a\x01b"}, {strings.Repeat("a", 600)}, {strings.Repeat("a", 601)},
+	} {
+		var all [][]byte
+		for _, p := range parts {
+			all = append(all, []byte(p))
+		}
+		k := cache.NewKey(all...)
+		if before, same := seen[k]; same {
+			t.Errorf("case %d has the key of case %d", i, before)
+		}
+		if k != cache.NewKey(all...) {
+			t.Errorf("case %d has two keys", i)
+		}
+		seen[k] = i
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	c := open(b)
+	c.Put(key(1), []byte(`"`+strings.Repeat("x", 2000)+`"`), week)
+	k, ctx := key(1), b.Context()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, tier := c.Get(ctx, k); tier != cache.Memory {
+				b.Error("a miss")
+			}
+		}
+	})
+}

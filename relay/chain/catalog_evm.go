@@ -1,0 +1,102 @@
+package chain
+
+import "time"
+
+// evmMethods is the catalog of the five EVM chains, one row per method. Weights and times-to-live:
+// docs/interface.md, 1.8. A method outside the table is refused with -32601.
+var evmMethods = []Method{
+	// The service answers these by itself.
+	local("eth_chainId"),
+	local("net_version"),
+
+	// Relative to the head, stored for a moment.
+	short("eth_blockNumber", 2*time.Second),
+	short("eth_gasPrice", 2*time.Second),
+
+	// By hash: stored once the block is final. The hash is the first parameter of all of them.
+	final("eth_getBlockByHash", Proof{Number: "number", Echo: "hash", Block: "hash"}),
+	final("eth_getTransactionByHash", Proof{Number: "blockNumber", Echo: "hash", Block: "blockHash"}),
+	final("eth_getTransactionReceipt", Proof{Number: "blockNumber", Echo: "transactionHash", Block: "blockHash"}),
+	final("eth_getBlockTransactionCountByHash", Proof{}),
+	final("eth_getTransactionByBlockHashAndIndex", Proof{Number: "blockNumber", Echo: "blockHash", Block: "blockHash"}),
+	final("eth_getUncleByBlockHashAndIndex", Proof{Number: "number", Above: uncleAge}),
+	final("eth_getUncleCountByBlockHash", Proof{}),
+
+	// State reads: heavy when their block lies deeper than StateDepth. The number is the index of
+	// the block parameter.
+	state("eth_call", 1),
+	state("eth_createAccessList", 1),
+	state("eth_estimateGas", 1),
+	state("eth_getBalance", 1),
+	state("eth_getCode", 1),
+	state("eth_getProof", 2),
+	state("eth_getStorageAt", 2),
+	state("eth_getStorageValues", 1),
+	state("eth_getTransactionCount", 1),
+
+	// Capped by their parameters.
+	capped("eth_feeHistory", weighFeeWindow),
+	capped("eth_getLogs", weighLogRange),
+
+	// Plain reads.
+	plain("eth_baseFee"),
+	plain("eth_blobBaseFee"),
+	plain("eth_capabilities"),
+	plain("eth_config"),
+	plain("eth_getBlockByNumber"),
+	plain("eth_getBlockReceipts"),
+	plain("eth_getBlockTransactionCountByNumber"),
+	plain("eth_getTransactionByBlockNumberAndIndex"),
+	plain("eth_getUncleByBlockNumberAndIndex"),
+	plain("eth_getUncleCountByBlockNumber"),
+	plain("eth_maxPriorityFeePerGas"),
+	plain("eth_protocolVersion"),
+	plain("eth_syncing"),
+	plain("net_listening"),
+	plain("net_peerCount"),
+	plain("web3_clientVersion"),
+	plain("web3_sha3"),
+
+	// The one write.
+	write("eth_sendRawTransaction"),
+
+	// Heavy, where the supplier has them.
+	heavy("eth_simulateV1", Simulate),
+
+	heavy("debug_getRawBlock", Debug),
+	heavy("debug_getRawHeader", Debug),
+	heavy("debug_getRawReceipts", Debug),
+	heavy("debug_getRawTransaction", Debug),
+	heavy("debug_storageRangeAt", Debug),
+	heavy("debug_traceBlock", Debug),
+	heavy("debug_traceBlockByHash", Debug),
+	heavy("debug_traceBlockByNumber", Debug),
+	heavy("debug_traceCall", Debug),
+	heavy("debug_traceTransaction", Debug),
+
+	heavy("trace_block", Trace),
+	heavy("trace_call", Trace),
+	heavy("trace_callMany", Trace),
+	heavy("trace_filter", Trace),
+	heavy("trace_get", Trace),
+	heavy("trace_rawTransaction", Trace),
+	heavy("trace_replayBlockTransactions", Trace),
+	heavy("trace_replayTransaction", Trace),
+	heavy("trace_transaction", Trace),
+
+	on(ArbitrumOne, heavy("arbtrace_block", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_call", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_callMany", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_filter", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_get", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_rawTransaction", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_replayBlockTransactions", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_replayTransaction", ArbTrace)),
+	on(ArbitrumOne, heavy("arbtrace_transaction", ArbTrace)),
+
+	on(PolygonPoS, needing("bor_getAuthor", Bor)),
+	on(PolygonPoS, needing("bor_getCurrentProposer", Bor)),
+	on(PolygonPoS, needing("bor_getCurrentValidators", Bor)),
+	on(PolygonPoS, needing("bor_getRootHash", Bor)),
+	on(PolygonPoS, needing("bor_getSignersAtHash", Bor)),
+}

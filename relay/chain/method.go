@@ -1,0 +1,191 @@
+package chain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Class groups methods by weight in usage records.
+type Class string
+
+// The classes of relay methods.
+const (
+	Standard Class = "standard"
+	Heavy    Class = "heavy"
+)
+
+// CacheRule says whether an answer may be served again.
+type CacheRule uint8
+
+// The cache rules (docs/interface.md, 1.8, cache rules).
+const (
+	// Never: the answer depends on the latest state, or is too large to be worth keeping.
+	Never CacheRule = iota
+	// Local: the service answers by itself (LocalResult); it counts as a cache hit.
+	Local
+	// Short: any answer, for the method's TTL.
+	Short
+	// Final: a non-null answer whose block is FinalDepth below the corroborated head, for the
+	// method's TTL. The depth is checked when storing; Method.Proof says how an answer shows it.
+	Final
+)
+
+// String is the rule's word for documents and the quote tool.
+func (r CacheRule) String() string {
+	switch r {
+	case Local:
+		return "local"
+	case Short:
+		return "short"
+	case Final:
+		return "final"
+	default:
+		return "never"
+	}
+}
+
+// week is the time-to-live of answers that no longer change.
+const week = 7 * 24 * time.Hour
+
+// Capability is what an upstream must have beyond the plain methods; measured per upstream.
+type Capability string
+
+// The capabilities of upstreams. Plain is had by all.
+const (
+	Plain    Capability = ""
+	Debug    Capability = "debug"
+	Trace    Capability = "trace"
+	ArbTrace Capability = "arbtrace"
+	Bor      Capability = "bor"
+	Simulate Capability = "simulate"
+	Archive  Capability = "archive" // state of every block
+	Data     Capability = "data"    // what the data service is made of: transfers and token balances by owner
+	History  Capability = "history" // Solana: every block since the first
+)
+
+// Method is one row of the catalog. Methods are shared by the chains of a family and never change.
+type Method struct {
+	Name string
+	// Class and Weight (whole units) are those of a call that no parameter makes heavier; Weigh
+	// decides for a given call.
+	Class  Class
+	Weight int
+	Cache  CacheRule
+	// TTL is how long an answer may be served again; 0 with rule Never.
+	TTL time.Duration
+	// Proof says how an answer under the Final rule shows which block it is about.
+	Proof Proof
+	// Write marks a submission: it goes to exactly one upstream and is never sent again.
+	Write bool
+	// StateBlockParam is the index of the block parameter of a state read, -1 when the method is
+	// none.
+	StateBlockParam int
+	// Needs is what an upstream must support; where no upstream of a chain does, the method answers
+	// -32601.
+	Needs Capability
+	// Only lists the chains that have the method; nil for the whole family.
+	Only []ID
+
+	rule weighRule
+}
+
+// NeedsFor is what an upstream must support for a call of this class: a state read that is heavy
+// for its depth needs an archive.
+func (m *Method) NeedsFor(class Class) Capability {
+	if m.rule == weighStateDepth && class == Heavy {
+		return Archive
+	}
+	return m.Needs
+}
+
+// weighRule says how the parameters of a call decide its weight and whether a cap refuses it.
+type weighRule uint8
+
+const (
+	weighFixed weighRule = iota
+	weighLogRange
+	weighFeeWindow
+	weighStateDepth
+)
+
+// On reports whether the chain has the method.
+func (m *Method) On(id ID) bool { return m.Only == nil || slices.Contains(m.Only, id) }
+
+// The rows of the catalog tables. Each constructor stands for one combination of weight, cache rule
+// and parameters.
+
+func plain(name string) Method {
+	return Method{Name: name, Class: Standard, Weight: 1, StateBlockParam: -1}
+}
+
+func local(name string) Method { return cached(name, Local, week) }
+
+func final(name string, p Proof) Method {
+	m := cached(name, Final, week)
+	m.Proof = p
+	return m
+}
+
+func short(name string, ttl time.Duration) Method { return cached(name, Short, ttl) }
+
+func cached(name string, rule CacheRule, ttl time.Duration) Method {
+	m := plain(name)
+	m.Cache, m.TTL = rule, ttl
+	return m
+}
+
+func state(name string, blockParam int) Method {
+	m := plain(name)
+	m.StateBlockParam, m.rule = blockParam, weighStateDepth
+	return m
+}
+
+func capped(name string, rule weighRule) Method {
+	m := plain(name)
+	m.rule = rule
+	return m
+}
+
+func heavy(name string, needs Capability) Method {
+	m := needing(name, needs)
+	m.Class, m.Weight = Heavy, 2
+	return m
+}
+
+func needing(name string, needs Capability) Method {
+	m := plain(name)
+	m.Needs = needs
+	return m
+}
+
+func write(name string) Method {
+	m := plain(name)
+	m.Write = true
+	return m
+}
+
+func on(id ID, m Method) Method {
+	m.Only = []ID{id}
+	return m
+}
+
+// catalog is the set of methods one chain serves.
+type catalog struct {
+	byName     map[string]*Method
+	bySqueezed map[string]string // name without case and separators to name
+	sorted     []*Method
+}
+
+func newCatalog(id ID, table []Method) *catalog {
+	c := &catalog{byName: make(map[string]*Method, len(table)), bySqueezed: make(map[string]string, len(table))}
+	for i := range table {
+		if m := &table[i]; m.On(id) {
+			c.byName[m.Name] = m
+			c.bySqueezed[squeeze(m.Name)] = m.Name
+			c.sorted = append(c.sorted, m)
+		}
+	}
+	slices.SortFunc(c.sorted, func(a, b *Method) int { return cmp.Compare(a.Name, b.Name) })
+	return c
+}

@@ -1,0 +1,42 @@
+package chain
+
+import "testing"
+
+func TestEveryCodeOfSolanasNodesIsExplained(t *testing.T) {
+	t.Parallel()
+	for code := -32019; code <= -32001; code++ {
+		found := 0
+		for _, e := range NodeErrors(code) {
+			if e.Family == Solana {
+				found++
+			}
+			if e.Title == "" || e.Meaning == "" || e.Step == "" || e.Code != code {
+				t.Errorf("%d is explained by %+v", code, e)
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d has %d meanings on Solana", code, found)
+		}
+	}
+	if all := NodeErrors(-32000); len(all) != 1 || all[0].Family != EVM {
+		t.Errorf("-32000 is %+v", all)
+	}
+	if all := NodeErrors(0); all != nil {
+		t.Errorf("0 is %+v", all)
+	}
+}
+
+// What Terms says must be what Weigh does: a method has terms exactly when its parameters can
+// change its weight or be refused.
+func TestTermsSayWhatWeighGoesBy(t *testing.T) {
+	t.Parallel()
+	for _, c := range All() {
+		for _, m := range c.Methods() {
+			terms := m.Terms()
+			capped := m.rule == weighLogRange || m.rule == weighFeeWindow
+			if (terms.Heavy != "") != (m.rule == weighLogRange || m.rule == weighStateDepth) || (terms.Cap != "") != capped {
+				t.Errorf("%s has terms %+v", m.Name, terms)
+			}
+		}
+	}
+}

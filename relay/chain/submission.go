@@ -1,0 +1,120 @@
+package chain
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+
+	"github.com/ethereum/go-ethereum/rlp"
+	"github.com/mr-tron/base58"
+	"golang.org/x/crypto/sha3"
+)
+
+// SubmissionID names the transaction that a write carries, so that its sender can look it up when
+// the outcome is unknown (-32017): ("transaction_hash", "0x…") on EVM chains, ("signature", base58)
+// on Solana. Both are empty when the parameters hold no transaction that can be decoded.
+func (c *Chain) SubmissionID(params []byte) (field, value string) {
+	raw, ok := param(params, 0)
+	if !ok {
+		return "", ""
+	}
+	encoded, ok := text(raw)
+	if !ok {
+		return "", ""
+	}
+	if c.Family == Solana {
+		if value = solanaSignature(encoded, solanaEncoding(params)); value != "" {
+			return "signature", value
+		}
+		return "", ""
+	}
+	if value = evmHash(encoded); value != "" {
+		return "transaction_hash", value
+	}
+	return "", ""
+}
+
+// blobTxType is the EIP-2718 type of EIP-4844 transactions.
+const blobTxType = 0x03
+
+// evmHash is the Keccak-256 of the signed bytes. A blob transaction travels with its blobs, which
+// its hash does not cover (EIP-4844, network representation): there the hash is of the type byte
+// and the wrapped transaction alone.
+func evmHash(encoded []byte) string {
+	if len(encoded) < 4 || encoded[0] != '0' || (encoded[1] != 'x' && encoded[1] != 'X') {
+		return ""
+	}
+	signed := make([]byte, hex.DecodedLen(len(encoded)-2))
+	if _, err := hex.Decode(signed, encoded[2:]); err != nil {
+		return ""
+	}
+	if signed[0] == blobTxType {
+		if content, _, err := rlp.SplitList(signed[1:]); err == nil {
+			if kind, _, rest, err := rlp.Split(content); err == nil && kind == rlp.List {
+				signed = append([]byte{blobTxType}, content[:len(content)-len(rest)]...)
+			}
+		}
+	}
+	h := sha3.NewLegacyKeccak256()
+	_, _ = h.Write(signed) // a hash never fails to write
+	return "0x" + hex.EncodeToString(h.Sum(nil))
+}
+
+const (
+	signatureBytes = 64
+	// maxSolanaText bounds the decoding: the largest transaction (1232 bytes) is 1683 characters of
+	// base58, whose decoding takes time quadratic in the length.
+	maxSolanaText = 2048
+)
+
+// solanaEncoding reads {"encoding": …} of the second parameter; base58 is the default of
+// sendTransaction.
+func solanaEncoding(params []byte) string {
+	encoding := "base58"
+	raw, ok := param(params, 1)
+	if !ok {
+		return encoding
+	}
+	walk, ok := membersOf(raw)
+	for ok {
+		var name, value []byte
+		if name, value, ok = walk.next(); !ok {
+			break
+		}
+		if key, isString := text(name); !isString || string(key) != "encoding" {
+			continue
+		}
+		if content, isString := text(value); isString {
+			encoding = string(content)
+		}
+	}
+	return encoding
+}
+
+// solanaSignature is the first signature of a wire transaction, which begins with the count of its
+// signatures.
+func solanaSignature(encoded []byte, encoding string) string {
+	if len(encoded) > maxSolanaText {
+		return ""
+	}
+	var (
+		wire []byte
+		err  error
+	)
+	switch encoding {
+	case "base58":
+		wire, err = base58.Decode(string(encoded))
+	case "base64":
+		wire, err = base64.StdEncoding.DecodeString(string(encoded))
+	default:
+		return ""
+	}
+	if err != nil || len(wire) < 1+signatureBytes {
+		return ""
+	}
+	// A transaction of 1232 bytes has room for 19 signatures, so that the compact count is a single
+	// byte.
+	if count := int(wire[0]); count == 0 || len(wire) <= 1+count*signatureBytes {
+		return ""
+	}
+	return base58.Encode(wire[1 : 1+signatureBytes])
+}

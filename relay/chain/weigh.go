@@ -1,0 +1,227 @@
+package chain
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/chainaccess/gateway/internal/fault"
+)
+
+// Caps and thresholds of the relay (docs/interface.md, 1.8). They are the same on every
+// plan.
+const (
+	// MaxLogBlocks is the most blocks one eth_getLogs may span, both bounds counted.
+	MaxLogBlocks = 1000
+	// WideLogBlocks is the most blocks an eth_getLogs may span and still weigh 1.
+	WideLogBlocks = 128
+	// MaxFeeBlocks is the most blocks one eth_feeHistory may ask for.
+	MaxFeeBlocks = 1024
+	// StateDepth is how many blocks below the head a state read may lie and still weigh 1.
+	StateDepth = 128
+)
+
+// Weight is what one call weighs: whole units before the route tier's multiplier, and the class it
+// is recorded under.
+type Weight struct {
+	Units int
+	Class Class
+}
+
+var (
+	standardWeight = Weight{Units: 1, Class: Standard}
+	heavyWeight    = Weight{Units: 2, Class: Heavy}
+)
+
+// NeedsHead reports whether Weigh must know the chain's head to weigh these parameters. It is false
+// for parameters that Weigh refuses at any head.
+func (m *Method) NeedsHead(params []byte) bool {
+	switch m.rule {
+	case weighLogRange:
+		filter, refusal := readLogFilter(params)
+		return refusal == nil && filter.needsHead()
+	case weighStateDepth:
+		return stateBlock(params, m.StateBlockParam).kind == blockNumber
+	default:
+		return false
+	}
+}
+
+// Weigh decides the weight of a call from its parameters and the chain's head alone. params is the
+// raw JSON array, or empty. It refuses with fault.RangeTooLarge what a cap forbids, and with
+// fault.ParameterRefused what would hide from a cap; other malformed parameters weigh 1 and are
+// left to the node's own answer. The head matters only when NeedsHead says so. Links.On adds the
+// operator's links to a range refusal.
+func (m *Method) Weigh(params []byte, head uint64) (Weight, *fault.Error) {
+	switch m.rule {
+	case weighLogRange:
+		return weighLogs(params, head)
+	case weighFeeWindow:
+		return weighFeeHistory(params)
+	case weighStateDepth:
+		return weighState(params, m.StateBlockParam, head), nil
+	default:
+		return Weight{Units: m.Weight, Class: m.Class}, nil
+	}
+}
+
+// weighFeeHistory holds the block count, a hex quantity or a decimal number, quoted or not, to
+// MaxFeeBlocks: nodes take all of these forms.
+func weighFeeHistory(params []byte) (Weight, *fault.Error) {
+	raw, ok := param(params, 0)
+	if !ok || isNull(raw) {
+		return standardWeight, nil
+	}
+	digits := raw
+	if quoted, isString := text(raw); isString {
+		digits = quoted
+	}
+	count, form := parseQuantity(digits)
+	if form == decimalDigits || form == hexDigits {
+		if count <= MaxFeeBlocks {
+			return standardWeight, nil
+		}
+		return Weight{}, fault.New(fault.RangeTooLarge,
+			"eth_feeHistory answers for at most %d blocks per call and %s were asked for. Paginate: ask for %d blocks at a time, each call with a newestBlock %d lower than the last.",
+			MaxFeeBlocks, excerpt(digits), MaxFeeBlocks, MaxFeeBlocks).
+			With("max_blocks", MaxFeeBlocks)
+	}
+	if len(digits) == 0 {
+		return standardWeight, nil // nodes read an empty count as none at all
+	}
+	return Weight{}, fault.New(fault.ParameterRefused,
+		"The block count of eth_feeHistory (first parameter) is %s. Send a hex quantity such as \"0x14\" or a whole number, at most %d.",
+		shown(raw), MaxFeeBlocks)
+}
+
+func weighState(params []byte, index int, head uint64) Weight {
+	block := stateBlock(params, index)
+	deep := block.kind == blockEarliest ||
+		block.kind == blockNumber && head > StateDepth && block.number < head-StateDepth
+	if deep {
+		return heavyWeight
+	}
+	return standardWeight
+}
+
+// The kinds of block that a state read may name, ordered so that the deepest wins.
+const (
+	blockNear     = iota // a tag near the head, a hash, or nothing that a node would read as a number
+	blockNumber          // a number, to be compared with the head
+	blockEarliest        // the genesis block, deep at any head
+)
+
+type blockRef struct {
+	kind   int
+	number uint64
+}
+
+// stateBlock reads the block parameter of a state read. Hashes are near: their depth cannot be told
+// from the request.
+func stateBlock(params []byte, index int) blockRef {
+	raw, ok := param(params, index)
+	if !ok {
+		return blockRef{}
+	}
+	walk, isObject := membersOf(raw)
+	if !isObject {
+		if content, isString := text(raw); isString && len(content) == len("0x")+64 {
+			return blockRef{}
+		}
+		return readBlock(raw)
+	}
+	// EIP-1898: {"blockNumber": …} or {"blockHash": …}. Nodes differ on repeated names and on case,
+	// so that the deepest block that any of them might read decides.
+	var deepest blockRef
+	for {
+		name, value, ok := walk.next()
+		if !ok {
+			return deepest
+		}
+		if key, ok := text(name); ok && bytes.EqualFold(key, []byte("blockHash")) {
+			continue
+		}
+		found := readBlock(value)
+		if found.kind > deepest.kind || found.kind == blockNumber && deepest.kind == blockNumber && found.number < deepest.number {
+			deepest = found
+		}
+	}
+}
+
+func readBlock(raw []byte) blockRef {
+	digits := raw
+	if content, ok := text(raw); ok {
+		if bytes.EqualFold(content, []byte("earliest")) {
+			return blockRef{kind: blockEarliest}
+		}
+		digits = content
+	}
+	if n, form := parseQuantity(digits); form != notDigits {
+		return blockRef{kind: blockNumber, number: n}
+	}
+	return blockRef{}
+}
+
+// digitForm says how a number is written.
+type digitForm uint8
+
+const (
+	notDigits digitForm = iota
+	decimalDigits
+	hexDigits
+)
+
+// parseQuantity reads a hex quantity (0x, leading zeros allowed) or a whole decimal number. What
+// exceeds 64 bits reads as math.MaxUint64: above every cap and every head.
+func parseQuantity(b []byte) (n uint64, form digitForm) {
+	base, form := uint64(10), decimalDigits
+	if len(b) > 1 && b[0] == '0' && (b[1] == 'x' || b[1] == 'X') {
+		b, base, form = b[2:], 16, hexDigits
+	}
+	if len(b) == 0 {
+		return 0, notDigits
+	}
+	overflow := false
+	for _, c := range b {
+		d := digitValue(c)
+		if d >= base {
+			return 0, notDigits
+		}
+		overflow = overflow || n > (math.MaxUint64-d)/base
+		n = n*base + d
+	}
+	if overflow {
+		n = math.MaxUint64
+	}
+	return n, form
+}
+
+func digitValue(c byte) uint64 {
+	switch {
+	case c >= '0' && c <= '9':
+		return uint64(c - '0')
+	case c >= 'a' && c <= 'f':
+		return uint64(c-'a') + 10
+	case c >= 'A' && c <= 'F':
+		return uint64(c-'A') + 10
+	default:
+		return math.MaxUint64
+	}
+}
+
+// shown is a raw JSON value for a message: a string's content quoted, anything else as it stands.
+func shown(raw []byte) string {
+	if content, ok := text(raw); ok {
+		return excerpt(content)
+	}
+	return excerpt(raw)
+}
+
+// excerpt quotes what the client sent, short enough for a message.
+func excerpt(b []byte) string {
+	const most = 48
+	if len(b) > most {
+		return strconv.Quote(string(b[:most])) + "…"
+	}
+	return strconv.Quote(string(b))
+}

@@ -1,0 +1,241 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/relay/jsonrpc"
+	"github.com/chainaccess/gateway/relay/upstream/internal/plainhttp"
+)
+
+// Answer is an upstream's answer. Result or Error are its own bytes, untouched save for credentials
+// in errors; they are valid until Release. When Rest is set the result goes on there.
+type Answer struct {
+	Result []byte
+	Error  []byte
+	Rest   io.Reader
+
+	nullID bool // an error under id null: it is not known to which call it belongs
+	body   io.ReadCloser
+	source io.Reader    // body, or what it is out of gzip
+	gunzip *gzip.Reader // nil when it is not compressed
+	buffer *[]byte
+}
+
+const (
+	peekBytes = 256 << 10 // an answer that fits is judged whole; of a longer one this much is seen before it streams
+	tailBytes = 8 << 10   // what may follow the result of a streamed answer
+	firstRead = 4 << 10
+)
+
+var buffers = sync.Pool{New: func() any {
+	b := make([]byte, 0, firstRead)
+	return &b
+}}
+
+var (
+	// ErrTooLarge is that of a stream that would grow larger than the request allows. Nobody is
+	// blamed for it.
+	ErrTooLarge = errors.New("the answer is larger than MAX_ANSWER_BYTES")
+	errWrongID  = errors.New("the answer has another call's id")
+	errNoID     = errors.New("the answer has no id")
+	errLateID   = errors.New("the answer would go out before it is known whose it is")
+)
+
+// Release frees the answer's memory and connection. Result, Error and Rest must not be used
+// afterwards.
+func (a *Answer) Release() {
+	if a.body != nil {
+		_ = a.body.Close()
+	}
+	if a.buffer != nil && cap(*a.buffer) <= peekBytes {
+		*a.buffer = (*a.buffer)[:0]
+		buffers.Put(a.buffer)
+	}
+	a.giveBackGunzip()
+	*a = Answer{}
+}
+
+// readAnswer reads the answer to the request with this id: whole when it fits the peek, with Rest
+// otherwise. On error everything is released, and an answer that has another id ends its
+// connection.
+func (e *Endpoint) readAnswer(resp *http.Response, most int64, id []byte) (*Answer, error) {
+	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:errcheck,forcetypeassert // the pool holds these only
+	if resp.ContentLength > most {
+		a.Release()
+		return nil, ErrTooLarge
+	}
+	err := a.decode(resp)
+	var whole bool
+	if err == nil {
+		whole, err = a.peek(resp.ContentLength)
+	}
+	switch {
+	case err != nil:
+	case whole:
+		err = a.split(id)
+	default:
+		err = a.open(e, resp.Body, most, id)
+	}
+	if err != nil {
+		if errors.Is(err, errWrongID) {
+			e.misled(resp.Body)
+		}
+		a.Release()
+		return nil, err
+	}
+	if whole {
+		_ = a.body.Close() // the next call may have the connection
+		a.body = nil
+	}
+	return a, nil
+}
+
+// misled counts an answer that has another call's id, and ends the connection that it came over:
+// whose answers follow on it is not known.
+func (e *Endpoint) misled(body io.Reader) {
+	e.metrics.Stray(telemetry.AnotherID)
+	if c, ok := body.(plainhttp.Ender); ok {
+		c.EndConnection()
+	}
+}
+
+// peek fills the buffer up to peekBytes and tells whether that is the whole body. length is the
+// body's, -1 when it is not known.
+func (a *Answer) peek(length int64) (whole bool, err error) {
+	b := *a.buffer
+	if length > int64(cap(b)) {
+		b = make([]byte, 0, min(length+1, peekBytes)) // one more, so that the end shows without growing
+	}
+	for len(b) < peekBytes {
+		if len(b) == cap(b) {
+			b = append(make([]byte, 0, min(2*cap(b), peekBytes)), b...)
+		}
+		n, err := a.source.Read(b[len(b):min(cap(b), peekBytes)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			*a.buffer = b
+			return true, nil
+		}
+		if err != nil {
+			*a.buffer = b
+			return false, err
+		}
+	}
+	*a.buffer = b
+	return false, nil
+}
+
+func (a *Answer) split(id []byte) error {
+	r, err := jsonrpc.SplitResponse(*a.buffer)
+	if err != nil {
+		return err
+	}
+	if a.nullID = r.Error != nil && string(r.ID) == "null"; !a.nullID {
+		if err := checkID(r.ID, id); err != nil {
+			return err
+		}
+	}
+	a.Result, a.Error = r.Result, r.Error
+	return nil
+}
+
+// open begins an answer that goes on past the peek. An id before the result is checked now. Where
+// the result comes first, its bytes would go out before the id is known, which they may only on a
+// connection that no other call was answered on (errLateID); an id that is wrong then breaks the
+// stream off before its end, so that it never becomes valid JSON.
+func (a *Answer) open(e *Endpoint, body io.Reader, most int64, id []byte) error {
+	o, err := jsonrpc.SplitOpening(*a.buffer)
+	if err != nil {
+		return err
+	}
+	if o.ID != nil {
+		if err := checkID(o.ID, id); err != nil {
+			return err
+		}
+	} else if l, ok := body.(plainhttp.Loner); ok && !l.Alone() {
+		return errLateID
+	}
+	a.Result = o.Result
+	a.Rest = &rest{opening: o, source: a.source, left: most - int64(len(*a.buffer)), id: id, endpoint: e, body: body}
+	return nil
+}
+
+// checkID holds an answer's id against the request's, byte for byte. The error is errNoID or
+// errWrongID.
+func checkID(id, asked []byte) error {
+	switch {
+	case bytes.Equal(id, asked):
+		return nil
+	case id == nil:
+		return errNoID
+	}
+	return errWrongID
+}
+
+// rest reads on to the end of the result, then checks what follows it. io.EOF says that the answer
+// was whole; any other error that it broke off.
+type rest struct {
+	opening jsonrpc.Opening
+	source  io.Reader
+	left    int64
+
+	id       []byte // of the request
+	endpoint *Endpoint
+	body     io.Reader // as it came, to end its connection
+}
+
+func (r *rest) Read(p []byte) (int, error) {
+	if r.opening.Done {
+		return 0, r.finish()
+	}
+	n, err := r.source.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return 0, ErrTooLarge
+	}
+	mine, done, broken := r.opening.Feed(p[:n])
+	if broken != nil {
+		return mine, broken
+	}
+	if done {
+		r.opening.Done = true
+		r.opening.Tail = bytes.Clone(p[mine:n])
+		return mine, nil
+	}
+	if errors.Is(err, io.EOF) {
+		return mine, io.ErrUnexpectedEOF
+	}
+	return mine, err
+}
+
+// finish reads the members after the result and checks them.
+func (r *rest) finish() error {
+	more, err := io.ReadAll(io.LimitReader(r.source, tailBytes+1))
+	if err != nil {
+		return err
+	}
+	tail := append(bytes.Clone(r.opening.Tail), more...)
+	if len(tail) > tailBytes {
+		return fmt.Errorf("%w: too much follows the result", jsonrpc.ErrNotResponse)
+	}
+	id, err := jsonrpc.CheckTail(tail)
+	if err != nil {
+		return err
+	}
+	if r.opening.ID == nil {
+		if err := checkID(id, r.id); err != nil {
+			if errors.Is(err, errWrongID) {
+				r.endpoint.misled(r.body)
+			}
+			return err
+		}
+	}
+	return io.EOF
+}

@@ -1,0 +1,66 @@
+package upstream
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strconv"
+)
+
+// Every request to an upstream carries an id of its own, and its answer is believed only under that
+// id: a response too many on a kept connection, or one that comes late, would otherwise be taken
+// for the answer to whatever is asked next, which may be another customer's.
+//
+// An id is a whole number of 16 digits below 2^53. Every node and provider echoes such a number
+// byte for byte (common clients make theirs of the time in microseconds, which has as many digits),
+// and a client that reads numbers as floats keeps it exact. Its 52 random bits come from the
+// runtime's ChaCha8, whose key the operating system gives: who sees some ids learns nothing about
+// others.
+const (
+	idDigits = 16
+	firstID  = 1_000_000_000_000_000
+	lastID   = 1<<53 - 1
+	idPrefix = `{"jsonrpc":"2.0","id":`
+
+	methodPrefix = `,"method":"`
+)
+
+// appendID appends a new id.
+func appendID(b []byte) []byte {
+	return strconv.AppendUint(b, firstID+rand.Uint64N(lastID-firstID+1), 10) //nolint:gosec // ChaCha8 with a random key; a call takes nanoseconds
+}
+
+// body renders the request under a new id.
+func (r *Request) body() []byte {
+	params := r.Params
+	if params == nil {
+		params = []byte("[]")
+	}
+	b := make([]byte, 0, len(r.Method)+len(params)+64)
+	b = appendID(append(b, idPrefix...))
+	b = append(b, methodPrefix...)
+	b = append(b, r.Method...)
+	b = append(b, `","params":`...)
+	b = append(b, params...)
+	return append(b, '}')
+}
+
+// renumbered is the same request under a new id, for the next upstream. The first may still be
+// reading its own.
+func renumbered(body []byte) []byte {
+	b := bytes.Clone(body)
+	appendID(b[:len(idPrefix)])
+	return b
+}
+
+// methodOf is the method of a request that body rendered.
+func methodOf(body []byte) []byte {
+	const before = len(idPrefix) + idDigits + len(methodPrefix)
+	if len(body) < before {
+		return nil
+	}
+	method, _, _ := bytes.Cut(body[before:], []byte{'"'})
+	return method
+}
+
+// idOf is the id of a request that body rendered.
+func idOf(body []byte) []byte { return body[len(idPrefix) : len(idPrefix)+idDigits] }

@@ -1,0 +1,213 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+func TestCallID_IsANumberThatEveryClientKeeps(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	r := request("eth_call")
+	for range 10_000 {
+		body := r.body()
+		id := string(idOf(body))
+		n, err := strconv.ParseUint(id, 10, 64)
+		if err != nil || len(id) != idDigits || n >= 1<<53 || seen[id] {
+			t.Fatalf("the id is %s", id)
+		}
+		seen[id] = true
+		if want := `{"jsonrpc":"2.0","id":` + id + `,"method":"eth_call","params":[]}`; string(body) != want || !json.Valid(body) {
+			t.Fatalf("the request is %s", body)
+		}
+	}
+}
+
+func TestCallID_IsNewForEveryAttempt(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Status(http.StatusBadGateway))
+	for range 3 {
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	first.Close()
+	for range 3 {
+		answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	var ids []string
+	for _, r := range slices.Concat(first.Requests(), second.Requests()) {
+		ids = append(ids, string(r.ID))
+	}
+	slices.Sort(ids)
+	if len(ids) != 9 || len(slices.Compact(ids)) != 9 {
+		t.Errorf("the requests have the ids %v", ids)
+	}
+}
+
+func TestCallID_CostsOneAllocationWithItsRequest(t *testing.T) { //nolint:paralleltest // allocations are counted per process
+	r := request("eth_call")
+	if n := testing.AllocsPerRun(1000, func() { r.body() }); n != 1 {
+		t.Errorf("a request allocates %v times", n)
+	}
+}
+
+func TestAnotherID_EndsTheConnectionAndIsCounted(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("0", 2*peekBytes)
+	for name, row := range map[string]struct {
+		body    string
+		streams bool
+	}{
+		"whole":               {`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`, false},
+		"an error":            {`{"jsonrpc":"2.0","id":1,"error":{"code":3,"message":"execution reverted"}}`, false},
+		"the right one, once": {`{"jsonrpc":"2.0","id":1,"result":"$id"}`, false},
+		"streamed, id first":  {`{"jsonrpc":"2.0","id":1,"result":"` + long + `"}`, false},
+		"streamed, id last":   {`{"jsonrpc":"2.0","result":"` + long + `","id":1}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second := testkit.Upstream(t), testkit.Upstream(t)
+			p, c := poolOf(t, chain.EthMainnet, time.Now, providers(first, second))
+			m := telemetry.NewMetrics()
+			p.Instrument(m.Upstreams, nil, nil)
+			c.Apply(healthy(c, time.Now()))
+			wrong := testkit.Raw(http.StatusOK, "application/json", row.body)
+			first.Next(testkit.Result("0x1"), wrong)
+			connections := 2
+			if row.streams { // it is asked again on a connection of its own, where it begins to go out
+				first.Next(wrong)
+				connections = 3
+			}
+			second.Default(testkit.Result("0xgood"))
+			for call := range 2 {
+				answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+				if f != nil {
+					t.Fatal(f)
+				}
+				switch {
+				case call == 0:
+				case !row.streams && string(answer.Result) != `"0xgood"`:
+					t.Errorf("answered %s", answer.Result)
+				case row.streams:
+					if _, err := io.Copy(io.Discard, answer.Rest); !errors.Is(err, errWrongID) {
+						t.Errorf("the stream ends with %v", err)
+					}
+				}
+				answer.Release()
+			}
+			if c.endpoints[0].health.inARow != 1 {
+				t.Error("the upstream was not blamed")
+			}
+			if n := exposed(t, m)[`stray_answers_total{kind="another_id",upstream="up-0"}`]; n != "1" {
+				t.Errorf("%s answers under another id are counted", n)
+			}
+			c.endpoints = c.endpoints[:1]
+			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			if f != nil {
+				t.Fatal(f)
+			}
+			answer.Release()
+			if n := first.Connections(); n != connections {
+				t.Errorf("%d connections: the one that another call's answer came over was used again", n)
+			}
+		})
+	}
+}
+
+// An error under id null may belong to any call: what it says of the operator's plan or rate is
+// heard, and no client gets it.
+func TestNullID_IsHeardButNeverPassedOn(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		code    int
+		message string
+		blamed  bool
+	}{
+		"a revert":          {3, "execution reverted: of another call", false},
+		"unknown":           {-32000, "something nobody has heard of", false},
+		"a parse error":     {-32700, "parse error", false},
+		"missing data":      {-32000, "header not found", false},
+		"a limit":           {-32005, "rate limit reached", true},
+		"a plan":            {-32600, "trace_block is not available on the Free tier", false},
+		"used up":           {-32000, "monthly capacity limit exceeded", true},
+		"a method not had":  {-32601, "method not found", false},
+		"a wrong parameter": {-32602, "missing value for required argument 0", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			object, err := json.Marshal(map[string]any{"code": row.code, "message": row.message})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, first, second := twoUpstreams(t)
+			first.Default(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":null,"error":`+string(object)+`}`))
+			second.Next(testkit.Result("0xgood"), testkit.Status(http.StatusBadGateway))
+			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			if f != nil || string(answer.Result) != `"0xgood"` {
+				t.Fatalf("got %+v, %v", answer, f)
+			}
+			answer.Release()
+			if blamed := c.endpoints[0].health.inARow == 1; blamed != row.blamed {
+				t.Errorf("blamed: %v", blamed)
+			}
+			if answer, f := c.Read(deadline(t, testTimeout), request("trace_block")); f == nil {
+				t.Errorf("a call that nobody answered got %s", answer.Error)
+			}
+			c.endpoints = c.endpoints[:1]
+			if _, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")); f == nil || f.Reason != fault.OutcomeUnknown {
+				t.Errorf("a submission got %v", f)
+			}
+		})
+	}
+}
+
+func TestAnotherID_LeavesTheOutcomeOfASubmissionUnknown(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"a result": `{"id":1000000000000001,"result":"0xhash"}`, "an error": `{"id":1,"error":{"code":-32000,"message":"nonce too low"}}`,
+		"none": `{"error":{"code":-32000,"message":"nonce too low"}}`,
+	} {
+		c, first, second := twoUpstreams(t)
+		first.Default(testkit.Raw(http.StatusOK, "application/json", body))
+		_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		if f == nil || f.Reason != fault.OutcomeUnknown || first.Total() != 1 || second.Total() != 0 {
+			t.Errorf("%s: %v after %d and %d requests", name, f, first.Total(), second.Total())
+		}
+		if c.endpoints[0].health.inARow != 1 {
+			t.Errorf("%s: the upstream was not blamed", name)
+		}
+	}
+}
+
+func TestRenumbered_ChangesNothingButTheID(t *testing.T) {
+	t.Parallel()
+	r := request("eth_call")
+	r.Params = []byte(`[{"id":1},"latest"]`)
+	body := r.body()
+	kept := bytes.Clone(body)
+	again := renumbered(body)
+	if !bytes.Equal(body, kept) || bytes.Equal(idOf(again), idOf(body)) || !bytes.Equal(bytes.Replace(again, idOf(again), idOf(body), 1), body) {
+		t.Errorf("%s became %s", kept, again)
+	}
+}

@@ -1,0 +1,413 @@
+package upstream
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// chooser returns a chain with one upstream per supply, named after it and its place, and its
+// healthy snapshot with equal latencies.
+func chooser(t *testing.T, supplies ...plan.Supply) (*Chain, *testkit.Clock, Snapshot) {
+	t.Helper()
+	clock := testkit.NewClock(noon)
+	var list []config.Upstream
+	for i, s := range supplies {
+		list = append(list, config.Upstream{Name: fmt.Sprintf("%s-%d", s, i), URL: "http://127.0.0.1:1", Supply: string(s)})
+	}
+	_, c := poolOf(t, chain.EthMainnet, clock.Now, list)
+	s := healthy(c, noon)
+	for i := range s.Upstreams {
+		s.Upstreams[i].LatencyMicros = 10_000
+	}
+	return c, clock, s
+}
+
+func (c *Chain) choice(supply plan.Supply, tier plan.Tier, tried uint64) string {
+	return c.choiceFor(&Request{Method: []byte("eth_call"), Supply: supply, Tier: tier}, tried)
+}
+
+func (c *Chain) choiceFor(r *Request, tried uint64) string {
+	to, ok := c.next(&search{r: r, list: c.endpoints, tried: tried})
+	if !ok {
+		return "none"
+	}
+	to.limits.give()
+	if to.trial {
+		to.health.endTrial()
+	}
+	return to.Name
+}
+
+func TestNoUpstreamIsChosenBeforeItProvedItsChain(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
+		t.Errorf("chose %s before the first probe", got)
+	}
+	s.Upstreams[0].ChainIDOK, s.Upstreams[0].Usable, s.Upstreams[0].Reason = false, false, ReasonWrongChain
+	c.Apply(s)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
+		t.Errorf("chose %s, which is of another chain", got)
+	}
+	s.Upstreams[0].Usable = true // a board that contradicts itself must not open the way
+	c.Apply(s)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
+		t.Errorf("chose %s, which is of another chain", got)
+	}
+}
+
+func TestSupplyBoundsThePool(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Premium, plan.Wholesale, plan.Public)
+	s.Upstreams[0].LatencyMicros, s.Upstreams[1].LatencyMicros = 10, 100
+	c.Apply(s)
+	for _, tier := range plan.Tiers() {
+		if got := c.choice(plan.Public, tier, 0); got != "public-2" {
+			t.Errorf("a public caller on %s got %s", tier, got)
+		}
+		if got := c.choice(plan.Public, tier, 1<<2); got != "none" {
+			t.Errorf("a public caller on %s got %s once its own supply was used up", tier, got)
+		}
+	}
+	if got := c.choice(plan.Wholesale, plan.Balanced, 0); got != "wholesale-1" {
+		t.Errorf("a wholesale caller got %s", got)
+	}
+	if got := c.choice(plan.Premium, plan.Balanced, 0); got != "premium-0" {
+		t.Errorf("a premium caller got %s", got)
+	}
+}
+
+func TestATierChoosesInsideTheSupply(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Wholesale, plan.Premium)
+	c.Apply(s)
+	for tier, want := range map[plan.Tier]string{plan.Cheap: "public-0", plan.Fast: "premium-2"} {
+		if got := c.choice(plan.Premium, tier, 0); got != want {
+			t.Errorf("%s got %s, want %s at equal latencies", tier, got, want)
+		}
+	}
+}
+
+func TestTheFavouriteStaysUntilAnotherIsClearlyBetter(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Public)
+	measure := func(first, second int64) string {
+		s.Upstreams[0].LatencyMicros, s.Upstreams[1].LatencyMicros = first, second
+		c.Apply(s)
+		return c.choice(plan.Public, plan.Balanced, 0)
+	}
+	for _, step := range []struct {
+		first, second int64
+		want          string
+	}{
+		{10_000, 11_000, "public-0"},
+		{12_000, 10_000, "public-0"}, // better, not clearly
+		{12_600, 10_000, "public-1"}, // more than a quarter
+		{10_000, 10_000, "public-1"},
+		{10_000, 12_600, "public-0"},
+	} {
+		if got := measure(step.first, step.second); got != step.want {
+			t.Errorf("at %d and %d µs it chose %s, want %s", step.first, step.second, got, step.want)
+		}
+	}
+}
+
+func TestExcludedUpstreamsAreUsedWhenEveryoneIs(t *testing.T) {
+	t.Parallel()
+	c, clock, s := chooser(t, plan.Public, plan.Public)
+	s.Upstreams[1].LatencyMicros = 20_000
+	c.Apply(s)
+	c.endpoints[0].health.fail(minSamples)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-1" {
+		t.Errorf("chose %s beside an excluded one", got)
+	}
+	c.endpoints[1].health.fail(minSamples)
+	first := c.choice(plan.Public, plan.Balanced, 0)
+	if second := c.choice(plan.Public, plan.Balanced, 1<<place(c, first)); first == "none" || second == "none" || first == second {
+		t.Errorf("chose %s and %s: when everyone is excluded, everyone is to be used", first, second)
+	}
+	clock.Advance(firstExclusion)
+	for _, e := range c.endpoints {
+		e.health.succeed(successesToReturn)
+	}
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-0" {
+		t.Errorf("chose %s after both were back", got)
+	}
+	s.Upstreams[0].Usable, s.Upstreams[0].Reason = false, ReasonLagging
+	c.Apply(s)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-1" {
+		t.Errorf("chose %s, want the one that does not lag", got)
+	}
+	if got := c.choice(plan.Public, plan.Balanced, 1<<1); got != "public-0" {
+		t.Errorf("chose %s, want the lagging one rather than none", got)
+	}
+}
+
+func place(c *Chain, name string) int {
+	return slices.IndexFunc(c.endpoints, func(e *Endpoint) bool { return e.Name == name })
+}
+
+func TestAnUpstreamThatLacksAMethodComesLastForItAlone(t *testing.T) {
+	t.Parallel()
+	c, clock, s := chooser(t, plan.Public, plan.Public)
+	s.Upstreams[1].LatencyMicros = 20_000
+	c.Apply(s)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-0" {
+		t.Fatalf("chose %s", got)
+	}
+	c.endpoints[0].lacking.note([]byte("eth_call"))
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-1" {
+		t.Errorf("chose %s for a method that it lacks", got)
+	}
+	if c.choiceFor(&Request{Method: []byte("eth_getBalance"), Supply: plan.Public, Tier: plan.Balanced}, 0) != "public-0" {
+		t.Error("it stays the favourite for every other method")
+	}
+	if got := c.choice(plan.Public, plan.Balanced, 1<<1); got != "public-0" {
+		t.Errorf("chose %s, want the lacking one rather than none", got)
+	}
+	clock.Advance(lackingFor)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-0" {
+		t.Errorf("chose %s after its word had expired", got)
+	}
+}
+
+func TestASnapshotOfAnotherFileNamesNobodyHere(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public)
+	s.Upstreams[0].Name = "somebody-else"
+	c.Apply(s)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
+		t.Errorf("chose %s on another's verdict", got)
+	}
+	if head, known := c.Head(); !known || head != testHead {
+		t.Error("the head of the snapshot holds all the same")
+	}
+}
+
+func TestAPoolRefusesChainsItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	_, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{"dogecoin": {}}}, time.Now)
+	if err == nil {
+		t.Error("an unknown chain must stop the start")
+	}
+}
+
+// measured has an upstream look as if all its calls had taken so long.
+func (e *Endpoint) measured(took time.Duration) {
+	for range 2 * minSamples {
+		e.observe(observation{verdict: verdicts[isAnswer], took: took})
+		e.observe(observation{verdict: verdicts[isAnswer], took: took, heavy: true})
+	}
+	e.health.newest()
+}
+
+func TestCheapPrefersCheapSupplyAndGoesByHealthOnceItFailed(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Premium, plan.Wholesale, plan.Public, plan.Public)
+	c.Apply(s)
+	for i, took := range []time.Duration{time.Millisecond, 2 * time.Millisecond, time.Second, 2 * time.Second} {
+		c.endpoints[i].measured(took)
+	}
+	if got := c.choice(plan.Premium, plan.Cheap, 0); got != "public-2" {
+		t.Errorf("cheap got %s, want the better one of the cheapest supply, however slow", got)
+	}
+	if got := c.choice(plan.Premium, plan.Cheap, 1<<2); got != "premium-0" {
+		t.Errorf("after a failure cheap got %s, want the healthiest", got)
+	}
+	if got := c.choice(plan.Wholesale, plan.Cheap, 1<<2); got != "wholesale-1" {
+		t.Errorf("after a failure a wholesale caller got %s", got)
+	}
+}
+
+func TestFastGetsTheLowestLatencyOfTheBestSupply(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Premium, plan.Premium, plan.Wholesale)
+	s.Upstreams[2].Lag = 3 // in blocks: not what fast is about
+	c.Apply(s)
+	for i, took := range []time.Duration{time.Millisecond, 300 * time.Millisecond, 200 * time.Millisecond, 2 * time.Millisecond} {
+		c.endpoints[i].measured(took)
+	}
+	for supply, want := range map[plan.Supply]string{plan.Premium: "premium-2", plan.Wholesale: "wholesale-3", plan.Public: "public-0"} {
+		if got := c.choice(supply, plan.Fast, 0); got != want {
+			t.Errorf("a %s caller on fast got %s, want %s", supply, got, want)
+		}
+	}
+	if got := c.choice(plan.Premium, plan.Fast, 1<<1|1<<2); got != "wholesale-3" {
+		t.Errorf("when the best supply is used up fast got %s, want the next", got)
+	}
+}
+
+func TestBalancedBlendsLatencyFailuresThrottlingAndLag(t *testing.T) {
+	t.Parallel()
+	for name, worsen := range map[string]func(*Endpoint, *UpstreamState){
+		"latency": func(e *Endpoint, _ *UpstreamState) {
+			e.measured(60 * time.Millisecond)
+			e.measured(60 * time.Millisecond)
+		},
+		"failures":   func(e *Endpoint, _ *UpstreamState) { e.failEvery(8) },
+		"throttling": func(e *Endpoint, _ *UpstreamState) { e.throttleEvery(8) },
+		"lag":        func(_ *Endpoint, s *UpstreamState) { s.Lag = 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _, s := chooser(t, plan.Premium, plan.Public)
+			c.Apply(s)
+			for _, e := range c.endpoints {
+				e.measured(20 * time.Millisecond)
+			}
+			if got := c.choice(plan.Premium, plan.Balanced, 0); got != "premium-0" {
+				t.Fatalf("chose %s", got)
+			}
+			worsen(c.endpoints[0], &s.Upstreams[0])
+			c.Apply(s)
+			c.endpoints[0].health.newest()
+			if got := c.choice(plan.Premium, plan.Balanced, 0); got != "public-1" {
+				t.Errorf("balanced stays with %s, %+v", got, c.endpoints[0].health.newest())
+			}
+		})
+	}
+}
+
+// failEvery has one of n calls fail, and throttleEvery one of n throttled without the upstream
+// being left out for it.
+func (e *Endpoint) failEvery(n int) {
+	for range 2 * minSamples {
+		e.health.fail(1)
+		e.health.succeed(n - 1)
+	}
+}
+
+func (e *Endpoint) throttleEvery(n int) {
+	for range 2 * minSamples {
+		e.health.mu.Lock()
+		e.health.minute(e.health.now()).calls++
+		e.health.minute(e.health.now()).throttled++
+		e.health.mu.Unlock()
+		e.health.succeed(n - 1)
+	}
+}
+
+func TestHeavyReadsAreChosenByTheirOwnLatency(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Public)
+	c.Apply(s)
+	for range 2 * minSamples {
+		for i, e := range c.endpoints {
+			standard, heavy := 10*time.Millisecond, time.Second
+			if i == 1 {
+				standard, heavy = heavy/2, heavy/2
+			}
+			e.observe(observation{verdict: verdicts[isAnswer], took: standard})
+			e.observe(observation{verdict: verdicts[isAnswer], took: heavy, heavy: true})
+		}
+	}
+	c.endpoints[0].health.newest()
+	c.endpoints[1].health.newest()
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-0" {
+		t.Errorf("a standard read went to %s", got)
+	}
+	if got := c.choiceFor(&Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced, Heavy: true}, 0); got != "public-1" {
+		t.Errorf("a heavy read went to %s", got)
+	}
+}
+
+func TestAnUpstreamOnTrialGetsOneCheapReadAtATime(t *testing.T) {
+	t.Parallel()
+	c, clock, s := chooser(t, plan.Public, plan.Public)
+	s.Upstreams[1].LatencyMicros = 20_000
+	c.Apply(s)
+	c.endpoints[0].health.fail(minSamples)
+	take := func(change func(*search)) choice {
+		s := &search{r: &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced}, list: c.endpoints}
+		change(s)
+		to, ok := c.next(s)
+		if !ok {
+			t.Fatal("nobody was chosen")
+		}
+		return to
+	}
+	plain := func(*search) {}
+	if to := take(plain); to.Name != "public-1" || to.trial {
+		t.Fatalf("chose %s before its time was over", to.Name)
+	}
+	clock.Advance(firstExclusion)
+	for name, change := range map[string]func(*search){
+		"a submission":     func(s *search) { s.write = true },
+		"a fast read":      func(s *search) { s.r.Tier = plan.Fast },
+		"a heavy read":     func(s *search) { s.r.Heavy = true },
+		"a second attempt": func(s *search) { s.tried = 1 << 5 },
+	} {
+		if to := take(change); to.Name != "public-1" || to.trial {
+			t.Errorf("%s went to %s", name, to.Name)
+		}
+	}
+	trial := take(plain)
+	if trial.Name != "public-0" || !trial.trial || trial.more != 1 {
+		t.Fatalf("the first read went to %s, with %d to ask after it", trial.Name, trial.more)
+	}
+	if to := take(plain); to.Name != "public-1" || to.trial {
+		t.Error("while one trial is under way there must be no other")
+	}
+	trial.health.endTrial()
+	if to := take(plain); !to.trial {
+		t.Error("the next trial must be possible")
+	}
+}
+
+func TestNoTrialWithoutAnotherInGoodStanding(t *testing.T) {
+	t.Parallel()
+	c, clock, s := chooser(t, plan.Public, plan.Public)
+	c.Apply(s)
+	c.endpoints[0].health.fail(minSamples)
+	clock.Advance(firstExclusion)
+	c.endpoints[1].health.fail(minSamples)
+	for range 3 { // all traffic, and not one at a time
+		if to, ok := c.next(&search{r: request("eth_call"), list: c.endpoints}); !ok || to.trial {
+			t.Fatalf("chose %+v", to)
+		}
+	}
+}
+
+func TestWhenEveryoneIsExcludedTheBoardsWordCounts(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Public)
+	s.Upstreams[0].Usable, s.Upstreams[0].LatencyMicros = false, 1
+	c.Apply(s)
+	for _, e := range c.endpoints {
+		e.health.fail(minSamples)
+	}
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-1" {
+		t.Errorf("chose %s, which neither calls nor probes find well", got)
+	}
+}
+
+func TestOnlyUpstreamsThatMayBeAskedAreChosen(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Public)
+	c.Apply(s)
+	held := c.choice(plan.Public, plan.Balanced, 0)
+	not := func(name string) *Request {
+		return &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced, May: func(n string) bool { return n != name }}
+	}
+	if got := c.choiceFor(not(held), 0); got == held || got == "none" {
+		t.Errorf("without %s: chose %s", held, got)
+	}
+	if again := c.choice(plan.Public, plan.Balanced, 0); again != held {
+		t.Errorf("the favourite of all others became %s", again)
+	}
+	s.Upstreams[1].Usable, s.Upstreams[1].Reason = false, ReasonLagging
+	c.Apply(s)
+	if got := c.choiceFor(not("public-1"), 0); got != "public-0" {
+		t.Errorf("without the one that lags: chose %s", got)
+	}
+	if got := c.choiceFor(&Request{Method: []byte("eth_call"), Supply: plan.Public, May: func(string) bool { return false }}, 0); got != "none" {
+		t.Errorf("chose %s of none", got)
+	}
+}

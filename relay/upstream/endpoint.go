@@ -1,0 +1,144 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// Endpoint is one upstream of one chain.
+type Endpoint struct {
+	Name   string
+	Supply plan.Supply
+
+	family      chain.Family
+	rank        int             // of the supply, the cheapest first
+	configured  config.Upstream // as the file has it
+	fingerprint string          // of address and chain id
+	template    *http.Request
+	reads       reader
+	writes      *http.Transport
+	scrub       scrubber
+	health      health
+	limits      *limits // nil for none
+	lacking     lacking
+	lateIDs     lateIDs
+	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
+	cordoned    atomic.Bool                   // taken out of rotation by an operator
+	metrics     *telemetry.Upstream           // set before the first call; nil counts nothing
+}
+
+const (
+	dialTimeout     = 5 * time.Second
+	idleTimeout     = 90 * time.Second
+	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection with calls under way
+	maxIdleConns    = 512
+	maxAnswerHeader = 64 << 10
+)
+
+func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (*Endpoint, error) {
+	address, err := url.Parse(u.URL)
+	if err != nil {
+		return nil, fmt.Errorf("upstream %s: the url cannot be parsed", u.Name)
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"chain-access-gateway"}}
+	for name, value := range u.Headers {
+		header.Set(name, value)
+	}
+	if address.User != nil {
+		password, _ := address.User.Password()
+		probe := http.Request{Header: header}
+		probe.SetBasicAuth(address.User.Username(), password)
+	}
+	template := &http.Request{
+		Method: http.MethodPost, URL: address, Host: address.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	e := &Endpoint{
+		Name:   u.Name,
+		Supply: plan.Supply(u.Supply),
+		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: newLimits(u),
+		writes: writeTransport(),
+		scrub:  newScrubber(address, u.Headers),
+		health: health{now: now}, lacking: lacking{now: now},
+	}
+	e.reads = newReader(template, u.HTTP2, now, e.spokeUnasked)
+	return e, nil
+}
+
+// spokeUnasked holds bytes that nobody asked for against the upstream.
+func (e *Endpoint) spokeUnasked() { e.observe(observation{verdict: verdicts[isBroken], unasked: true}) }
+
+// writeTransport never sends anything twice: a fresh connection for each submission (nothing to
+// find dead), HTTP/1.1 only (no GOAWAY that asks for a repeat). Redirects are not followed because
+// a transport does not follow any.
+func writeTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:    dialTimeout,
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
+		DisableKeepAlives:      true,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		DisableCompression:     true,
+	}
+}
+
+// retire is for an endpoint that no new call is sent to: its connections close when the calls that
+// hold them are over.
+func (e *Endpoint) retire() {
+	e.reads.Retire()
+	e.writes.CloseIdleConnections()
+}
+
+func (e *Endpoint) close() {
+	e.reads.CloseIdleConnections()
+	e.writes.CloseIdleConnections()
+}
+
+// post sends a submission once. No GetBody is set, so nothing below can send it again.
+func (e *Endpoint) post(ctx context.Context, t http.RoundTripper, body []byte) (*http.Response, error) {
+	req := e.template.WithContext(ctx)
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.ContentLength = int64(len(body))
+	resp, err := t.RoundTrip(req)
+	if err != nil {
+		return nil, e.safe(err)
+	}
+	return resp, nil
+}
+
+// safe returns an error without the endpoint's address or credential. It keeps whether it was a
+// deadline or a cancellation, and of all else only the words.
+func (e *Endpoint) safe(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("upstream %s: %w", e.Name, context.DeadlineExceeded)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("upstream %s: %w", e.Name, context.Canceled)
+	}
+	return fmt.Errorf("upstream %s: %s", e.Name, e.scrub.text(withoutAddress(err, e.template.URL.Hostname())))
+}
+
+// retryAfter reads how long a throttling upstream wants to be left alone, in seconds; dates are not
+// used by providers.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}

@@ -1,0 +1,300 @@
+package upstream
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/telemetry"
+)
+
+// Health figures. Nobody is judged by fewer than minSamples calls. Exclusion is entered at
+// failuresInARow or at more than maxErrorRate, and left only after successesToReturn, with a
+// probation in which one failure is enough; that keeps an upstream from flapping.
+const (
+	healthMinutes     = 5
+	minSamples        = 10
+	maxErrorRate      = 0.5
+	failuresInARow    = 3
+	successesToReturn = 3
+	probationCalls    = 10
+	firstExclusion    = time.Second
+	maxExclusion      = time.Minute
+	trialPatience     = 10 * time.Second // without a read that could be a trial; then probes alone bring an upstream back
+
+	publishEvery = 100 * time.Millisecond // of figures; a change of state is published at once
+	staleAfter   = 5 * time.Second        // figures without a call are computed anew, so that old failures fade
+)
+
+// classes of reads, whose latencies are kept apart: a trace takes longer than a balance.
+const (
+	standardReads = iota
+	heavyReads
+	readClasses
+)
+
+func classOf(heavy bool) int {
+	if heavy {
+		return heavyReads
+	}
+	return standardReads
+}
+
+// healthMinute is what was seen in one minute.
+type healthMinute struct {
+	index                    int64
+	calls, failed, throttled int64
+	// What was counted before the upstream came back is no reason to leave it out again, and
+	// happened all the same.
+	forgivenCalls, forgivenFailed int64
+	latencies                     [readClasses]latencies
+}
+
+// health is what this process has seen of an upstream in the last ten minutes, and whether it is
+// left out, by the last five.
+//
+// An upstream that is out gets no calls until its time is over. Then it is on trial: one read at a
+// time is sent there, and the successes of probes count too. Enough of them bring it back, of which
+// the last is a read's: an upstream may answer probes at its edge while all else hangs. A failed
+// trial doubles its time.
+type health struct {
+	now       func() time.Time
+	published atomic.Pointer[standing]
+	metrics   *telemetry.Upstream
+	trial     atomic.Bool  // a trial read is under way
+	tried     atomic.Int64 // when the last one ended, unix nanoseconds
+
+	mu        sync.Mutex // guards what follows
+	minutes   [keptMinutes]healthMinute
+	inARow    int // failures since the last success
+	out       bool
+	since     time.Time
+	until     time.Time
+	exclusion time.Duration
+	successes int // since it is out
+	probation int // calls left of it
+}
+
+// standing is a reading of health for selection. It never changes once published.
+type standing struct {
+	at        int64 // unix nanoseconds
+	out       bool
+	until     int64 // from when it is on trial, unix nanoseconds
+	calls     int64
+	errorRate float64 // 0 below minSamples, as the next
+	throttled float64 // the share of calls that were throttled
+	latency   [readClasses]quantiles
+}
+
+var unknownStanding = new(standing)
+
+// onTrial reports whether an upstream that is out may be tried.
+func (s *standing) onTrial(now int64) bool { return s.out && now >= s.until }
+
+// observation is what became of one attempt.
+type observation struct {
+	verdict
+	took       time.Duration // to the answer, or to the head of a streamed one
+	retryAfter time.Duration // what a throttling upstream asked for; zero when it did not say
+	heavy      bool
+	write      bool
+	brokeOff   bool // a streamed answer that had counted as good before; took says nothing
+	timedOut   bool
+	unasked    bool // bytes on an idle connection, which are no attempt
+	lost       bool // a submission that left and was not answered usably
+	slow       bool // given up before its time: it would have taken longer than took, which is nobody's fault
+}
+
+// observe takes what became of an attempt. The outcome of every read and submission passes here,
+// once; those of which the client went away do not count.
+func (e *Endpoint) observe(o observation) {
+	switch {
+	case o.brokeOff:
+		e.metrics.BrokeOff()
+	case o.unasked:
+		e.metrics.Stray(telemetry.Unasked)
+	default:
+		e.metrics.Attempt(o.counted(), o.blame == blameNobody && !o.slow && !o.lost, o.took)
+	}
+	e.health.record(o)
+}
+
+func (h *health) record(o observation) {
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := h.minute(now)
+	if !o.brokeOff && !o.unasked {
+		m.calls++
+	}
+	wasOut := h.out
+	switch {
+	case o.slow:
+		m.latencies[classOf(o.heavy)].add(o.took)
+	case o.blame == blameNobody:
+		if o.meaning == isAnswer && !o.write {
+			m.latencies[classOf(o.heavy)].add(o.took)
+		}
+		h.succeeded(now.Add(-o.took))
+	default:
+		if o.blame == blameThrottle {
+			m.throttled++
+		} else {
+			m.failed++
+		}
+		h.failed(now, o)
+	}
+	if s := h.published.Load(); s == nil || wasOut != h.out || now.UnixNano()-s.at >= int64(publishEvery) {
+		h.publish(now)
+	}
+}
+
+// minute is the current one. The caller holds mu.
+func (h *health) minute(now time.Time) *healthMinute {
+	index := now.Unix() / 60
+	m := &h.minutes[index%keptMinutes]
+	if m.index != index {
+		*m = healthMinute{index: index}
+	}
+	return m
+}
+
+// succeeded takes a good call that began at began. The caller holds mu.
+func (h *health) succeeded(began time.Time) {
+	h.inARow = 0
+	switch {
+	case h.out && began.Before(h.since): // it was under way when the others failed
+	case h.out:
+		h.successes++
+		if h.successes >= successesToReturn {
+			h.comeBack()
+		}
+	case h.probation > 0:
+		if h.probation--; h.probation == 0 {
+			h.exclusion = 0
+		}
+	}
+}
+
+// failed takes a call that blames. The caller holds mu.
+func (h *health) failed(now time.Time, o observation) {
+	h.inARow++
+	throttle := o.blame == blameThrottle
+	switch {
+	case h.out && throttle && o.retryAfter > 0:
+		h.until = later(h.until, now.Add(min(o.retryAfter, maxExclusion)))
+		h.publish(now)
+	case h.out && (now.Before(h.until) || now.Add(-o.took).Before(h.since)): // calls that fail together count once
+		h.successes = 0
+	case h.out || throttle || h.probation > 0 || h.isBad(now):
+		h.exclude(now, o.retryAfter)
+	}
+}
+
+// isBad reports whether the calls of the window are reason enough. The caller holds mu.
+func (h *health) isBad(now time.Time) bool {
+	calls, failed, _ := h.counts(now)
+	return calls >= minSamples && (h.inARow >= failuresInARow || float64(failed) > maxErrorRate*float64(calls))
+}
+
+// exclude leaves the upstream out, twice as long as the last time. The caller holds mu.
+func (h *health) exclude(now time.Time, retryAfter time.Duration) {
+	h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
+	h.out, h.since, h.successes, h.probation = true, now, 0, 0
+	h.until = now.Add(max(h.exclusion, min(retryAfter, maxExclusion)))
+	h.metrics.Excluded()
+	h.publish(now)
+}
+
+// comeBack ends the exclusion. What was counted before is no reason for the next one. The caller
+// holds mu.
+func (h *health) comeBack() {
+	h.out, h.successes, h.probation = false, 0, probationCalls
+	for i := range h.minutes {
+		m := &h.minutes[i]
+		m.forgivenCalls, m.forgivenFailed = m.forgivenCalls+m.calls, m.forgivenFailed+m.failed+m.throttled
+		m.calls, m.failed, m.throttled = 0, 0, 0
+	}
+}
+
+// probed takes the verdict of a probe: one that succeeded once the upstream's time was over counts
+// like a trial. It is not the last that is needed, unless no read has come for a while that could
+// be the trial; while one is under way, that is what tells.
+func (h *health) probed(usable bool, at time.Time) {
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.out || !usable || !at.After(h.since) || now.Before(h.until) || h.trial.Load() {
+		return
+	}
+	idle := now.Sub(later(h.until, time.Unix(0, h.tried.Load())))
+	if h.successes+1 < successesToReturn || idle >= trialPatience {
+		h.succeeded(now)
+	}
+	h.publish(now)
+}
+
+// beginTrial claims the one trial that may be under way; endTrial must follow.
+func (h *health) beginTrial() bool { return h.trial.CompareAndSwap(false, true) }
+
+// endTrial follows when the trial's read is over, passOver when there was none.
+func (h *health) endTrial() {
+	h.tried.Store(h.now().UnixNano())
+	h.passOver()
+}
+
+func (h *health) passOver() { h.trial.Store(false) }
+
+// counts adds up the minutes that are young enough. The caller holds mu.
+func (h *health) counts(now time.Time) (calls, failed, throttled int64) {
+	index := now.Unix() / 60
+	for i := range h.minutes {
+		if m := &h.minutes[i]; index-m.index < healthMinutes {
+			calls += m.calls
+			failed += m.failed
+			throttled += m.throttled
+		}
+	}
+	return max(calls, failed+throttled), failed, throttled // a stream may outlive the minute in which it began
+}
+
+// publish computes the standing. The caller holds mu.
+func (h *health) publish(now time.Time) {
+	calls, failed, throttled := h.counts(now)
+	s := &standing{at: now.UnixNano(), out: h.out, until: h.until.UnixNano(), calls: calls}
+	if calls >= minSamples {
+		s.errorRate, s.throttled = float64(failed)/float64(calls), float64(throttled)/float64(calls)
+	}
+	index := now.Unix() / 60
+	for class := range s.latency {
+		var all latencies
+		for i := range h.minutes {
+			if m := &h.minutes[i]; index-m.index < healthMinutes {
+				all.merge(&m.latencies[class])
+			}
+		}
+		s.latency[class] = all.quantiles()
+	}
+	h.published.Store(s)
+}
+
+// standing is the newest reading, without a lock in the usual case.
+func (h *health) standing(now time.Time) *standing {
+	s := h.published.Load()
+	if s == nil {
+		return unknownStanding
+	}
+	if now.UnixNano()-s.at >= int64(staleAfter) && h.mu.TryLock() {
+		h.publish(now)
+		h.mu.Unlock()
+		return h.published.Load()
+	}
+	return s
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,258 @@
+package upstream
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// hedged returns Ethereum over scripted upstreams of which the first is known to answer within
+// microseconds, and credit for hedges.
+func hedged(t *testing.T, n int) (*Chain, []*testkit.UpstreamServer) {
+	t.Helper()
+	var servers []*testkit.UpstreamServer
+	for range n {
+		servers = append(servers, testkit.Upstream(t))
+	}
+	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
+	c.Apply(healthy(c, time.Now()))
+	c.endpoints[0].measured(time.Microsecond)
+	c.hedges.credit.Store(maxHedgeCredit)
+	return c, servers
+}
+
+func fast() *Request {
+	r := request("eth_call")
+	r.Tier = plan.Fast
+	return r
+}
+
+func TestASlowFirstAttemptOfAFastReadIsHedged(t *testing.T) {
+	t.Parallel()
+	c, servers := hedged(t, 2)
+	servers[0].Default(testkit.Hang(nil))
+	servers[1].Default(testkit.Result("0xgood"))
+	r := fast()
+	answer, f := c.Read(deadline(t, testTimeout), r)
+	if f != nil || string(answer.Result) != `"0xgood"` {
+		t.Fatalf("got %+v, %v", answer, f)
+	}
+	answer.Release()
+	if r.Asked != (Asked{Upstream: "up-1", Attempts: 2}) {
+		t.Errorf("asked %+v", r.Asked)
+	}
+	c.hedges.racing.Wait() // the loser is called off, though its upstream still hangs
+	if s := c.endpoints[0].health.newest(); s.errorRate != 0 || c.endpoints[0].health.inARow != 0 {
+		t.Errorf("the loser was blamed: %+v", s)
+	}
+	if got := c.hedges.credit.Load(); got != maxHedgeCredit-hedgeCost {
+		t.Errorf("%d credit is left", got)
+	}
+}
+
+func TestTheFirstAttemptMayStillWin(t *testing.T) {
+	t.Parallel()
+	c, servers := hedged(t, 2)
+	servers[0].Default(testkit.Hang(testkit.Result("0xgood")))
+	servers[1].Default(testkit.Hang(nil))
+	done := make(chan string, 1)
+	r := fast()
+	go func() {
+		answer, f := c.Read(deadline(t, testTimeout), r)
+		if f != nil {
+			done <- f.Error()
+			return
+		}
+		defer answer.Release()
+		done <- string(answer.Result)
+	}()
+	testkit.Eventually(t, testTimeout, func() bool { return servers[1].Total() == 1 }, "the second attempt starts")
+	servers[0].Release()
+	if got := <-done; got != `"0xgood"` || r.Asked != (Asked{Upstream: "up-0", Attempts: 2}) {
+		t.Errorf("got %s, asked %+v", got, r.Asked)
+	}
+	c.hedges.racing.Wait()
+	if s := c.endpoints[1].health.newest(); s.calls != 0 {
+		t.Errorf("the loser's standing is %+v", s)
+	}
+}
+
+func TestARaceGoesOnWhenOneFails(t *testing.T) {
+	t.Parallel()
+	for name, replies := range map[string][2]testkit.Reply{
+		"the hedge": {testkit.Hang(testkit.Result("0xgood")), testkit.HTML(502)},
+		"both":      {testkit.Hang(testkit.Error(-32000, "header not found")), testkit.HTML(502)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, servers := hedged(t, 3)
+			servers[0].Default(replies[0])
+			servers[1].Default(replies[1])
+			servers[2].Default(testkit.Result("0xgood"))
+			done := make(chan string, 1)
+			go func() {
+				answer, f := c.Read(deadline(t, testTimeout), fast())
+				if f != nil {
+					done <- f.Error()
+					return
+				}
+				defer answer.Release()
+				done <- string(answer.Result)
+			}()
+			testkit.Eventually(t, testTimeout, func() bool { return c.endpoints[1].health.newest().calls == 1 }, "the hedge fails")
+			servers[0].Release()
+			if got := <-done; got != `"0xgood"` {
+				t.Errorf("got %s", got)
+			}
+			if third := servers[2].Total(); (third == 1) != (name == "both") {
+				t.Errorf("the third was asked %d times", third)
+			}
+		})
+	}
+}
+
+func TestAHedgesStreamedAnswerGoesOnToItsEnd(t *testing.T) {
+	t.Parallel()
+	c, servers := hedged(t, 2)
+	servers[0].Default(testkit.Hang(nil))
+	servers[1].Default(testkit.Large(4 << 20))
+	answer, f := c.Read(deadline(t, testTimeout), fast())
+	if f != nil {
+		t.Fatal(f)
+	}
+	c.hedges.racing.Wait()
+	n, err := io.Copy(io.Discard, answer.Rest)
+	if err != nil || int(n)+len(answer.Result) != 4<<20+4 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	answer.Release()
+	if c.endpoints[1].health.newest().errorRate != 0 {
+		t.Error("the winner was blamed")
+	}
+}
+
+func TestAnAnswerThatComesAfterARaceIsReleased(t *testing.T) {
+	t.Parallel()
+	c, servers := hedged(t, 1)
+	c.endpoints[0].limits = &limits{most: 1}
+	servers[0].Default(testkit.Large(4 << 20))
+	decided := make(chan struct{})
+	close(decided)
+	to, ok := c.next(&search{r: fast(), list: c.endpoints})
+	if !ok {
+		t.Fatal("nobody was chosen")
+	}
+	late := c.start(deadline(t, testTimeout), to, question{body: fast().body(), most: maxAnswer}, 0, make(chan attempted), decided)
+	c.hedges.racing.Wait()
+	late.callOff()
+	if n := c.endpoints[0].limits.inFlight.Load(); n != 0 {
+		t.Error("it holds its room for ever")
+	}
+}
+
+func TestOnlyFastReadsWithRoomAndCreditAreHedged(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Chain, *Request){
+		"cheap":          func(_ *Chain, r *Request) { r.Tier = plan.Cheap },
+		"balanced":       func(_ *Chain, r *Request) { r.Tier = plan.Balanced },
+		"without credit": func(c *Chain, _ *Request) { c.hedges.credit.Store(hedgeCost - 2) },
+		"unmeasured":     func(_ *Chain, r *Request) { r.Heavy = true },
+		"no room": func(c *Chain, _ *Request) {
+			c.endpoints[1].limits = &limits{most: 1}
+			c.endpoints[1].limits.inFlight.Store(1)
+		},
+		"not in good standing": func(c *Chain, _ *Request) { c.endpoints[1].health.fail(minSamples) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, servers := hedged(t, 2)
+			// What is known of heavy reads is forgotten, of standard ones not.
+			for i := range c.endpoints[0].health.minutes {
+				c.endpoints[0].health.minutes[i].latencies[heavyReads] = latencies{}
+			}
+			c.endpoints[0].health.newest()
+			r := fast()
+			change(c, r)
+			servers[0].Default(testkit.Drip("0x1", time.Millisecond)) // some forty times its usual latency
+			answer, f := c.Read(deadline(t, testTimeout), r)
+			if f != nil {
+				t.Fatal(f)
+			}
+			answer.Release()
+			if servers[1].Total() != 0 || r.Asked.Attempts != 1 {
+				t.Errorf("the other upstream was asked %d times", servers[1].Total())
+			}
+		})
+	}
+	c, servers := hedged(t, 2)
+	servers[0].Default(testkit.Drip("0x1", time.Millisecond))
+	if _, f := c.Submit(deadline(t, testTimeout), fast()); f != nil || servers[1].Total() != 0 {
+		t.Errorf("a submission got %v and reached %d others", f, servers[1].Total())
+	}
+}
+
+func TestAtMostATwentiethOfFastReadsIsHedged(t *testing.T) {
+	t.Parallel()
+	c, servers := hedged(t, 2)
+	c.hedges.credit.Store(0)
+	const reads = 300
+	for range reads {
+		c.endpoints[0].measured(time.Microsecond) // so that every answer is late
+		answer, f := c.Read(deadline(t, testTimeout), fast())
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	c.hedges.racing.Wait()
+	if n := servers[0].Total() + servers[1].Total() - reads; n > reads/hedgeCost || n == 0 {
+		t.Errorf("%d of %d reads were hedged", n, reads)
+	}
+	for range 2 * maxHedgeCredit {
+		c.hedges.earn()
+	}
+	if got := c.hedges.credit.Load(); got != maxHedgeCredit {
+		t.Errorf("%d credit was saved up", got)
+	}
+	c.hedges.credit.Store(hedgeCost)
+	if !c.hedges.spend() || c.hedges.spend() {
+		t.Error("credit for one hedge must allow exactly one")
+	}
+}
+
+func TestAClientThatLeavesARaceBlamesNobody(t *testing.T) {
+	t.Parallel()
+	c, servers := hedged(t, 2)
+	for i, s := range servers {
+		s.Default(testkit.Hang(nil))
+		c.endpoints[i].limits = &limits{most: 1}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan *fault.Error, 1)
+	calls := c.endpoints[0].health.newest().calls
+	go func() {
+		_, f := c.Read(ctx, fast())
+		done <- f
+	}()
+	testkit.Eventually(t, testTimeout, func() bool { return servers[1].Total() == 1 }, "both attempts are under way")
+	cancel()
+	if f := <-done; f == nil {
+		t.Error("there was an answer")
+	}
+	c.hedges.racing.Wait()
+	for i, e := range c.endpoints {
+		want := int64(0)
+		if i == 0 {
+			want = calls
+		}
+		if got := e.health.newest().calls; got != want || e.limits.inFlight.Load() != 0 {
+			t.Errorf("%s: %d calls counted, want %d; %d hold room", e.Name, got, want, e.limits.inFlight.Load())
+		}
+	}
+}

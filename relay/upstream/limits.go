@@ -1,0 +1,138 @@
+package upstream
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+)
+
+// limits keep this process inside what the operator allows for an upstream, so that the plan with a
+// provider is not overrun. An endpoint that is at its limit is passed over, like one that is left
+// out, but not blamed.
+type limits struct {
+	most     int64 // calls at a time; 0 for no bound
+	inFlight atomic.Int64
+	pace     *pace // nil for no bound
+	metrics  *telemetry.Upstream
+}
+
+func newLimits(u config.Upstream) *limits {
+	if u.MaxConcurrent <= 0 && u.MaxPerSecond <= 0 {
+		return nil
+	}
+	l := &limits{most: int64(u.MaxConcurrent)}
+	if u.MaxPerSecond > 0 {
+		l.pace = newPace(u.MaxPerSecond)
+	}
+	return l
+}
+
+// take claims room for one call; give must follow when it was given.
+func (l *limits) take(now time.Time) bool {
+	if l == nil {
+		return true
+	}
+	if !l.enter() {
+		l.metrics.Limited(telemetry.ConcurrencyLimit)
+		return false
+	}
+	if l.pace != nil && l.pace.take(now) > 0 {
+		l.give()
+		l.metrics.Limited(telemetry.RateLimit)
+		return false
+	}
+	return true
+}
+
+func (l *limits) enter() bool {
+	for l.most > 0 {
+		n := l.inFlight.Load()
+		if n >= l.most {
+			return false
+		}
+		if l.inFlight.CompareAndSwap(n, n+1) {
+			break
+		}
+	}
+	return true
+}
+
+func (l *limits) give() {
+	if l != nil && l.most > 0 {
+		l.inFlight.Add(-1)
+	}
+}
+
+// probePatience is how long a probe waits for its turn. Then it is sent all the same: an upstream
+// must not go unmeasured because it is busy.
+const probePatience = 500 * time.Millisecond
+
+// waitToProbe counts a probe against the rate, after its turn has come or its patience is over.
+// Probes take no room of calls.
+func (l *limits) waitToProbe(ctx context.Context, now func() time.Time) {
+	if l == nil || l.pace == nil {
+		return
+	}
+	wait := l.pace.take(now())
+	if wait == 0 {
+		return
+	}
+	timer := time.NewTimer(min(wait, probePatience))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-timer.C:
+	}
+	if l.pace.take(now()) > 0 {
+		l.pace.force(now())
+	}
+}
+
+// pace lets through at most so many calls in any second, all of them at once if they come so. It
+// remembers the time of each of the last calls; in a token bucket a full bucket and its refill
+// could fall into one second. Beyond maxRemembered it holds to the same rate over a shorter time.
+type pace struct {
+	window time.Duration
+
+	mu   sync.Mutex // guards what follows
+	sent []int64    // unix nanoseconds, in a ring
+	next int        // the oldest
+}
+
+const maxRemembered = 10_000
+
+// newPace takes calls per second; below one, a call every so many seconds.
+func newPace(perSecond float64) *pace {
+	n := min(int(math.Ceil(perSecond)), maxRemembered)
+	return &pace{window: time.Duration(float64(n) / perSecond * float64(time.Second)), sent: make([]int64, n)}
+}
+
+// take counts a call when there is room, and tells otherwise how long until there is.
+func (p *pace) take(now time.Time) (wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := now.UnixNano()
+	if ago := time.Duration(t - p.sent[p.next]); ago >= 0 && ago < p.window { // a clock that was set back must not stop the calls
+		return p.window - ago
+	}
+	p.count(t)
+	return 0
+}
+
+// force counts a call that is sent in any case.
+func (p *pace) force(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count(now.UnixNano())
+}
+
+func (p *pace) count(t int64) {
+	p.sent[p.next] = t
+	p.next = (p.next + 1) % len(p.sent)
+}

@@ -1,0 +1,144 @@
+package upstream
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// node is a scripted node of Ethereum with blocks: one every twelve seconds of its clock.
+type node struct {
+	*testkit.UpstreamServer
+
+	now func() time.Time
+
+	mu        sync.Mutex    // guards what follows
+	lead      int64         // added to the true head when it is asked for
+	blockTime time.Duration // of the chain that it follows; zero for blockTime
+	forges    bool          // it has blocks up to the head that it claims, with the times they would have
+	fork      uint64        // blocks above this height are of another branch; 0 for none
+	branch    string        // its name
+}
+
+const (
+	blockTime   = 12 * time.Second
+	trueGenesis = testHead // the head at noon
+)
+
+func newNode(t *testing.T, now func() time.Time) *node {
+	t.Helper()
+	n := &node{UpstreamServer: testkit.Upstream(t), now: now}
+	n.Default(testkit.Error(-32601, "method not found"))
+	n.On("eth_chainId", testkit.Result("0x1"))
+	n.On("eth_blockNumber", testkit.ResultOf(func(testkit.Request) any { return fmt.Sprintf("0x%x", n.claims()) }))
+	n.On("eth_getBlockByNumber", testkit.ResultOf(n.block))
+	return n
+}
+
+// set changes what the node says.
+func (n *node) set(change func(n *node)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change(n)
+}
+
+// trueHead is the head of the chain that honest nodes follow.
+func trueHead(now time.Time) uint64 { return trueGenesis + uint64(now.Sub(noon)/blockTime) } //nolint:gosec // after noon
+
+func (n *node) claims() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return uint64(int64(n.head()) + n.lead) //nolint:gosec // small
+}
+
+// head is that of the chain that the node follows. The caller holds mu.
+func (n *node) head() uint64 {
+	if n.blockTime == 0 {
+		return trueHead(n.now())
+	}
+	return trueGenesis + uint64(n.now().Sub(noon)/n.blockTime) //nolint:gosec // after noon
+}
+
+func (n *node) block(r testkit.Request) any {
+	var params []any
+	if json.Unmarshal(r.Params, &params) != nil || len(params) != 2 {
+		return nil
+	}
+	height, ok := parseHead([]byte(fmt.Sprintf("%q", params[0])))
+	claimed := n.claims()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	head := n.head()
+	exists := height <= head && height <= claimed || n.forges && height <= claimed
+	if !ok || !exists {
+		return nil
+	}
+	branch := ""
+	if n.fork > 0 && height > n.fork {
+		branch = n.branch
+	}
+	at := noon.Add(time.Duration(int64(height)-trueGenesis) * blockTime) //nolint:gosec // small
+	if n.forges {
+		at = n.now()
+	}
+	return map[string]any{
+		"number": fmt.Sprintf("0x%x", height), "hash": fmt.Sprintf("0x%s%d", branch, height),
+		"timestamp": fmt.Sprintf("0x%x", at.Unix()),
+	}
+}
+
+// network is some nodes and a pool of them.
+type network struct {
+	*testing.T
+	clock *testkit.Clock
+	nodes []*node
+	pool  *Pool
+	chain *Chain
+	last  Snapshot
+}
+
+func newNetwork(t *testing.T, nodes int) *network {
+	t.Helper()
+	n := &network{T: t, clock: testkit.NewClock(noon)}
+	for range nodes {
+		n.nodes = append(n.nodes, newNode(t, n.clock.Now))
+	}
+	n.restart(false)
+	return n
+}
+
+// restart begins with another pool, as a worker that starts does; with what stands on the board, or
+// with nothing.
+func (n *network) restart(remembering bool) {
+	n.Helper()
+	var servers []*testkit.UpstreamServer
+	for _, u := range n.nodes {
+		servers = append(servers, u.UpstreamServer)
+	}
+	n.pool, n.chain = poolOf(n.T, chain.EthMainnet, n.clock.Now, providers(servers...))
+	if !remembering {
+		return
+	}
+	raw, err := json.Marshal(n.last)
+	if err != nil {
+		n.Fatal(err)
+	}
+	posted := Posted{Known: true}
+	if err := json.Unmarshal(raw, &posted.Snapshot); err != nil {
+		n.Fatal(err)
+	}
+	n.pool.Recall(chain.EthMainnet, posted)
+}
+
+// round lets twelve seconds pass and probes.
+func (n *network) round() Snapshot {
+	n.Helper()
+	n.clock.Advance(blockTime)
+	n.last = probe(n.T, n.pool, chain.EthMainnet)
+	return n.last
+}

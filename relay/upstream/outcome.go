@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+
+	"github.com/chainaccess/gateway/internal/fault"
+)
+
+// outcome gathers what the attempts of one read said.
+type outcome struct {
+	attempts     int
+	unusable     int // attempts without an answer for the client
+	timeouts     int
+	absent       int
+	rangeRefused bool
+	tooLarge     bool    // an answer exceeded our own bound
+	lastWords    *Answer // an in-band error that may be passed on when no upstream does better
+	lastCause    error
+	lastUpstream string
+	heavy        bool
+	slow         [maxAttempts]attempted // those that were given up before their share of the deadline was over
+	slowOnes     int
+}
+
+// begin counts an attempt.
+func (o *outcome) begin(r *Request, to choice) {
+	o.attempts++
+	o.heavy = r.Heavy
+	r.Asked = Asked{Upstream: to.Name, Attempts: o.attempts}
+}
+
+// take returns an attempt's answer when it is one for the client, and keeps in mind what it was
+// otherwise.
+func (o *outcome) take(a attempted, r *Request) *Answer {
+	if a.answer != nil && !a.verdict.another {
+		o.discardLastWords()
+		o.settle(&a)
+		r.Asked.Upstream = a.to.Name
+		return a.answer
+	}
+	o.unusable++
+	if a.answer == nil {
+		o.lastCause = a.err
+		o.tooLarge = o.tooLarge || errors.Is(a.err, ErrTooLarge)
+		if errors.Is(a.err, context.DeadlineExceeded) {
+			o.timeouts++
+		}
+	}
+	if a.given > 0 {
+		o.slow[o.slowOnes] = a
+		o.slowOnes++
+	}
+	if a.verdict.meaning == isAbsent {
+		o.absent++
+		a.to.lacking.note(r.Method)
+	}
+	o.rangeRefused = o.rangeRefused || a.verdict.meaning == isRange
+	o.keep(a)
+	return nil
+}
+
+// settle says whose fault it was that attempts were given up early: the upstream's when another one
+// answered in less time than it had, and nobody's when the call takes long wherever it is asked.
+// won is nil when nobody answered.
+func (o *outcome) settle(won *attempted) {
+	for _, a := range o.slow[:o.slowOnes] {
+		if won != nil && won.took < a.given {
+			a.to.observe(observation{verdict: verdicts[isUnreachable], took: a.took, heavy: o.heavy, timedOut: true})
+		} else {
+			a.to.observe(observation{verdict: verdicts[isUnreachable], took: a.took, heavy: o.heavy, slow: true})
+		}
+	}
+	o.slowOnes = 0
+}
+
+func (o *outcome) keep(a attempted) {
+	switch {
+	case a.answer == nil:
+	case a.verdict.passOn:
+		o.discardLastWords()
+		o.lastWords, o.lastUpstream = a.answer, a.to.Name
+	default:
+		a.answer.Release()
+	}
+}
+
+func (o *outcome) discardLastWords() {
+	if o.lastWords != nil {
+		o.lastWords.Release()
+		o.lastWords = nil
+	}
+}
+
+// conclude is the answer when no upstream gave a usable one. Who would answer if less were asked
+// for helps the client more than who says that it lacks the data or the time, which is then not
+// true of the chain.
+func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *fault.Error) {
+	o.settle(nil)
+	r := s.r
+	if o.tooLarge {
+		o.discardLastWords()
+		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
+			"Ask for less in one call, and send several. Nothing was charged.", r.MaxAnswer))
+	}
+	if o.rangeRefused {
+		o.discardLastWords()
+		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "%s", rangeMessage(r.Method)))
+	}
+	if o.lastWords != nil {
+		r.Asked.Upstream = o.lastUpstream
+		return o.lastWords, nil
+	}
+	switch {
+	case o.attempts == 0:
+		return nil, c.nobody(s)
+	case s.full != 0 && ctx.Err() == nil:
+		return nil, c.nobody(s).Wrap(o.lastCause)
+	case o.absent == o.attempts:
+		return nil, r.Links.On(fault.New(fault.MethodNotServed, "No upstream of %s serves %s right now. Nothing was charged; "+
+			"ask at data.contact when you need it.", c.ID, r.Method))
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || o.timeouts == o.attempts:
+		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(o.lastCause)
+	}
+	return nil, fault.New(fault.UpstreamFailed, "").Wrap(o.lastCause)
+}
+
+// nobody says that there is no upstream to ask, or none with room.
+func (c *Chain) nobody(s *search) *fault.Error {
+	if s.full == 0 {
+		f := fault.New(fault.NoUpstream, "")
+		f.RetryAfter = noUpstream
+		return f
+	}
+	f := fault.New(fault.NoUpstream, "Every upstream of %s that could serve this call is at its limit right now. Nothing was charged; "+
+		"retry in a second.", c.ID)
+	f.RetryAfter = atLimit
+	return f
+}
+
+func rangeMessage(method []byte) string {
+	if string(method) == "eth_getLogs" {
+		return "No upstream serves a block range this wide for this filter. Split it into smaller ranges and send one call for each. " +
+			"Nothing was charged."
+	}
+	return "No upstream gives an answer this large. Ask for less in one call, and send several. Nothing was charged."
+}

@@ -1,0 +1,104 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/internal/testkit"
+)
+
+// panicking is a reader with a mistake in it.
+type panicking struct{ reader }
+
+func (panicking) Do(context.Context, []byte, time.Time) (*http.Response, error) { panic("a mistake") }
+
+func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]int{"the first": 0, "the hedge": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, servers := hedged(t, 3)
+			var logged bytes.Buffer
+			c.panics = &panicLog{
+				slog.New(slog.NewTextHandler(&logged, nil)), telemetry.NewLogLimit[panicKind](1, time.Hour, time.Now),
+			}
+			for i, s := range servers {
+				c.endpoints[i].limits = &limits{most: 1}
+				s.Default(testkit.Result("0xgood"))
+			}
+			// Nobody answers before the mistake was made: an attempt that is called off does not
+			// make it.
+			servers[0].Default(testkit.Hang(testkit.HTML(502)))
+			servers[1].Default(testkit.Hang(testkit.Result("0xgood")))
+			c.endpoints[place].reads = panicking{c.endpoints[place].reads}
+			done := make(chan string, 1)
+			go func() {
+				answer, f := c.Read(deadline(t, testTimeout), fast())
+				if f != nil {
+					done <- f.Error()
+					return
+				}
+				defer answer.Release()
+				done <- string(answer.Result)
+			}()
+			testkit.Eventually(t, testTimeout, func() bool { return c.endpoints[place].health.newest().calls%10 == 1 }, "it panicked")
+			servers[0].Release()
+			servers[1].Release()
+			if got := <-done; got != `"0xgood"` {
+				t.Errorf("got %s", got)
+			}
+			c.hedges.racing.Wait()
+			line := logged.String()
+			if !strings.Contains(line, "a mistake") || !strings.Contains(line, "panic_test.go") || !strings.Contains(line, c.endpoints[place].Name) {
+				t.Errorf("the mistake is not told, nor where it is: %s", line)
+			}
+			c.panics.write(c.ID, c.endpoints[place].Name, "again", nil)
+			if strings.Contains(logged.String(), "again") {
+				t.Error("panics are logged without a bound")
+			}
+			for _, e := range c.endpoints {
+				if n := e.limits.inFlight.Load(); n != 0 {
+					t.Errorf("%s: %d calls hold room", e.Name, n)
+				}
+			}
+		})
+	}
+}
+
+// panicsIn runs what must panic.
+func panicsIn(t *testing.T, call func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Error("the mistake was not told")
+		}
+	}()
+	call()
+}
+
+func TestAPanicGivesRoomAndTrialBack(t *testing.T) {
+	t.Parallel()
+	c, _ := limited(t, 1, 1)
+	e := c.endpoints[0]
+	e.reads = panicking{e.reads}
+	if !e.limits.take(time.Now()) || !e.health.beginTrial() {
+		t.Fatal("no room, or no trial")
+	}
+	panicsIn(t, func() {
+		c.attempt(deadline(t, testTimeout), choice{e, true, 1}, question{body: []byte(`{}`), most: maxAnswer}, 1)
+	})
+	if e.limits.inFlight.Load() != 0 || e.health.trial.Load() {
+		t.Error("a read that panicked holds room, or its trial is under way for ever")
+	}
+	e.template = nil
+	panicsIn(t, func() { _, _ = c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")) })
+	if e.limits.inFlight.Load() != 0 {
+		t.Error("a submission that panicked holds room")
+	}
+}

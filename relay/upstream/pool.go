@@ -1,0 +1,146 @@
+package upstream
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// Pool is every upstream of every configured chain. Reload changes it while calls are under way.
+type Pool struct {
+	now       func() time.Time
+	set       atomic.Pointer[chainSet]
+	reloading sync.Mutex     // one reload at a time
+	racing    sync.WaitGroup // attempts that may outlive their read
+
+	metrics *telemetry.Upstreams // nil: nothing is counted
+	tracer  *telemetry.Tracer    // nil: nothing is traced
+	panics  *panicLog
+}
+
+// Chain is the upstreams of one chain as one upstreams file lists them. A reload makes another: a
+// call under way goes on with the one that it began with.
+type Chain struct {
+	*chain.Chain
+	*memory
+
+	endpoints  []*Endpoint
+	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
+	now        func() time.Time
+	slack      uint64       // blocks that a head may be further than the block time says
+	joined     bool         // by a reload
+	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
+	tracer     *telemetry.Tracer
+	panics     *panicLog
+	leaving    atomic.Pointer[handover] // nil but for a while after a reload
+}
+
+// memory is what this process knows of a chain, whoever its upstreams are. It outlives reloads.
+type memory struct {
+	heads      heads
+	generation atomic.Uint64
+	newest     atomic.Pointer[Posted] // of the board
+	hedges     hedges
+	prober     prober
+	traffic    traffic
+}
+
+// NewPool makes the pool of an upstreams file.
+func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
+	p := &Pool{now: now}
+	set, err := p.newSet(file, nil)
+	if err != nil {
+		return nil, err
+	}
+	p.set.Store(set)
+	return p, nil
+}
+
+// Chain returns the upstreams of a chain; false when none is configured.
+func (p *Pool) Chain(id chain.ID) (*Chain, bool) {
+	c, ok := p.set.Load().chains[id]
+	return c, ok
+}
+
+// Chains lists the configured chains.
+func (p *Pool) Chains() []chain.ID { return slices.Clone(p.set.Load().order) }
+
+// Close waits for what is under way and gives idle connections back.
+func (p *Pool) Close() {
+	p.racing.Wait()
+	for _, c := range p.set.Load().chains {
+		for _, e := range slices.Concat(c.leavingEndpoints(), c.endpoints) {
+			e.close()
+		}
+	}
+}
+
+// Fingerprint is what verdicts on an upstream must carry to hold; empty for an unknown name.
+func (c *Chain) Fingerprint(name string) string {
+	for _, e := range c.endpoints {
+		if e.Name == name {
+			return e.fingerprint
+		}
+	}
+	return ""
+}
+
+// Names lists the configured upstreams, usable or not.
+func (c *Chain) Names() []string {
+	names := make([]string, len(c.endpoints))
+	for i, e := range c.endpoints {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// Joined reports whether the chain was added while the process ran: that its head is not known yet
+// must not take the process out of service for the others.
+func (c *Chain) Joined() bool { return c.joined }
+
+// Apply puts the verdicts of a snapshot in force. Names that this process does not know, or knows
+// with another address or chain id, are passed over.
+func (c *Chain) Apply(s Snapshot) {
+	for _, e := range c.endpoints {
+		if state, ok := s.of(e); ok {
+			e.state.Store(&state)
+			e.health.probed(state.Usable, s.MeasuredAt)
+		}
+	}
+	if s.HeadKnown {
+		c.heads.measured(s.Head, s.MeasuredAt, c.blockTime(&s))
+	}
+	c.raiseGeneration(s.Generation)
+	c.measuredAt.Store(s.MeasuredAt.UnixNano())
+	c.endHandover()
+}
+
+// Measured reports whether a snapshot has been applied.
+func (c *Chain) Measured() bool { return c.measuredAt.Load() != 0 }
+
+// follow takes over what stands on the board: cordons first, so that no verdict opens the way to a
+// cordoned upstream.
+func (c *Chain) follow(posted Posted) {
+	c.newest.Store(&posted)
+	for _, e := range c.endpoints {
+		e.cordon(posted)
+	}
+	for _, e := range c.leavingEndpoints() {
+		e.cordon(posted)
+	}
+	c.endHandover()
+	c.raiseGeneration(posted.Snapshot.Generation)
+	if posted.Known && posted.Snapshot.isOf(c.Chain) && posted.Snapshot.MeasuredAt.UnixNano() != c.measuredAt.Load() {
+		c.Apply(posted.Snapshot)
+	}
+}
+
+func (e *Endpoint) cordon(posted Posted) {
+	_, cordoned := posted.Cordons[e.Name]
+	e.cordoned.Store(cordoned)
+}

@@ -1,0 +1,209 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// Probe figures. Probes spend the operator's quota: a round is one call per upstream and one more
+// per chain, the identity and the capabilities are asked again only after a while. A round is over
+// within probeTimeout and three times askTimeout.
+const (
+	probeTimeout     = 3 * time.Second
+	askTimeout       = 2 * time.Second // for a question that only some rounds have
+	identityEvery    = time.Minute
+	lagWindow        = time.Minute // an upstream further behind than the chain comes in this time is lagging
+	minLagBlocks     = 5
+	maxProbeAnswer   = 1 << 20
+	solanaMainnetGen = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
+)
+
+// Reasons why an upstream is not usable.
+const (
+	ReasonUnreachable = "unreachable"
+	ReasonBadAnswer   = "bad_answer"
+	ReasonWrongChain  = "wrong_chain"
+	ReasonLagging     = "lagging"
+	ReasonAhead       = "implausibly_ahead"
+)
+
+// prober is what the rounds of one process share. What a round has to remember is in the last
+// snapshot, which Recall takes from the board: a restart of the worker loses nothing, and several
+// workers share it.
+type prober struct {
+	mu      sync.Mutex // one round at a time; guards what follows
+	last    Snapshot
+	cordons map[string]Cordon
+	turn    int // whose turn it is to be asked about the past
+}
+
+// Recall takes over what stands on the board, the work of this or another process. Without it a
+// round goes on from the last one of this process. A board that knows nothing, because it was
+// emptied, makes the next round a first one.
+func (p *Pool) Recall(id chain.ID, posted Posted) {
+	c, ok := p.Chain(id)
+	if !ok {
+		return
+	}
+	c.prober.mu.Lock()
+	defer c.prober.mu.Unlock()
+	c.raiseGeneration(posted.Snapshot.Generation)
+	last := posted.Snapshot
+	if !last.isOf(c.Chain) {
+		last = Snapshot{Generation: last.Generation}
+	}
+	c.prober.last, c.prober.cordons = last, posted.Cordons
+}
+
+// ErrNotConfigured is when a chain is probed of which no upstream is configured.
+var ErrNotConfigured = errors.New("no upstream is configured")
+
+// Probe measures every upstream of a chain once: identity, head, latency, capabilities; and whether
+// the chain's past is still the same.
+func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
+	c, ok := p.Chain(id)
+	if !ok {
+		return Snapshot{}, fmt.Errorf("probe %s: %w", id, ErrNotConfigured)
+	}
+	c.prober.mu.Lock()
+	defer c.prober.mu.Unlock()
+	now := c.now()
+	s := Snapshot{Chain: c.ID, ChainID: c.ChainID, MeasuredAt: now.UTC(), Upstreams: make([]UpstreamState, len(c.endpoints))}
+	var asking parallel.Group
+	for i, e := range c.endpoints {
+		asking.Go(func() error {
+			s.Upstreams[i] = c.probeEndpoint(ctx, e, c.prober.last, now)
+			return nil
+		})
+	}
+	_ = asking.Wait() // what fails stands in the snapshot
+	if c.judge(ctx, &s) {
+		c.forgetPast(&s)
+	} else {
+		c.checkPast(ctx, &s)
+	}
+	if err := ctx.Err(); err != nil {
+		return Snapshot{}, fmt.Errorf("probe %s: %w", id, err)
+	}
+	c.prober.last = s
+	return s, nil
+}
+
+func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, now time.Time) UpstreamState {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	begin, cancelBegin := context.WithTimeout(ctx, probeTimeout-capabilityTime)
+	defer cancelBegin()
+	before, _ := last.of(e)
+	s := UpstreamState{Name: e.Name, Fingerprint: e.fingerprint, Capabilities: before.Capabilities}
+	if before.ChainIDOK {
+		s.ChainIDAt = before.ChainIDAt
+	}
+	if now.Sub(s.ChainIDAt) >= identityEvery {
+		same, reason := c.identify(ctx, e)
+		if reason != "" {
+			// Proven before and silent now: still of this chain, though not usable.
+			s.ChainIDOK, s.Reason = before.ChainIDOK, reason
+			return s
+		}
+		if !same {
+			s.ChainIDAt, s.Reason = time.Time{}, ReasonWrongChain
+			return s
+		}
+		s.ChainIDAt = now.UTC().Truncate(time.Second)
+	}
+	s.ChainIDOK = true
+	method := "eth_blockNumber"
+	if c.Family == chain.Solana {
+		method = "getSlot"
+	}
+	started := c.now()
+	result, reason := e.ask(ctx, method, "[]")
+	s.LatencyMicros = c.now().Sub(started).Microseconds()
+	if reason != "" {
+		s.Reason = reason
+		return s
+	}
+	head, ok := parseHead(result)
+	if !ok {
+		s.Reason = ReasonBadAnswer
+		return s
+	}
+	s.Head = head
+	s.Capabilities = c.measureCapabilities(ctx, begin, e, before.Capabilities, head, now)
+	return s
+}
+
+// identify asks an upstream which chain it is of.
+func (c *Chain) identify(ctx context.Context, e *Endpoint) (same bool, reason string) {
+	method, want := "eth_chainId", fmt.Sprintf(`"0x%x"`, c.ChainID)
+	if c.Family == chain.Solana {
+		method, want = "getGenesisHash", strconv.Quote(solanaMainnetGen)
+	}
+	result, reason := e.ask(ctx, method, "[]")
+	if reason != "" {
+		return false, reason
+	}
+	return strings.EqualFold(string(result), want), ""
+}
+
+func deadlineOf(ctx context.Context) time.Time {
+	deadline, _ := ctx.Deadline() // every round of probes has one
+	return deadline
+}
+
+// ask sends a probe. A reason tells why there is no result.
+func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byte, reason string) {
+	r := Request{Method: []byte(method), Params: []byte(params)}
+	e.limits.waitToProbe(ctx, e.health.now)
+	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
+	if err != nil {
+		if v.meaning == isUnreachable || ctx.Err() != nil {
+			return nil, ReasonUnreachable
+		}
+		return nil, ReasonBadAnswer
+	}
+	defer answer.Release()
+	if answer.Error != nil {
+		return nil, ReasonBadAnswer
+	}
+	result = slices.Clone(answer.Result)
+	if answer.Rest != nil { // a large block; maxProbeAnswer bounds it
+		rest, err := io.ReadAll(answer.Rest)
+		if err != nil {
+			return nil, ReasonBadAnswer
+		}
+		result = append(result, rest...)
+	}
+	return result, ""
+}
+
+// parseHead reads a hex quantity or a JSON number.
+func parseHead(result []byte) (uint64, bool) {
+	var text string
+	if json.Unmarshal(result, &text) == nil {
+		return parseQuantity(text)
+	}
+	n, err := strconv.ParseUint(string(result), 10, 63)
+	return n, err == nil
+}
+
+func parseQuantity(text string) (uint64, bool) {
+	digits, ok := strings.CutPrefix(text, "0x")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 16, 63)
+	return n, err == nil
+}

@@ -1,0 +1,224 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// probing starts an upstream that is of Ethereum at a head.
+func probing(t *testing.T, head uint64) *testkit.UpstreamServer {
+	t.Helper()
+	u := testkit.Upstream(t)
+	u.On("eth_chainId", testkit.Result("0x1"))
+	u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", head)))
+	u.On("trace_call", testkit.Error(-32601, "method not found"))
+	u.On("eth_simulateV1", testkit.Error(-32000, "eth_simulateV1 is not supported"))
+	u.On("eth_getBalance", testkit.Error(-32000, "missing trie node"))
+	return u
+}
+
+func probe(t *testing.T, p *Pool, id chain.ID) Snapshot {
+	t.Helper()
+	s, err := p.Probe(deadline(t, testTimeout), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAProbeSaysWhyAnUpstreamIsNotUsable(t *testing.T) {
+	t.Parallel()
+	good, other, lagging, down, html := probing(t, 1000), probing(t, 1000), probing(t, 900), probing(t, 1000), probing(t, 1000)
+	other.On("eth_chainId", testkit.Result("0x5"))
+	good.On("eth_getBlockByNumber", testkit.Result(map[string]string{
+		"number": "0x3e8", "hash": "0xabc", "timestamp": fmt.Sprintf("0x%x", time.Now().Unix()),
+	}))
+	down.Close()
+	html.Default(testkit.HTML(502))
+	html.On("eth_chainId", testkit.HTML(502))
+	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(good, other, lagging, down, html))
+	s := probe(t, p, chain.EthMainnet)
+	for i, want := range []UpstreamState{
+		{Usable: true, ChainIDOK: true},
+		{Reason: ReasonWrongChain},
+		{Reason: ReasonLagging, ChainIDOK: true, Lag: 100},
+		{Reason: ReasonUnreachable},
+		{Reason: ReasonBadAnswer},
+	} {
+		if got := s.Upstreams[i]; got.Usable != want.Usable || got.Reason != want.Reason || got.ChainIDOK != want.ChainIDOK || got.Lag != want.Lag {
+			t.Errorf("upstream %d is %+v, want %+v", i, got, want)
+		}
+	}
+	if s.Head != 1000 {
+		t.Errorf("the head is %d", s.Head)
+	}
+	c.Apply(s)
+	other.Forget()
+	for range 5 {
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	if other.Total() != 0 {
+		t.Error("an upstream of another chain was used")
+	}
+	capabilities := s.Upstreams[0].Capabilities
+	want := map[chain.Capability]bool{"debug": true, "trace": false, "simulate": false, "archive": false}
+	for name, has := range want {
+		if got, known := capabilities[name]; !known || got.Able != has {
+			t.Errorf("capability %s is %v (%v), want %v", name, got, known, has)
+		}
+	}
+}
+
+func TestTheCorroboratedHeadIsTheSecondHighestOfThree(t *testing.T) {
+	t.Parallel()
+	low, middle, ahead := probing(t, 1000), probing(t, 1003), probing(t, 1_001_000)
+	p, _ := poolOf(t, chain.EthMainnet, time.Now, providers(low, middle, ahead))
+	for range 2 {
+		s := probe(t, p, chain.EthMainnet)
+		if s.Head != 1003 || !s.HeadKnown || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable {
+			t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
+		}
+	}
+}
+
+func TestOneOfTwoFarAheadEvictsNobody(t *testing.T) {
+	t.Parallel()
+	honest, ahead := probing(t, 1000), probing(t, 1000)
+	p, _ := poolOf(t, chain.EthMainnet, time.Now, providers(honest, ahead))
+	probe(t, p, chain.EthMainnet)
+	ahead.On("eth_blockNumber", testkit.Result("0xfffffff"))
+	s := probe(t, p, chain.EthMainnet)
+	if s.Head != 1000 || !s.Upstreams[0].Usable || s.Upstreams[1].Usable || s.Upstreams[1].Reason != ReasonAhead {
+		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
+	}
+}
+
+func TestAProvenUpstreamThatFallsSilentStaysProven(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(noon)
+	u := probing(t, 1000)
+	p, c := poolOf(t, chain.EthMainnet, clock.Now, providers(u))
+	probe(t, p, chain.EthMainnet)
+	clock.Advance(identityEvery)
+	u.On("eth_chainId", testkit.Reset())
+	s := probe(t, p, chain.EthMainnet)
+	if s.Upstreams[0].Usable || !s.Upstreams[0].ChainIDOK || s.HeadKnown {
+		t.Errorf("it is %+v", s.Upstreams[0])
+	}
+	u.On("eth_chainId", testkit.Result("0x2"))
+	if s = probe(t, p, chain.EthMainnet); s.Upstreams[0].ChainIDOK || s.Upstreams[0].Reason != ReasonWrongChain {
+		t.Errorf("moved to another chain, it is %+v", s.Upstreams[0])
+	}
+	c.Apply(s)
+	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
+		t.Errorf("chose %s", got)
+	}
+}
+
+func TestProbesSpendTwoCallsARoundAtMost(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(noon)
+	u := probing(t, 1000)
+	p, _ := poolOf(t, chain.EthMainnet, clock.Now, providers(u))
+	probe(t, p, chain.EthMainnet)
+	u.Forget()
+	for range 5 {
+		clock.Advance(5 * time.Second)
+		probe(t, p, chain.EthMainnet)
+	}
+	// One for the head, and one of the chain's upstreams is asked about the past.
+	if u.Count("eth_blockNumber") != 5 || u.Total()-5 > 5 || u.Count("eth_getBlockByNumber") != u.Total()-5 {
+		t.Errorf("five rounds took %d calls", u.Total())
+	}
+	for _, r := range u.Requests() {
+		if strings.HasPrefix(r.Method, "eth_send") {
+			t.Error("a probe submitted something")
+		}
+	}
+}
+
+func TestSolanaIsProbedBySlotAndGenesis(t *testing.T) {
+	t.Parallel()
+	u := testkit.Upstream(t)
+	u.On("getGenesisHash", testkit.Result(solanaMainnetGen))
+	u.On("getSlot", testkit.Result(300_000_000))
+	p, _ := poolOf(t, chain.SolanaMainnet, time.Now, providers(u))
+	s := probe(t, p, chain.SolanaMainnet)
+	if !s.Upstreams[0].Usable || s.Head != 300_000_000 {
+		t.Errorf("head %d, upstream %+v", s.Head, s.Upstreams[0])
+	}
+}
+
+func TestAnOverriddenChainIDIsTheOneThatCounts(t *testing.T) {
+	t.Parallel()
+	u := probing(t, 1000)
+	u.On("eth_chainId", testkit.Result("0x539"))
+	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		"eth_mainnet": {ChainID: 1337, Upstreams: providers(u)},
+	}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	if s := probe(t, p, chain.EthMainnet); !s.Upstreams[0].Usable {
+		t.Errorf("it is %+v", s.Upstreams[0])
+	}
+}
+
+func TestTheBoardCarriesVerdictsBetweenProcesses(t *testing.T) {
+	t.Parallel()
+	server := testkit.Redis(t)
+	rdb := redis.NewClient(&redis.Options{Addr: server.Addr})
+	t.Cleanup(func() { _ = rdb.Close() })
+	board := NewBoard(rdb)
+	u := probing(t, 1000)
+	list := providers(u)
+	list[0].URL += "/v2/canary-secret-path?key=canary-secret-query"
+	worker, _ := poolOf(t, chain.EthMainnet, time.Now, list)
+	process, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		board.Watch(ctx, process, 5*time.Millisecond, slog.New(slog.DiscardHandler))
+	}()
+	if posted, err := board.Read(ctx, chain.EthMainnet); posted.Known || err != nil {
+		t.Errorf("an empty board gives %+v, %v", posted, err)
+	}
+	snapshot := probe(t, worker, chain.EthMainnet)
+	if err := board.Publish(ctx, snapshot); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, testTimeout, c.Measured, "the process reads the board")
+	if head, known := c.Head(); !known || head != 1000 || c.choice(plan.Public, plan.Balanced, 0) != "up-0" {
+		t.Errorf("head %d (%v), choice %s", head, known, c.choice(plan.Public, plan.Balanced, 0))
+	}
+	if raw, _ := json.Marshal(snapshot); strings.Contains(string(raw), "canary") || strings.Contains(string(raw), "127.0.0.1") {
+		t.Errorf("the snapshot shows an address: %s", raw)
+	}
+	server.Kill(t)
+	if _, err := board.Read(ctx, chain.EthMainnet); err == nil {
+		t.Error("a board that is gone can be read")
+	}
+	if c.choice(plan.Public, plan.Balanced, 0) != "up-0" {
+		t.Error("the last verdicts must stay in force while the board is gone")
+	}
+	cancel()
+	<-watched
+}

@@ -1,0 +1,296 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// Request is what to ask, with what the caller has bought.
+type Request struct {
+	Method []byte // a name of the catalog
+	Params []byte // a JSON array; nil for none
+	Supply plan.Supply
+	Tier   plan.Tier
+	Links  chain.Links
+	// Needs is what an upstream must be capable of, as far as probes know.
+	Needs chain.Capability
+	// Heavy is whether the call weighs as heavy: such calls are measured apart, and are given time
+	// of their own.
+	Heavy bool
+	// MaxAnswer bounds the size of an answer in bytes.
+	MaxAnswer int64
+	// Head says which of the chain's heads the result is: it is held against what is plausible, and
+	// never answered lower than before.
+	Head HeadKind
+	// Empty says of a whole result that the upstream does not know what was asked for, so that
+	// another one is asked, which may: nodes that lag and nodes that a transaction has not reached
+	// yet answer null. When all say so, that is the answer. Nil: every result is one.
+	Empty func(result []byte) bool
+	// May says which upstreams may be asked, by name: for who holds one's word against another's.
+	// Nil: all.
+	May func(name string) bool
+
+	// Asked is set by Read and Submit, also when they fail.
+	Asked Asked
+}
+
+// Asked is what became of a call among the upstreams.
+type Asked struct {
+	Upstream string // the name of the one that answered, or that was asked last; empty when none was
+	Attempts int
+}
+
+const (
+	maxAttempts = 3
+	noUpstream  = 5 * time.Second // when to come back
+	atLimit     = time.Second
+)
+
+// Read asks up to three distinct upstreams until one gives a usable answer. ctx carries the call's
+// deadline. A returned fault is the service's own failure and costs nothing; the caller releases
+// the answer.
+func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
+	deadline, _ := ctx.Deadline()
+	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, heavy: r.Heavy, deadline: deadline}
+	s := search{r: r, list: c.eligible()}
+	var o outcome
+	for o.attempts == 0 || (o.attempts < maxAttempts && ctx.Err() == nil) {
+		to, ok := c.next(&s)
+		if !ok {
+			break
+		}
+		o.begin(r, to)
+		if o.attempts > 1 {
+			ask.body = renumbered(ask.body)
+		}
+		var answer *Answer
+		if after, may := c.hedgeAfter(&s, to, &o); may {
+			answer = c.race(ctx, &s, to, ask, after, &o)
+		} else {
+			answer = o.take(c.attempt(ctx, to, ask, maxAttempts-o.attempts), r)
+		}
+		if answer != nil {
+			if o.attempts > 1 {
+				c.traffic.note(c.now(), o.attempts, o.unusable > 0, false)
+			}
+			return answer, nil
+		}
+	}
+	answer, f := o.conclude(ctx, c, &s)
+	if lost := isLost(ctx, f); lost || o.attempts > 1 {
+		c.traffic.note(c.now(), o.attempts, false, lost)
+	}
+	return answer, f
+}
+
+// question is what one read asks of every upstream. It outlives the read in a race, so it holds
+// nothing of the caller's.
+type question struct {
+	body     []byte // as Request.body renders it
+	most     int64
+	head     HeadKind
+	empty    func([]byte) bool
+	heavy    bool
+	deadline time.Time // of the call; zero for none
+}
+
+// attempted is what became of one attempt.
+type attempted struct {
+	to      *Endpoint
+	answer  *Answer // nil when it is not usable at all
+	verdict verdict
+	err     error
+	took    time.Duration
+	given   time.Duration // how long it was given, when that was over before its share of the deadline; zero otherwise
+}
+
+// attempt asks one upstream and gives its room back; a streamed answer holds it until it is
+// released. left is how many attempts the call has after this one.
+func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) attempted {
+	ctx, span := c.tracer.Start(ctx, "upstream")
+	defer span.End()
+	e, started, holds := to.Endpoint, c.now(), true
+	defer func() { // also when something panics
+		if to.trial {
+			e.health.endTrial()
+		}
+		if holds {
+			e.limits.give()
+		}
+	}()
+	until, given := allow(started, ask.deadline, min(left, to.more), &e.health.standing(started).latency[classOf(ask.heavy)])
+	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
+	if ask.head != NoHead && answer != nil && answer.Error == nil {
+		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
+			answer.Release()
+			answer, v = nil, verdicts[isBroken]
+		}
+	}
+	if ask.empty != nil && answer != nil && answer.Error == nil && answer.Rest == nil && ask.empty(answer.Result) {
+		v = verdicts[isMissingData]
+	}
+	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
+	o := observation{
+		verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy, timedOut: answer == nil && errors.Is(err, context.DeadlineExceeded),
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled): // a client that goes away blames nobody
+		o.slow = true
+	case given > 0 && errors.Is(err, context.DeadlineExceeded):
+		a.given = given // what the others say tells whose fault it is
+	default:
+		e.observe(o)
+	}
+	e.mark(span, &o)
+	if answer == nil || answer.Rest == nil {
+		return a
+	}
+	// It is the last attempt now.
+	answer.Rest = &blaming{patient: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
+	if e.limits != nil {
+		holds = false
+		answer.body = &held{answer.body, e.limits.give}
+	}
+	return a
+}
+
+const (
+	minAttemptTime = time.Second
+	attemptFactor  = 4 // times the upstream's own p99
+)
+
+// allow is until when an attempt may take: its share of what is left of the deadline, all of it
+// when no other could be asked. An upstream whose latency is known is given no more than a multiple
+// of its own p99, so that one that hangs leaves the others their time; given is then how long that
+// is.
+func allow(started, deadline time.Time, left int, usual *quantiles) (until time.Time, given time.Duration) {
+	if left == 0 {
+		return deadline, 0
+	}
+	usually := max(minAttemptTime, attemptFactor*usual.p99)
+	if deadline.IsZero() {
+		if !usual.known {
+			return deadline, 0
+		}
+		return started.Add(usually), usually
+	}
+	share := deadline.Sub(started) / time.Duration(left+1)
+	if usual.known && usually < share {
+		return started.Add(usually), usually
+	}
+	return started.Add(share), 0
+}
+
+// held is the body of a streamed answer that holds something until it is released.
+type held struct {
+	io.ReadCloser
+
+	release func()
+}
+
+// Close is called once, by Release.
+func (h *held) Close() error {
+	defer h.release()
+	return h.ReadCloser.Close()
+}
+
+// blaming holds an upstream to what it began: an answer that breaks off by itself counts as a
+// failure.
+type blaming struct {
+	*patient
+
+	ctx      context.Context //nolint:containedctx // of the call that is being answered
+	endpoint *Endpoint
+}
+
+func (b *blaming) Read(p []byte) (int, error) {
+	n, err := b.patient.Read(p)
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(b.ctx.Err(), context.Canceled) {
+		return n, err
+	}
+	if err = b.explain(err); !errors.Is(err, ErrSlowReader) && !errors.Is(err, ErrTooLarge) {
+		b.endpoint.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
+	}
+	return n, err
+}
+
+// exchange sends a read, as Request.body renders it, and judges the answer, which is nil when it is
+// not usable at all.
+func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64, deadline time.Time) (*Answer, verdict, time.Duration, error) {
+	method := methodOf(body)
+	resp, answer, err := e.answered(ctx, body, most, deadline, e.lateIDs.has(method)) //nolint:bodyclose // the answer has the body
+	if errors.Is(err, errLateID) {
+		e.lateIDs.note(method)
+		body = renumbered(body)
+		resp, answer, err = e.answered(ctx, body, most, deadline, true) //nolint:bodyclose // as above
+	}
+	if resp == nil {
+		return nil, verdicts[isUnreachable], 0, e.safe(err)
+	}
+	byStatus, statusRank := classifyStatus(resp.StatusCode)
+	switch {
+	case statusRank == rankDenied:
+		return nil, byStatus, 0, statusError(e.Name, resp)
+	case errors.Is(err, ErrTooLarge) && statusRank == rankNothing:
+		return nil, tooLarge, 0, ErrTooLarge
+	case err != nil && statusRank == rankNothing:
+		return nil, verdicts[isBroken], 0, e.safe(err)
+	case err != nil:
+		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
+	case answer.Error == nil && statusRank == rankNothing:
+		return answer, verdicts[isAnswer], 0, nil
+	}
+	v, wordsRank := byStatus, rankNothing
+	if answer.Error != nil {
+		v, wordsRank = classifyError(e.family, answer.Error, body)
+	}
+	if statusRank < wordsRank { // the body does not say better than the status
+		answer.Release()
+		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
+	}
+	if answer.nullID && v.passOn {
+		v = verdicts[isNullID]
+	}
+	answer.Error = e.scrub.object(answer.Error)
+	return answer, v, retryAfter(resp.Header), nil
+}
+
+// answered sends a read and reads what comes back, save for the body of a refusal that its status
+// tells whole. The response is nil when there is none.
+func (e *Endpoint) answered(ctx context.Context, body []byte, most int64, deadline time.Time, alone bool) (*http.Response, *Answer, error) {
+	do := e.reads.Do
+	if alone {
+		do = e.reads.DoAlone
+	}
+	resp, err := do(ctx, body, deadline) //nolint:bodyclose // readAnswer does
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, rank := classifyStatus(resp.StatusCode); rank == rankDenied {
+		_ = resp.Body.Close()
+		return resp, nil, nil
+	}
+	answer, err := e.readAnswer(resp, most, idOf(body))
+	return resp, answer, err
+}
+
+type httpStatusError struct {
+	upstream string
+	status   int
+}
+
+func (e *httpStatusError) Error() string {
+	return fmt.Sprintf("upstream %s: HTTP %d %s", e.upstream, e.status, http.StatusText(e.status))
+}
+
+func statusError(name string, resp *http.Response) error {
+	return &httpStatusError{upstream: name, status: resp.StatusCode}
+}

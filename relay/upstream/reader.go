@@ -1,0 +1,212 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/chainaccess/gateway/relay/upstream/internal/plainhttp"
+)
+
+// reader sends reads to one upstream. The deadline is for the whole answer; a body that is a
+// plainhttp.Extender lets it be moved.
+type reader interface {
+	Do(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
+	// DoAlone is Do on a connection that no call was answered on before.
+	DoAlone(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
+	CloseIdleConnections()
+	// Retire closes connections as soon as nobody holds them, now and later.
+	Retire()
+}
+
+// streamWindow bounds in bytes what an HTTP/2 upstream may have sent of an answer before it is
+// read.
+const streamWindow = 1 << 20
+
+// newReader speaks HTTP/1.1 in the lean way to nodes over plain TCP, HTTP/2 to those of which the
+// operator says that they know it, and lets net/http negotiate with everything behind TLS. unasked
+// hears of bytes that came before a request; net/http closes the connection without telling
+// anybody.
+func newReader(template *http.Request, http2 bool, now func() time.Time, unasked func()) reader {
+	if template.URL.Scheme == "http" && !http2 {
+		return plainhttp.New(plainhttp.Options{
+			Template: template, DialTimeout: dialTimeout, IdleTimeout: idleTimeout, MaxIdle: maxIdleConns,
+			MaxHeaderBytes: maxAnswerHeader, Now: now, Unasked: unasked,
+		})
+	}
+	n := &negotiated{template: template, now: now, Transport: &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: streamWindow, SendPingTimeout: pingAfter, PingTimeout: dialTimeout},
+		MaxIdleConnsPerHost:    maxIdleConns,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxAnswerHeader,
+		DisableCompression:     true, // what it asked for by itself it would undo without a bound
+	}}
+	if http2 {
+		n.Protocols = new(http.Protocols)
+		n.Protocols.SetUnencryptedHTTP2(true)
+	} else {
+		// What is behind TLS is far away, where fewer bytes are worth the work of undoing it.
+		n.template = template.WithContext(template.Context())
+		n.template.Header = template.Header.Clone()
+		n.template.Header.Set("Accept-Encoding", "gzip")
+	}
+	n.alone = sync.OnceValue(func() *http.Transport {
+		t := n.Clone()
+		t.DisableKeepAlives = true
+		return t
+	})
+	return n
+}
+
+// negotiated is net/http's client, HTTP/1.1 or HTTP/2 as the server offers.
+type negotiated struct {
+	*http.Transport
+
+	alone    func() *http.Transport // which keeps no connection
+	template *http.Request
+	now      func() time.Time
+}
+
+// Retire closes what is idle; net/http keeps no connection after that unless it is asked for
+// another call.
+func (n *negotiated) Retire() { n.CloseIdleConnections() }
+
+// longest is how long a call without a deadline may take.
+const longest = time.Hour
+
+var errRefusedAgain = errors.New("the server did not take the request on a second connection either")
+
+// Do sends a read. One that the server certainly did not process (a connection that went away
+// before anything was written, an HTTP/2 GOAWAY or refused stream) is sent once more; the transport
+// follows no redirect.
+func (n *negotiated) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
+	return n.do(ctx, n.Transport, payload, deadline)
+}
+
+// DoAlone is Do on a connection that closes after it.
+func (n *negotiated) DoAlone(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
+	return n.do(ctx, n.alone(), payload, deadline)
+}
+
+func (n *negotiated) do(ctx context.Context, by *http.Transport, payload []byte, deadline time.Time) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if deadline.IsZero() {
+		deadline = n.now().Add(longest)
+	}
+	timer := time.AfterFunc(deadline.Sub(n.now()), func() { cancel(context.DeadlineExceeded) })
+	var over carrier
+	trace := &httptrace.ClientTrace{GotConn: over.got}
+	req := n.template.WithContext(httptrace.WithClientTrace(ctx, trace))
+	req.Body = io.NopCloser(bytes.NewReader(payload))
+	req.ContentLength = int64(len(payload))
+	req.GetBody = func() (io.ReadCloser, error) {
+		if _, n := over.last(); n > 1 {
+			return nil, errRefusedAgain // net/http would go on for as long as the deadline allows
+		}
+		return io.NopCloser(bytes.NewReader(payload)), nil
+	}
+	resp, err := by.RoundTrip(req)
+	if err != nil {
+		timer.Stop()
+		cancel(nil)
+		if cause := context.Cause(ctx); ctx.Err() != nil && cause != context.Canceled { //nolint:errorlint // the cause itself
+			err = cause
+		}
+		return nil, plainhttp.WithoutPeer(err)
+	}
+	timer.Stop()
+	conn, _ := over.last()
+	resp.Body = &timedBody{
+		ReadCloser: resp.Body, ctx: ctx, deadline: deadline, timer: timer, cancel: cancel, now: n.now, conn: conn,
+		alone: resp.ProtoMajor > 1 || !over.reused(),
+	}
+	return resp, nil
+}
+
+// carrier is what a call went over.
+type carrier struct {
+	mu   sync.Mutex // guards what follows: a trace may be called from other goroutines
+	conn net.Conn
+	kept bool // conn had answered another call before
+	n    int  // connections so far
+}
+
+func (c *carrier) got(info httptrace.GotConnInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conn, c.kept = info.Conn, info.Reused
+	c.n++
+}
+
+func (c *carrier) last() (conn net.Conn, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn, c.n
+}
+
+func (c *carrier) reused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept
+}
+
+// timedBody ends a read that goes on past its deadline. Between reads nothing runs out.
+type timedBody struct {
+	io.ReadCloser
+
+	ctx      context.Context //nolint:containedctx // of the call that is being answered
+	deadline time.Time
+	timer    *time.Timer // cancels ctx
+	cancel   context.CancelCauseFunc
+	now      func() time.Time
+	conn     net.Conn // that the answer came over
+	alone    bool
+}
+
+var (
+	_ plainhttp.Extender = (*timedBody)(nil)
+	_ plainhttp.Ender    = (*timedBody)(nil)
+	_ plainhttp.Loner    = (*timedBody)(nil)
+)
+
+// Read tells a deadline from what else broke, and does not say where.
+func (b *timedBody) Read(p []byte) (int, error) {
+	b.timer.Reset(b.deadline.Sub(b.now()))
+	n, err := b.ReadCloser.Read(p)
+	b.timer.Stop()
+	if err != nil && context.Cause(b.ctx) == context.DeadlineExceeded { //nolint:errorlint // the cause itself
+		err = context.DeadlineExceeded
+	}
+	return n, plainhttp.WithoutPeer(err)
+}
+
+// EndConnection closes the connection at once. net/http may have given it to another call by now,
+// and over HTTP/2 others share it: they fail, and are asked of another upstream.
+func (b *timedBody) EndConnection() {
+	if b.conn != nil {
+		_ = b.conn.Close() // what it was used for has failed
+	}
+}
+
+// Alone reports whether the answer can be of no other call.
+func (b *timedBody) Alone() bool { return b.alone }
+
+// Extend moves the deadline.
+func (b *timedBody) Extend(deadline time.Time) { b.deadline = deadline }
+
+// Close ends the call.
+func (b *timedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.timer.Stop()
+	b.cancel(nil)
+	return err
+}

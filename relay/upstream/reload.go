@@ -1,0 +1,162 @@
+package upstream
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// chainSet is what one upstreams file gives. It does not change.
+type chainSet struct {
+	chains map[chain.ID]*Chain
+	order  []chain.ID
+}
+
+// Reloaded counts what a reload changed.
+type Reloaded struct {
+	Chains               int
+	Kept, Added, Removed int // upstreams; one whose settings changed counts as removed and as added
+}
+
+// Reload puts another upstreams file in force. Upstreams that did not change keep their
+// connections, their health and what probes found of them; what is known of a chain outlives a
+// change of its upstreams. When none of a chain's new upstreams is measured, the removed ones serve
+// it until one is, for handoverTime at most. Calls under way finish where they are. When the file
+// cannot be used nothing changes.
+func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	old := p.set.Load()
+	next, err := p.newSet(file, old)
+	if err != nil {
+		return Reloaded{}, err
+	}
+	p.instrument(next)
+	p.set.Store(next)
+	p.forget(old, next)
+	before, after, leaving := old.endpoints(), next.endpoints(), next.leaving()
+	done := Reloaded{Chains: len(next.order)}
+	for e := range before {
+		if !after[e] {
+			if !leaving[e] {
+				e.retire()
+			}
+			done.Removed++
+		}
+	}
+	for e := range after {
+		if before[e] {
+			done.Kept++
+		} else {
+			done.Added++
+		}
+	}
+	return done, nil
+}
+
+// newSet makes the chains of a file and takes over from old, which may be nil, what did not change.
+func (p *Pool) newSet(file config.Upstreams, old *chainSet) (*chainSet, error) {
+	set := &chainSet{chains: make(map[chain.ID]*Chain, len(file.Chains))}
+	for _, known := range chain.All() {
+		listed, ok := file.Chains[string(known.ID)]
+		if !ok {
+			continue
+		}
+		if listed.ChainID != 0 {
+			known = known.WithChainID(listed.ChainID)
+		}
+		c, err := p.newChain(known, listed.Upstreams, old)
+		if err != nil {
+			return nil, err
+		}
+		set.chains[known.ID] = c
+		set.order = append(set.order, known.ID)
+	}
+	if len(set.chains) != len(file.Chains) {
+		return nil, fmt.Errorf("the upstreams file names an unknown chain: %v", slices.Sorted(maps.Keys(file.Chains)))
+	}
+	return set, nil
+}
+
+func (p *Pool) newChain(known *chain.Chain, listed []config.Upstream, old *chainSet) (*Chain, error) {
+	c := &Chain{Chain: known, memory: &memory{hedges: hedges{racing: &p.racing}}, now: p.now, joined: old != nil}
+	var before *Chain
+	if old != nil && old.chains[known.ID] != nil && old.chains[known.ID].ChainID == known.ChainID {
+		before = old.chains[known.ID]
+		c.memory, c.joined = before.memory, before.joined
+		c.measuredAt.Store(before.measuredAt.Load())
+	}
+	for _, u := range listed {
+		mark := fingerprint(known, u.URL)
+		e := before.same(u, mark)
+		if e == nil {
+			var err error
+			if e, err = newEndpoint(known.Family, u, p.now); err != nil {
+				return nil, err
+			}
+			e.configured, e.fingerprint = u, mark
+			e.inherit(c.newest.Load())
+		}
+		c.endpoints = append(c.endpoints, e)
+	}
+	c.slack = c.slackOf()
+	c.takeOver(before, p.now())
+	return c, nil
+}
+
+// inherit takes over what stands on the board about an endpoint that is new to this process. One
+// whose settings alone changed is used at once: verdicts hold for its address.
+func (e *Endpoint) inherit(posted *Posted) {
+	if posted == nil {
+		return
+	}
+	e.cordon(*posted)
+	if state, ok := posted.Snapshot.of(e); ok {
+		e.state.Store(&state)
+	}
+}
+
+// same finds the endpoint that was made from the same lines of the file; nil when there is none.
+func (c *Chain) same(u config.Upstream, mark string) *Endpoint {
+	if c == nil {
+		return nil
+	}
+	for _, e := range c.endpoints {
+		if e.fingerprint == mark && reflect.DeepEqual(e.configured, u) {
+			return e
+		}
+	}
+	return nil
+}
+
+func (s *chainSet) leaving() map[*Endpoint]bool {
+	all := make(map[*Endpoint]bool)
+	for _, c := range s.chains {
+		for _, e := range c.leavingEndpoints() {
+			all[e] = true
+		}
+	}
+	return all
+}
+
+func (s *chainSet) endpoints() map[*Endpoint]bool {
+	all := make(map[*Endpoint]bool)
+	for _, c := range s.chains {
+		for _, e := range c.endpoints {
+			all[e] = true
+		}
+	}
+	return all
+}
+
+// fingerprint tells one address and chain id from another without naming them.
+func fingerprint(on *chain.Chain, address string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", on.ID, on.ChainID, address))
+	return hex.EncodeToString(sum[:8])
+}

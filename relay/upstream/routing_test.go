@@ -1,0 +1,314 @@
+package upstream
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+func TestAnUpstreamKilledUnderLoadFailsNoRead(t *testing.T) {
+	t.Parallel()
+	for name, kill := range map[string]func(*testkit.UpstreamServer){
+		"gone":   func(u *testkit.UpstreamServer) { u.Close() },
+		"broken": func(u *testkit.UpstreamServer) { u.Default(testkit.HTML(502)) },
+		"resets": func(u *testkit.UpstreamServer) { u.Default(testkit.Reset()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, servers := limited(t, 0, 0)
+			const clients, reads = 12, 50
+			var done atomic.Int64
+			var wg sync.WaitGroup
+			for i := range clients {
+				wg.Go(func() {
+					tier := plan.Tiers()[i%len(plan.Tiers())]
+					for range reads {
+						r := request("eth_call")
+						r.Tier = tier
+						answer, f := c.Read(deadline(t, testTimeout), r)
+						if f != nil {
+							t.Errorf("a read failed: %v", f)
+							return
+						}
+						answer.Release()
+						done.Add(1)
+					}
+				})
+			}
+			testkit.Eventually(t, testTimeout, func() bool { return done.Load() > clients*reads/4 }, "a quarter of the reads")
+			server := slices.MaxFunc(servers, func(a, b *testkit.UpstreamServer) int { return cmp.Compare(a.Total(), b.Total()) })
+			kill(server)
+			before := server.Total()
+			wg.Wait()
+			c.hedges.racing.Wait()
+			if after := server.Total() - before; before == 0 || after > 8*clients {
+				t.Errorf("it had %d calls until it broke, and %d afterwards", before, after)
+			}
+		})
+	}
+}
+
+func TestAnUpstreamComesBackByTrialsWhileOthersServe(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(time.Now()) // connections have deadlines by the machine's clock
+	first, second := testkit.Upstream(t), testkit.Upstream(t)
+	_, c := poolOf(t, chain.EthMainnet, clock.Now, providers(first, second))
+	c.Apply(healthy(c, clock.Now()))
+	ask := func(send func(context.Context, *Request) (*Answer, *fault.Error)) {
+		t.Helper()
+		answer, f := send(WithDeadline(t.Context(), clock.Now().Add(testTimeout), clock.Now), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	first.Default(testkit.HTML(502))
+	for range minSamples {
+		ask(c.Read)
+	}
+	if first.Total() != minSamples || !c.endpoints[0].health.newest().out {
+		t.Fatalf("%d calls reached it", first.Total())
+	}
+	for range 20 {
+		ask(c.Read)
+	}
+	clock.Advance(firstExclusion)
+	ask(c.Submit)
+	if first.Total() != minSamples {
+		t.Fatal("a call reached it while it was left out, or a submission once it was on trial")
+	}
+	for range 20 {
+		ask(c.Read)
+	}
+	if first.Total() != minSamples+1 {
+		t.Fatalf("%d trials, though the first failed", first.Total()-minSamples)
+	}
+	first.Default(testkit.Result("0x1"))
+	clock.Advance(2 * firstExclusion)
+	before := second.Total()
+	for range successesToReturn {
+		ask(c.Read)
+	}
+	if c.endpoints[0].health.newest().out || second.Total() != before {
+		t.Fatal("three trials that succeed must bring it back")
+	}
+}
+
+func TestProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
+	t.Parallel()
+	edge, good := testkit.Upstream(t), testkit.Upstream(t)
+	for _, u := range []*testkit.UpstreamServer{edge, good} {
+		u.Default(testkit.Error(-32601, "method not found"))
+		u.On("eth_chainId", testkit.Result("0x1"))
+		u.On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead)))
+	}
+	edge.On("eth_call", testkit.Hang(testkit.HTML(502)))
+	good.On("eth_call", testkit.Result("0xgood"))
+	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(edge, good))
+	c.Apply(probe(t, p, chain.EthMainnet))
+	c.endpoints[0].health.fail(minSamples)
+	testkit.Eventually(t, testTimeout, func() bool { return !c.endpoints[0].health.excluded() }, "its time is over")
+	ask := func() {
+		answer, f := c.Read(deadline(t, 3*testTimeout), request("eth_call"))
+		if f != nil || string(answer.Result) != `"0xgood"` {
+			t.Errorf("got %+v, %v", answer, f)
+			return
+		}
+		answer.Release()
+	}
+	var trial sync.WaitGroup
+	trial.Go(ask)
+	testkit.Eventually(t, testTimeout, func() bool { return edge.Count("eth_call") == 1 }, "the trial is under way")
+	for range 2 * successesToReturn {
+		c.Apply(probe(t, p, chain.EthMainnet))
+		ask()
+	}
+	if n := edge.Count("eth_call"); n != 1 || !c.endpoints[0].health.newest().out {
+		t.Errorf("%d reads reached it while its trial hung", n)
+	}
+	edge.Release()
+	trial.Wait()
+	for range 2 * successesToReturn {
+		c.Apply(probe(t, p, chain.EthMainnet))
+	}
+	if h := &c.endpoints[0].health; h.exclusion != 2*firstExclusion || h.until.Sub(h.since) != h.exclusion {
+		t.Errorf("after the failed trial it is out for %s, want %s", h.until.Sub(h.since), 2*firstExclusion)
+	}
+}
+
+func TestASlowUpstreamDoesNotEatTheDeadline(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	c.endpoints[0].measured(time.Microsecond)
+	first.Default(testkit.Hang(nil))
+	second.Default(testkit.Result("0xgood"))
+	started := time.Now()
+	answer, f := c.Read(deadline(t, time.Minute), request("eth_call"))
+	if f != nil || string(answer.Result) != `"0xgood"` {
+		t.Fatalf("got %+v, %v", answer, f)
+	}
+	answer.Release()
+	if took := time.Since(started); took < minAttemptTime || took > 15*time.Second {
+		t.Errorf("it took %s; the first may have a second, and half a minute was its share", took)
+	}
+	if c.endpoints[0].health.inARow != 1 {
+		t.Error("the other answered at once, so the slow one is to blame")
+	}
+}
+
+func TestACallThatTakesLongEverywhereBlamesNobody(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	c.endpoints[0].measured(time.Microsecond)
+	first.Default(testkit.Hang(nil))
+	second.Default(testkit.Hang(testkit.Result("0xgood")))
+	done := make(chan *fault.Error, 1)
+	go func() {
+		answer, f := c.Read(deadline(t, time.Minute), request("eth_call"))
+		if f == nil {
+			answer.Release()
+		}
+		done <- f
+	}()
+	testkit.Eventually(t, testTimeout, func() bool { return second.Total() == 1 }, "the second is asked")
+	asked := time.Now()
+	testkit.Eventually(t, testTimeout, func() bool { return time.Since(asked) > minAttemptTime+100*time.Millisecond }, "the second takes longer too")
+	second.Release()
+	if f := <-done; f != nil {
+		t.Fatal(f)
+	}
+	if s := c.endpoints[0].health.newest(); s.errorRate != 0 || c.endpoints[0].health.inARow != 0 || s.calls != 4*minSamples+1 {
+		t.Errorf("standing %+v", s)
+	}
+}
+
+func TestAnAttemptGetsAMultipleOfTheUsualTimeAndNoMoreThanItsShare(t *testing.T) {
+	t.Parallel()
+	known := func(p99 time.Duration) *quantiles { return &quantiles{known: true, p99: p99} }
+	for name, row := range map[string]struct {
+		usual  *quantiles
+		left   int
+		within time.Duration // of the deadline
+		want   time.Duration
+		given  bool
+	}{
+		"unmeasured":              {&quantiles{}, 2, 30 * time.Second, 10 * time.Second, false},
+		"fast":                    {known(time.Millisecond), 2, 30 * time.Second, minAttemptTime, true},
+		"slow":                    {known(time.Second), 2, 30 * time.Second, 4 * time.Second, true},
+		"slower than its share":   {known(3 * time.Second), 2, 30 * time.Second, 10 * time.Second, false},
+		"little time left":        {known(time.Millisecond), 1, time.Second, 500 * time.Millisecond, false},
+		"the last":                {known(time.Millisecond), 0, 30 * time.Second, 30 * time.Second, false},
+		"no deadline":             {known(time.Second), 1, 0, 4 * time.Second, true},
+		"no deadline, unmeasured": {&quantiles{}, 1, 0, 0, false},
+	} {
+		var by time.Time
+		if row.within > 0 {
+			by = noon.Add(row.within)
+		}
+		until, given := allow(noon, by, row.left, row.usual)
+		switch {
+		case row.want == 0:
+			if !until.IsZero() || given != 0 {
+				t.Errorf("%s: until %s", name, until)
+			}
+		case until.Sub(noon) != row.want || (given == row.want) != row.given || (given == 0) == row.given:
+			t.Errorf("%s: given %s (%s), want %s", name, until.Sub(noon), given, row.want)
+		}
+	}
+}
+
+// sharing counts the attempts that a caller's supply leaves.
+func TestTheLastAttemptOfASupplyGetsAllThatIsLeft(t *testing.T) {
+	t.Parallel()
+	c, _, s := chooser(t, plan.Public, plan.Public, plan.Premium, plan.Premium)
+	c.Apply(s)
+	search := search{r: request("eth_call"), list: c.endpoints}
+	for _, want := range []int{1, 0} {
+		to, ok := c.next(&search)
+		if !ok || to.more != want {
+			t.Errorf("after %s there are %d more, want %d", to.Name, to.more, want)
+		}
+	}
+}
+
+// goroutinesOf lists the goroutines that run with a label, which they inherit from whoever started
+// them.
+func goroutinesOf(label string) string {
+	var b bytes.Buffer
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	var found []string
+	for block := range strings.SplitSeq(b.String(), "\n\n") {
+		if strings.Contains(block, label) {
+			found = append(found, block)
+		}
+	}
+	return strings.Join(found, "\n\n")
+}
+
+func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []plan.Tier{plan.Balanced, plan.Fast} {
+		t.Run(string(tier), func(t *testing.T) {
+			t.Parallel()
+			c, servers := hedged(t, 2)
+			ended := make(chan struct{}, 2)
+			for i, s := range servers {
+				c.endpoints[i].limits = &limits{most: 4}
+				s.Default(func(x *testkit.Exchange) {
+					testkit.Large(1 << 40)(x) // until the connection breaks
+					ended <- struct{}{}
+				})
+			}
+			label := fmt.Sprintf("reader of %s", t.Name())
+			var gone error
+			pprof.Do(t.Context(), pprof.Labels("test", label), func(ctx context.Context) {
+				client, leave := context.WithCancel(ctx)
+				r := request("eth_call")
+				r.Tier = tier
+				r.MaxAnswer = 1 << 50
+				answer, f := c.Read(WithDeadline(client, time.Now().Add(testTimeout), time.Now), r)
+				if f != nil {
+					t.Error(f)
+					leave()
+					return
+				}
+				chunk := make([]byte, 64<<10)
+				for range 20 {
+					if _, err := answer.Rest.Read(chunk); err != nil {
+						t.Error(err)
+					}
+				}
+				leave()
+				for gone == nil {
+					_, gone = answer.Rest.Read(chunk)
+				}
+				answer.Release()
+			})
+			if !errors.Is(gone, context.Canceled) {
+				t.Errorf("reading on gave %v", gone)
+			}
+			<-ended // the upstream's end: its connection was closed
+			c.hedges.racing.Wait()
+			for _, e := range c.endpoints {
+				if s := e.health.newest(); s.errorRate != 0 || e.limits.inFlight.Load() != 0 {
+					t.Errorf("%s: standing %+v, %d calls hold room", e.Name, s, e.limits.inFlight.Load())
+				}
+			}
+			testkit.Eventually(t, testTimeout, func() bool { return goroutinesOf(label) == "" }, "its goroutines end")
+		})
+	}
+}

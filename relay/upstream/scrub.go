@@ -1,0 +1,175 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// scrubber removes an upstream's credentials from text that may reach a client, a log or a workflow
+// history.
+type scrubber struct {
+	secrets [][]byte // longest first, as they are and as URLs and JSON write them
+	folded  [][]byte // the same with every escape undone, to find what is written in yet another way
+}
+
+const (
+	redacted    = "[redacted]"
+	minSecret   = 8  // shorter path segments and values are words like "v2", not credentials
+	minPassword = 4  // of what is a secret by its place
+	minLabel    = 16 // shorter labels of a host name are words
+)
+
+// commonWords stand in the paths of providers and in the messages of nodes, and are no secrets.
+var commonWords = []string{"ethereum", "arbitrum", "optimism", "execution", "solana-mainnet", "blockchain", "mainnet-beta"}
+
+// newScrubber collects what may be secret: the address, its host, user and password (also as Basic
+// authorization carries them), long path segments, query values, and header values.
+func newScrubber(address *url.URL, headers map[string]string) scrubber {
+	found := make(map[string]bool)
+	add := func(least int, texts ...string) {
+		for _, s := range texts {
+			if len(s) >= least && !slices.Contains(commonWords, s) {
+				for _, form := range forms(s) {
+					found[form] = true
+				}
+			}
+		}
+	}
+	add(minSecret, address.Host)
+	if strings.Contains(address.Hostname(), ".") {
+		add(minSecret, address.Hostname())
+	}
+	add(minLabel, strings.Split(address.Hostname(), ".")...)
+	if strings.Trim(address.Path, "/") != "" || address.RawQuery != "" || address.User != nil {
+		add(minSecret, address.String(), address.Host+address.RequestURI())
+	}
+	if address.User != nil {
+		name := address.User.Username()
+		password, _ := address.User.Password()
+		add(minPassword, address.User.String(), password, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
+		add(minSecret, name)
+	}
+	add(minSecret, strings.Split(address.Path, "/")...)
+	add(minSecret, strings.Split(address.EscapedPath(), "/")...)
+	for pair := range strings.SplitSeq(address.RawQuery, "&") {
+		_, value, _ := strings.Cut(pair, "=")
+		add(minSecret, value)
+	}
+	for _, values := range address.Query() {
+		add(minSecret, values...)
+	}
+	for _, v := range headers {
+		add(minSecret, v)
+		add(minSecret, strings.Fields(v)...)
+	}
+	return scrubberOf(found)
+}
+
+// forms are the ways in which s is commonly written: as it is, in URLs, and in JSON strings.
+func forms(s string) []string {
+	quoted, _ := json.Marshal(s) // a string never fails
+	inJSON := string(quoted[1 : len(quoted)-1])
+	return []string{s, url.QueryEscape(s), url.PathEscape(s), inJSON, strings.ReplaceAll(s, "/", `\/`), strings.ReplaceAll(inJSON, "/", `\/`)}
+}
+
+func scrubberOf(found map[string]bool) scrubber {
+	var s scrubber
+	for text := range found {
+		s.secrets = append(s.secrets, []byte(text))
+		s.folded = append(s.folded, fold([]byte(text)))
+	}
+	longestFirst := func(a, b []byte) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return bytes.Compare(a, b)
+	}
+	slices.SortFunc(s.secrets, longestFirst)
+	slices.SortFunc(s.folded, longestFirst)
+	s.folded = slices.CompactFunc(s.folded, bytes.Equal)
+	return s
+}
+
+// object returns a JSON-RPC error object without secrets: the object itself when there are none in
+// it. When a secret is written in a way that cannot be cut out, only the code is left.
+func (s scrubber) object(b []byte) []byte {
+	clean, changed := s.replace(b)
+	if !s.shows(clean) && (!changed || json.Valid(clean)) {
+		return clean
+	}
+	var e struct {
+		Code int `json:"code"`
+	}
+	_ = json.Unmarshal(b, &e) // without a number the code is 0
+	return []byte(`{"code":` + strconv.Itoa(e.Code) + `,"message":"` + redacted + `"}`)
+}
+
+// text returns a text for the log without secrets.
+func (s scrubber) text(t string) string {
+	clean, _ := s.replace([]byte(t))
+	if s.shows(clean) {
+		return redacted
+	}
+	return string(clean)
+}
+
+func (s scrubber) replace(b []byte) (clean []byte, changed bool) {
+	for _, secret := range s.secrets {
+		if bytes.Contains(b, secret) {
+			b, changed = bytes.ReplaceAll(b, secret, []byte(redacted)), true
+		}
+	}
+	return b, changed
+}
+
+// shows reports whether a secret is still readable once escapes are undone.
+func (s scrubber) shows(b []byte) bool {
+	if !bytes.ContainsAny(b, `\%`) {
+		return false
+	}
+	b = fold(b)
+	return slices.ContainsFunc(s.folded, func(secret []byte) bool { return bytes.Contains(b, secret) })
+}
+
+// foldRounds undoes escapes of escapes.
+const foldRounds = 3
+
+// fold undoes the escapes of JSON strings and URLs and the case of letters.
+func fold(b []byte) []byte {
+	for range foldRounds {
+		out := make([]byte, 0, len(b))
+		for i := 0; i < len(b); {
+			c, n := unescape(b[i:])
+			out = append(out, c)
+			i += n
+		}
+		if len(out) == len(b) {
+			break
+		}
+		b = out
+	}
+	return bytes.ToLower(b)
+}
+
+// unescape returns the byte that b begins with and how long its escape is. Escapes of other
+// characters than ASCII stay.
+func unescape(b []byte) (c byte, n int) {
+	switch {
+	case b[0] == '%' && len(b) >= 3:
+		if v, err := strconv.ParseUint(string(b[1:3]), 16, 8); err == nil {
+			return byte(v), 3
+		}
+	case b[0] == '\\' && len(b) >= 6 && b[1] == 'u':
+		if v, err := strconv.ParseUint(string(b[2:6]), 16, 16); err == nil && v < 0x80 {
+			return byte(v), 6
+		}
+	case b[0] == '\\' && len(b) >= 2 && (b[1] == '/' || b[1] == '\\' || b[1] == '"'):
+		return b[1], 2
+	}
+	return b[0], 1
+}

@@ -1,0 +1,160 @@
+package upstream
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+const (
+	pathCanary   = "canary+path/ABCDEF=="
+	queryCanary  = "canary&query 0123456"
+	userCanary   = "canaryuser"
+	passCanary   = "pw+1"
+	headerCanary = "canary<header>789"
+)
+
+func scrubbed(t *testing.T) scrubber {
+	t.Helper()
+	address, err := url.Parse("https://" + url.QueryEscape(userCanary) + ":" + url.QueryEscape(passCanary) +
+		"@tenant-canary-1234.provider.example/v2/" + url.PathEscape(pathCanary) + "?apikey=" + url.QueryEscape(queryCanary) + "&v=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newScrubber(address, map[string]string{"X-Api-Key": headerCanary, "Authorization": "Bearer token-canary-42"})
+}
+
+// leaks names the secrets that can be read in text once it is decoded.
+func leaks(text string) []string {
+	var found []string
+	var decoded any
+	if json.Unmarshal([]byte(text), &decoded) == nil {
+		again, _ := json.Marshal(decoded)
+		text += string(again)
+	}
+	for range 3 {
+		if plain, err := url.QueryUnescape(strings.ReplaceAll(text, "+", "%2B")); err == nil {
+			text += plain
+		}
+	}
+	text = strings.NewReplacer(`\/`, "/", `\u0026`, "&", `\u003c`, "<", `\u003e`, ">", `\u002b`, "+", `\u003d`, "=").Replace(text)
+	basic := base64.StdEncoding.EncodeToString([]byte(userCanary + ":" + passCanary))
+	for _, secret := range []string{pathCanary, queryCanary, userCanary, passCanary, headerCanary, "token-canary-42", "tenant-canary-1234", basic} {
+		if strings.Contains(text, secret) {
+			found = append(found, secret)
+		}
+	}
+	return found
+}
+
+func TestCredentialsAreCutOutOfErrorsInEveryForm(t *testing.T) {
+	t.Parallel()
+	s := scrubbed(t)
+	for name, message := range map[string]string{
+		"plain path":     `bad key ` + pathCanary,
+		"escaped path":   `no route /v2/` + url.PathEscape(pathCanary),
+		"lower-case hex": `no route /v2/` + strings.ToLower(url.QueryEscape(pathCanary)),
+		"twice escaped":  `no route ` + url.QueryEscape(url.QueryEscape(pathCanary)),
+		"query":          `apikey=` + url.QueryEscape(queryCanary) + ` is over its limit`,
+		"plain query":    `key ` + queryCanary,
+		"user":           `user ` + userCanary,
+		"password":       `password ` + passCanary,
+		"header":         `header ` + headerCanary,
+		"bearer":         `token token-canary-42`,
+		"host":           `host tenant-canary-1234.provider.example`,
+		"label":          `tenant tenant-canary-1234`,
+		"basic":          `Authorization: Basic ` + base64.StdEncoding.EncodeToString([]byte(userCanary+":"+passCanary)),
+		"nothing":        `execution reverted`,
+	} {
+		for form, object := range map[string]string{
+			"go":      string(errorObject(-32000, message)),
+			"marshal": mustJSON(t, map[string]any{"code": -32000, "message": message, "data": map[string]any{"url": message}}),
+			"slashes": strings.ReplaceAll(mustJSON(t, map[string]any{"code": -32000, "message": message}), "/", `\/`),
+			"unicode": strings.NewReplacer("+", `\u002b`, "a", `\u0061`).Replace(mustJSON(t, map[string]any{"code": -32000, "message": message})),
+		} {
+			if form == "unicode" {
+				object = strings.NewReplacer(`"mess\u0061ge"`, `"message"`, `"d\u0061t\u0061"`, `"data"`).Replace(object)
+			}
+			clean := string(s.object([]byte(object)))
+			var e struct{ Code int }
+			if err := json.Unmarshal([]byte(clean), &e); err != nil || e.Code != -32000 {
+				t.Errorf("%s/%s: %s is no error object any more (%v)", name, form, clean, err)
+			}
+			if found := leaks(clean); found != nil {
+				t.Errorf("%s/%s: %s shows %v", name, form, clean, found)
+			}
+		}
+		if found := leaks(s.text(message)); found != nil {
+			t.Errorf("%s: the log would show %v", name, found)
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestErrorsWithoutCredentialsPassByteForByte(t *testing.T) {
+	t.Parallel()
+	s := scrubbed(t)
+	for _, object := range []string{
+		`{ "code":3, "message":"execution reverted", "data":"0x08c379a0" }`,
+		`{"code":-32000,"message":"50% of \"gas\" used: \u00e9 v2 \/ provider"}`,
+		`{"code":-32000,"message":"a+b=c & <d>"}`,
+	} {
+		if got := string(s.object([]byte(object))); got != object {
+			t.Errorf("%s became %s", object, got)
+		}
+	}
+	if s.object(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestWordsOfAnAddressAreNoSecrets(t *testing.T) {
+	t.Parallel()
+	address, _ := url.Parse("https://rpc.example.org/v2/execution/eth?v=1")
+	s := newScrubber(address, nil)
+	const object = `{"code":3,"message":"execution reverted: v2 eth"}`
+	if got := string(s.object([]byte(object))); got != object {
+		t.Errorf("it became %s", got)
+	}
+}
+
+func TestASecretThatLooksLikeANumberLeavesValidJSON(t *testing.T) {
+	t.Parallel()
+	address, _ := url.Parse("https://rpc.example.org/v2/12345678")
+	s := newScrubber(address, nil)
+	got := s.object([]byte(`{"code":-32000,"message":"x","data":12345678}`))
+	if !json.Valid(got) || strings.Contains(string(got), "12345678") || !strings.Contains(string(got), "-32000") {
+		t.Errorf("it became %s", got)
+	}
+}
+
+func TestTransportErrorsDoNotNameTheAddress(t *testing.T) {
+	t.Parallel()
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{
+		Name: "up-0", URL: "http://" + userCanary + ":secretpass@no-such-host-canary-99.invalid/" + url.PathEscape(pathCanary), Supply: "public",
+	}})
+	e := c.endpoints[0]
+	_, _, _, err := e.exchange(t.Context(), []byte(`{}`), 1<<20, time.Now().Add(testTimeout))
+	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "up-0") {
+		t.Errorf("the error is %v", err)
+	}
+	wrapped := e.safe(&url.Error{Op: "Post", URL: "http://host/" + pathCanary, Err: errors.New("refused by " + pathCanary)})
+	if strings.Contains(wrapped.Error(), "canary") {
+		t.Errorf("the error is %v", wrapped)
+	}
+}

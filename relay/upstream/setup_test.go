@@ -1,0 +1,91 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+const (
+	testHead    = 1_000_000
+	testTimeout = 20 * time.Second
+	maxAnswer   = 512 << 20
+)
+
+// providers lists scripted upstreams in the upstreams file's form, named up-0, up-1, …
+func providers(servers ...*testkit.UpstreamServer) []config.Upstream {
+	list := make([]config.Upstream, len(servers))
+	for i, s := range servers {
+		list[i] = config.Upstream{Name: fmt.Sprintf("up-%d", i), URL: s.URL, Supply: string(plan.Public)}
+	}
+	return list
+}
+
+// poolOf returns one chain over these upstreams, before any probe.
+func poolOf(t *testing.T, id chain.ID, now func() time.Time, list []config.Upstream) (*Pool, *Chain) {
+	t.Helper()
+	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: list}}}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	c, _ := p.Chain(id)
+	return p, c
+}
+
+// healthy is a snapshot in which every upstream is usable; those first in the list are the fastest.
+func healthy(c *Chain, at time.Time) Snapshot {
+	s := Snapshot{Chain: c.ID, MeasuredAt: at, Head: testHead, HeadKnown: true}
+	for i, e := range c.endpoints {
+		s.Upstreams = append(s.Upstreams, UpstreamState{
+			Fingerprint: e.fingerprint,
+			Name:        e.Name, Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 * (1 << (2 * i))),
+		})
+	}
+	return s
+}
+
+// twoUpstreams returns Ethereum over two scripted upstreams, of which the first is asked first.
+func twoUpstreams(t *testing.T) (c *Chain, first, second *testkit.UpstreamServer) {
+	t.Helper()
+	first, second = testkit.Upstream(t), testkit.Upstream(t)
+	_, c = poolOf(t, chain.EthMainnet, time.Now, providers(first, second))
+	c.Apply(healthy(c, time.Now()))
+	return c, first, second
+}
+
+// idIn is the id of a request.
+func idIn(body io.Reader) json.RawMessage {
+	var call struct{ ID json.RawMessage }
+	if err := json.NewDecoder(body).Decode(&call); err != nil {
+		return json.RawMessage("null")
+	}
+	return call.ID
+}
+
+// answerTo is the answer "0x1" to a request.
+func answerTo(body io.Reader) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":"0x1"}`, idIn(body))
+}
+
+func request(method string) *Request {
+	return &Request{
+		Method: []byte(method), Params: []byte(`[]`), Supply: plan.Public, Tier: plan.Balanced, MaxAnswer: maxAnswer,
+		Links: chain.Links{Contact: "contact@example.org", Docs: "https://docs.example.org"},
+	}
+}
+
+func deadline(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,194 @@
+package upstream
+
+import (
+	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// certificate is for a host, from now on for as long, and signed by itself.
+func certificate(t *testing.T, host string, life time.Duration) (tls.Certificate, *x509.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, parsed
+}
+
+// overTLS serves handler with a certificate over HTTP/2 and HTTP/1.1, as an upstream that is asked
+// before second.
+func overTLS(t *testing.T, c tls.Certificate, trusted *x509.Certificate, handler http.Handler, second ...*testkit.UpstreamServer) *Chain {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.EnableHTTP2 = true
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS12}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	list := append([]config.Upstream{{URL: server.URL + "/canary-path"}}, providers(second...)...)
+	for i := range list {
+		list[i].Name, list[i].Supply = []string{"up-0", "up-1"}[i], "public"
+	}
+	_, on := poolOf(t, chain.EthMainnet, time.Now, list)
+	on.Apply(healthy(on, time.Now()))
+	if trusted != nil {
+		roots := x509.NewCertPool()
+		roots.AddCert(trusted)
+		reads, ok := on.endpoints[0].reads.(*negotiated)
+		if !ok {
+			t.Fatal("what is behind TLS is net/http's")
+		}
+		reads.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+		on.endpoints[0].writes.TLSClientConfig = reads.TLSClientConfig.Clone()
+	}
+	return on
+}
+
+func TestAnUpstreamWhoseCertificateFailsGetsNothing(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for name, row := range map[string]struct {
+		host    string
+		life    time.Duration
+		trusted bool
+	}{
+		"signed by nobody known": {"127.0.0.1", day, false},
+		"of another host":        {"node.example", day, true},
+		"over":                   {"127.0.0.1", -time.Minute, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			second := testkit.Upstream(t)
+			second.Default(testkit.Result("0xgood"))
+			pair, parsed := certificate(t, row.host, row.life)
+			if !row.trusted {
+				parsed = nil
+			}
+			c := overTLS(t, pair, parsed, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }), second)
+			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			if f != nil || string(answer.Result) != `"0xgood"` {
+				t.Fatalf("a read gives %v, %v", answer, f)
+			}
+			answer.Release()
+			if c.endpoints[0].health.inARow != 1 {
+				t.Error("the upstream was not blamed")
+			}
+			if answer, f = c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")); f != nil {
+				t.Fatalf("nothing was sent, yet a submission gives %v", f)
+			}
+			answer.Release()
+			_, _, _, err := c.endpoints[0].exchange(t.Context(), request("eth_call").body(), 1<<20, time.Now().Add(testTimeout))
+			if err == nil || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "127.0.0.1") {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestUpstreamsBehindTLSSpeakHTTP2AndGzip(t *testing.T) {
+	t.Parallel()
+	pair, parsed := certificate(t, "127.0.0.1", time.Hour)
+	var mu sync.Mutex
+	connections := make(map[string]int)
+	c := overTLS(t, pair, parsed, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		connections[r.RemoteAddr+" "+r.Proto+" "+r.Header.Get("Accept-Encoding")]++
+		mu.Unlock()
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = io.WriteString(z, answerTo(r.Body))
+		_ = z.Close()
+	}))
+	read := func() {
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil || string(answer.Result) != `"0x1"` {
+			t.Errorf("got %v, %v", answer, f)
+			return
+		}
+		answer.Release()
+	}
+	read()
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(read)
+	}
+	wg.Wait()
+	if len(connections) != 1 {
+		t.Errorf("21 reads came over %v, want one connection", connections)
+	}
+	for how := range connections {
+		if !strings.HasSuffix(how, " HTTP/2.0 gzip") {
+			t.Errorf("reads came over %s", how)
+		}
+	}
+}
+
+func TestAnUpstreamThatKnowsHTTP2IsReadOverItWithoutTLSAndWrittenOverHTTP1(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Proto+" "+r.Header.Get("Accept-Encoding"))
+		_, _ = io.WriteString(w, answerTo(r.Body))
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	t.Cleanup(server.Close)
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public", HTTP2: true}})
+	c.Apply(healthy(c, time.Now()))
+	for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_call"} {
+		ask := c.Read
+		if method != "eth_call" {
+			ask = c.Submit
+		}
+		answer, f := ask(deadline(t, testTimeout), request(method))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	if got := strings.Join(seen, ","); got != "HTTP/2.0 ,HTTP/1.1 ,HTTP/2.0 " {
+		t.Errorf("requests came over %q", got)
+	}
+}

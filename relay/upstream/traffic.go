@@ -1,0 +1,168 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+)
+
+// slotMinutes is how long a slot is; the running one and the one before it are kept.
+const (
+	slotMinutes = healthMinutes
+	keptMinutes = 2 * slotMinutes
+	SlotLength  = slotMinutes * time.Minute
+)
+
+// Slot is what processes have seen of a chain's calls in five minutes by the clock. Slots of
+// several processes add up, and those of one replace each other.
+type Slot struct {
+	Start time.Time `json:"start"`
+	// Calls that upstreams were asked for: reads and submissions, without those whose client went
+	// away. Rerouted were read from another upstream after one gave no usable answer, Lost got none
+	// from any.
+	Calls    int64 `json:"calls"`
+	Rerouted int64 `json:"rerouted"`
+	Lost     int64 `json:"lost"`
+	// Attempts at upstreams that the calls took, and Failed of them, those that were throttled with
+	// them.
+	Attempts int64 `json:"attempts"`
+	Failed   int64 `json:"failed"`
+	// Latencies are how long answers of reads took, by bucket of account.Latency; empty ones are
+	// left out. The upstreams' own buckets have other bounds, so a duration may lie one off.
+	Latencies map[int]int64 `json:"latencies"`
+}
+
+// traffic is what a process saw of a chain's calls besides what it holds against upstreams. Only
+// calls for which more or less than one upstream was asked, or that got no answer, come here: all
+// others are the attempts at upstreams.
+type traffic struct {
+	mu      sync.Mutex // guards minutes
+	minutes [keptMinutes]trafficMinute
+}
+
+type trafficMinute struct {
+	index                          int64
+	again, unasked, rerouted, lost int64
+}
+
+// note takes a call that is over. A call of a client that went away is none.
+func (t *traffic) note(now time.Time, attempts int, rerouted, lost bool) {
+	index := now.Unix() / 60
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := &t.minutes[index%keptMinutes]
+	if m.index != index {
+		*m = trafficMinute{index: index}
+	}
+	if attempts == 0 {
+		m.unasked++
+	} else {
+		m.again += int64(attempts - 1)
+	}
+	if rerouted {
+		m.rerouted++
+	}
+	if lost {
+		m.lost++
+	}
+}
+
+// isLost reports whether a call got no answer through no fault of its own.
+func isLost(ctx context.Context, f *fault.Error) bool {
+	if f == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return false
+	}
+	switch f.Reason {
+	case fault.NoUpstream, fault.UpstreamFailed, fault.UpstreamTimeout, fault.OutcomeUnknown:
+		return true
+	default: // what was asked for cannot be had
+		return false
+	}
+}
+
+// Slots reads what this process has seen of the chain's calls in the slot before and the one that
+// runs.
+func (c *Chain) Slots() []Slot {
+	running := c.now().Truncate(SlotLength)
+	return []Slot{c.slot(running.Add(-SlotLength)), c.slot(running)}
+}
+
+func (c *Chain) slot(start time.Time) Slot {
+	s := Slot{Start: start.UTC(), Latencies: map[int]int64{}}
+	first := start.Unix() / 60
+	for _, e := range c.endpoints {
+		e.health.addTo(&s, first)
+	}
+	t := &c.traffic
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.Calls = s.Attempts
+	for i := range t.minutes {
+		if m := &t.minutes[i]; m.index >= first && m.index < first+slotMinutes {
+			s.Calls += m.unasked - m.again
+			s.Rerouted += m.rerouted
+			s.Lost += m.lost
+		}
+	}
+	s.Calls = max(s.Calls, s.Rerouted+s.Lost, 0) // the attempts of a call may lie in the slot before
+	return s
+}
+
+// addTo adds what an upstream was seen to do in the minutes of a slot.
+func (h *health) addTo(s *Slot, first int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.minutes {
+		m := &h.minutes[i]
+		if m.index < first || m.index >= first+slotMinutes {
+			continue
+		}
+		failed := m.failed + m.throttled + m.forgivenFailed
+		s.Attempts += max(m.calls+m.forgivenCalls, failed) // a stream that broke off may have begun in the minute before
+		s.Failed += failed
+		for class := range m.latencies {
+			for bucket, n := range m.latencies[class].counts {
+				if n > 0 {
+					s.Latencies[account.LatencyBucketOf(latencyMiddle(bucket))] += int64(n)
+				}
+			}
+		}
+	}
+}
+
+func (s *Slot) add(other *Slot) {
+	s.Calls += other.Calls
+	s.Rerouted += other.Rerouted
+	s.Lost += other.Lost
+	s.Attempts += other.Attempts
+	s.Failed += other.Failed
+	for bucket, n := range other.Latencies {
+		s.Latencies[bucket] += n
+	}
+}
+
+// mergeSlots adds up what processes reported, by slot, the newest last.
+func mergeSlots(reported [][]Slot) []Slot {
+	by := map[time.Time]*Slot{}
+	for _, slots := range reported {
+		for i := range slots {
+			start := slots[i].Start.UTC()
+			if by[start] == nil {
+				by[start] = &Slot{Start: start, Latencies: map[int]int64{}}
+			}
+			by[start].add(&slots[i])
+		}
+	}
+	all := make([]Slot, 0, len(by))
+	for _, s := range by {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b Slot) int { return cmp.Compare(a.Start.Unix(), b.Start.Unix()) })
+	return all
+}

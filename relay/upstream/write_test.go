@@ -1,0 +1,278 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+func TestASubmissionIsSentExactlyOnceWhateverHappens(t *testing.T) {
+	t.Parallel()
+	for name, reply := range failing(testkit.Upstream(t)) {
+		if isWriteAnswer(name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, second := twoUpstreams(t)
+			first.Default(reply)
+			r := request("eth_sendRawTransaction")
+			_, f := c.Submit(deadline(t, testTimeout), r)
+			if f == nil || f.Reason != fault.OutcomeUnknown {
+				t.Errorf("got %v, want an unknown outcome", f)
+			}
+			if first.Total() != 1 || second.Total() != 0 {
+				t.Errorf("%d and %d requests were sent", first.Total(), second.Total())
+			}
+			if r.Asked != (Asked{Upstream: "up-0", Attempts: 1}) {
+				t.Errorf("asked is %+v", r.Asked)
+			}
+		})
+	}
+}
+
+// isWriteAnswer reports whether a reply is a read's reason to ask elsewhere, but a write's answer:
+// an error in band.
+func isWriteAnswer(name string) bool {
+	switch name {
+	case "429 in band", "billing in band", "denied in band", "absent", "range", "plan", "missing data", "execution timeout":
+		return true
+	}
+	return false
+}
+
+func TestErrorsInBandAreAnswersToASubmission(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		code    int
+		message string
+		blamed  bool
+	}{
+		{-32000, "already known", false},
+		{-32000, "nonce too low", false},
+		{-32017, "the network did not say", false},
+		{-32000, "sender is over rate limit", false},
+		{-32005, "rate limit reached", true},
+		{-32000, "invalid api key", true},
+	} {
+		c, first, second := twoUpstreams(t)
+		first.Default(testkit.Error(row.code, row.message))
+		answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		if f != nil {
+			t.Fatalf("%s: %v", row.message, f)
+		}
+		if want := fmt.Sprintf(`{"code":%d,"message":%q}`, row.code, row.message); string(answer.Error) != want {
+			t.Errorf("got %s, want %s", answer.Error, want)
+		}
+		answer.Release()
+		if first.Total() != 1 || second.Total() != 0 {
+			t.Errorf("%s: %d and %d requests were sent", row.message, first.Total(), second.Total())
+		}
+		if blamed := c.endpoints[0].health.inARow > 0; blamed != row.blamed {
+			t.Errorf("%s: blamed is %v", row.message, blamed)
+		}
+	}
+}
+
+func TestASubmissionThatTimesOutIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Hang(nil))
+	_, f := c.Submit(deadline(t, 200*time.Millisecond), request("eth_sendRawTransaction"))
+	if f == nil || f.Reason != fault.OutcomeUnknown || first.Total() != 1 || second.Total() != 0 {
+		t.Errorf("got %v after %d and %d requests", f, first.Total(), second.Total())
+	}
+}
+
+func TestASubmissionGoesOnWhenItsClientGoesAway(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Hang(testkit.Result("0xhash")))
+	ctx, cancel := context.WithCancel(deadline(t, testTimeout))
+	done := make(chan string, 1)
+	go func() {
+		answer, f := c.Submit(ctx, request("eth_sendRawTransaction"))
+		if f != nil {
+			done <- f.Error()
+			return
+		}
+		defer answer.Release()
+		done <- string(answer.Result)
+	}()
+	testkit.Eventually(t, testTimeout, func() bool { return first.Total() == 1 }, "the submission arrives")
+	cancel()
+	first.Release()
+	if got := <-done; got != `"0xhash"` || second.Total() != 0 {
+		t.Errorf("got %s, and %d requests at the other upstream", got, second.Total())
+	}
+}
+
+func TestARefusedConnectionLeavesTheSubmissionToTheNext(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Close()
+	second.Default(testkit.Result("0xhash"))
+	r := request("eth_sendRawTransaction")
+	answer, f := c.Submit(deadline(t, testTimeout), r)
+	if f != nil {
+		t.Fatal(f)
+	}
+	answer.Release()
+	if second.Total() != 1 || r.Asked != (Asked{Upstream: "up-1", Attempts: 2}) {
+		t.Errorf("%d requests, asked %+v", second.Total(), r.Asked)
+	}
+	second.Close()
+	if _, f := c.Submit(deadline(t, testTimeout), r); f == nil || f.Reason != fault.UpstreamFailed {
+		t.Errorf("with everyone down: %v", f)
+	}
+}
+
+func TestAConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.ResetConnections(100)
+	answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	switch {
+	case f == nil: // the reset was seen while connecting: nothing had left, and the other upstream got it
+		answer.Release()
+		if second.Total() != 1 {
+			t.Errorf("%d requests at the other upstream", second.Total())
+		}
+	case f.Reason != fault.OutcomeUnknown || second.Total() != 0:
+		t.Errorf("got %v, and %d requests at the other upstream", f, second.Total())
+	}
+	if first.Connections() != 1 || first.Total() != 0 {
+		t.Errorf("%d connections and %d requests", first.Connections(), first.Total())
+	}
+}
+
+func TestKeptConnectionsThatDiedDoNotRepeatASubmission(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	for i := range 5 {
+		answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+		first.DropConnections()
+		second.DropConnections()
+		// A slow machine may make the other one the favourite in between.
+		if n, m := first.Total()+second.Total(), first.Connections()+second.Connections(); n != i+1 || m != i+1 {
+			t.Fatalf("after %d submissions: %d requests over %d connections", i+1, n, m)
+		}
+	}
+}
+
+// trusting takes the certificate of a test's server.
+func trusting(server *httptest.Server) *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+}
+
+// TestSubmissionsSpeakHTTP1 shows that no HTTP/2 server can have a submission repeated by GOAWAY or
+// REFUSED_STREAM: the protocol is not even offered, while reads do offer it.
+func TestSubmissionsSpeakHTTP1(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r.Proto)
+		mu.Unlock()
+		_, _ = io.WriteString(w, answerTo(r.Body))
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public"}})
+	c.Apply(healthy(c, time.Now()))
+	reads, ok := c.endpoints[0].reads.(*negotiated)
+	if !ok {
+		t.Fatal("what is behind TLS is net/http's")
+	}
+	reads.TLSClientConfig = trusting(server)
+	c.endpoints[0].writes.TLSClientConfig = trusting(server)
+	for _, send := range []func(context.Context, *Request) (*Answer, *fault.Error){c.Submit, c.Read} {
+		answer, f := send(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	if len(seen) != 2 || seen[0] != "HTTP/1.1" || seen[1] != "HTTP/2.0" {
+		t.Errorf("the submission and the read came over %v", seen)
+	}
+}
+
+func TestAServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(nil)
+	t.Cleanup(server.Close)
+	certificate := server.TLS.Certificates
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: certificate, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	received := make(chan string, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			received <- err.Error()
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		begin := make([]byte, 4)
+		_, _ = io.ReadFull(conn, begin)
+		received <- string(begin)
+	}()
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: "https://" + listener.Addr().String(), Supply: "public"}})
+	c.Apply(healthy(c, time.Now()))
+	c.endpoints[0].writes.TLSClientConfig = trusting(server)
+	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	if f == nil || f.Reason != fault.OutcomeUnknown {
+		t.Errorf("got %v", f)
+	}
+	if got := <-received; got != "POST" { // and not the preface of HTTP/2, "PRI "
+		t.Errorf("the server read %q", got)
+	}
+	_ = listener.Close()
+}
+
+func TestNoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"}})
+	c.Apply(healthy(c, time.Now()))
+	c.endpoints[0].writes.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		<-ctx.Done() // a host that drops packets
+		return nil, ctx.Err()
+	}
+	_, f := c.Submit(deadline(t, 50*time.Millisecond), request("eth_sendRawTransaction"))
+	if f == nil || f.Reason != fault.UpstreamTimeout {
+		t.Errorf("got %v, though nothing was sent", f)
+	}
+}
+
+func TestSubmissionsNeedAProvenUpstream(t *testing.T) {
+	t.Parallel()
+	u := testkit.Upstream(t)
+	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(u))
+	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	if f == nil || f.Reason != fault.NoUpstream || f.RetryAfter == 0 || u.Total() != 0 {
+		t.Errorf("got %v after %d requests", f, u.Total())
+	}
+}

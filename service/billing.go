@@ -1,0 +1,101 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// Buying: Stripe decides what was bought. What is changed here is changed there, and then the flows
+// are told to look.
+
+// Purchases are the flows that bring record and meter to what Stripe says. Each call returns at
+// once or within a second; what they could not be told they find by themselves, some minutes later.
+type Purchases interface {
+	// FollowCheckout makes sure that somebody waits for what becomes of a checkout, and has them
+	// look now.
+	FollowCheckout(ctx context.Context, c *store.Checkout) error
+	// LookAgain has somebody look at all that an account bought. why is a word for operators.
+	LookAgain(ctx context.Context, id account.ID, why string) error
+	// LookNow does the same, and waits until what they found is in force.
+	LookNow(ctx context.Context, id account.ID) error
+}
+
+// flowPurchases are the flows themselves.
+type flowPurchases struct{ flows *workflows.Client }
+
+// FollowCheckout starts the checkout's flow, or has the one that runs look now.
+func (f flowPurchases) FollowCheckout(ctx context.Context, c *store.Checkout) error {
+	return f.flows.SignalCheckout(ctx, activities.RefOfCheckout(c), "look")
+}
+
+// LookAgain starts the flow of the account's subscription, or has the one that runs look now.
+func (f flowPurchases) LookAgain(ctx context.Context, id account.ID, why string) error {
+	return f.flows.SignalSubscription(ctx, id, why)
+}
+
+// LookNow does the same and waits.
+func (f flowPurchases) LookNow(ctx context.Context, id account.ID) error {
+	_, err := f.flows.LookAtSubscription(ctx, id)
+	return err
+}
+
+// billingFails are the reasons of whatever asks Stripe.
+var billingFails = []fault.Reason{fault.DurableUnavailable}
+
+// lookPatience is how long an answer waits for a change to be in force. Whoever is faster than that
+// sees it in the answer's other pages at once.
+const lookPatience = 5 * time.Second
+
+// selling refuses while payments are off.
+func (h *house) selling() *fault.Error {
+	if h.Stripe == nil {
+		return fault.New(fault.DurableUnavailable, "Payments are off on this gateway: nothing can be bought, changed or paid here. Free and door keys work as ever; write to %s for a plan.",
+			h.Contact)
+	}
+	return nil
+}
+
+const retryStripe = 30 * time.Second
+
+// toldByStripe turns an error of Stripe's into a refusal. Its cause is for the log.
+func toldByStripe(err error) error {
+	if err == nil {
+		return nil
+	}
+	if refusal, ok := errors.AsType[*fault.Error](err); ok {
+		return refusal
+	}
+	switch {
+	case errors.Is(err, billing.ErrDeclined):
+		return fault.New(fault.FieldRefused, "The card was declined, so nothing was changed and nothing charged. Put another card on file in the customer portal, then try again.").Wrap(err)
+	case errors.Is(err, billing.ErrSeveralItems):
+		return fault.New(fault.FieldRefused, "This subscription was put together by support, which changes it. File a ticket.").Wrap(err)
+	case errors.Is(err, billing.ErrNotForSale):
+		return fault.New(fault.DurableUnavailable, "This cannot be sold right now: its price at the payment provider is not the listed one, so nothing was charged. Support has to mend it.").Wrap(err)
+	}
+	f := fault.New(fault.DurableUnavailable, "The payment provider did not answer as it should. Nothing was charged for certain by this; look at the billing page, and try again in a minute.")
+	f.RetryAfter = retryStripe
+	return f.Wrap(err)
+}
+
+// inForce waits a while until what Stripe was told is in force here, and says whether it is.
+func (h *house) inForce(ctx context.Context, id account.ID, why string) bool {
+	waits, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	err := h.Purchases.LookNow(waits, id)
+	if err == nil {
+		return true
+	}
+	if err := h.Purchases.LookAgain(ctx, id, why); err != nil {
+		h.Logger.Warn("what was changed at the payment provider will be looked at later", "account_id", id, "error", err)
+	}
+	return false
+}

@@ -1,0 +1,305 @@
+package service_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/store"
+)
+
+// A founding Pro is bought, raised, lowered, raised again before that took over, cancelled and
+// resumed; what the status says is what Stripe says.
+func TestAPlanIsBoughtChangedCancelledAndResumed(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	began := d.status(t)
+	if began.Tier != plan.Free || !began.Live || began.Customer != nil || began.Subscription.Value != nil || began.Payment.Value != nil || began.Packs == nil {
+		t.Errorf("before anything is bought: %+v", began)
+	}
+	done := d.buy(t, "founding", stripe.Visa)
+	s := d.status(t)
+	sub := s.Subscription.Value
+	if done.State != string(store.CheckoutPaid) && done.State != string(store.CheckoutOpen) || done.Tier != plan.Pro {
+		t.Errorf("the browser that came back sees %+v", done)
+	}
+	if s.Tier != plan.Pro || s.Customer == nil || s.Country != "DE" || s.VATPercent != 20 || sub == nil || s.Payment.Value == nil || s.Founding.Value == nil {
+		t.Fatalf("bought: %+v", s)
+	}
+	if sub.Plan != plan.Pro || sub.Interval != "month" || sub.PriceCents != 7900 || sub.Status != subscription.Active || !sub.Founding || sub.CancelAtPeriodEnd ||
+		!sub.PeriodEnd.Equal(opened.AddDate(0, 1, 0)) {
+		t.Errorf("the subscription is %+v", sub)
+	}
+	if card := s.Payment.Value; card.Brand != "visa" || card.Last4 != "4242" || s.Founding.Value.State != "taken" || !s.Founding.Value.Until.Equal(opened.AddDate(1, 0, 0)) {
+		t.Errorf("card %+v, seat %+v", card, s.Founding.Value)
+	}
+	for _, step := range []struct {
+		item, effect, tier, next string
+		cents                    int64
+	}{
+		{"scale_monthly", "now", plan.Scale, "", 29900},
+		{"scale_monthly", "none", plan.Scale, "", 29900},
+		{"pro_monthly", "period_end", plan.Scale, plan.Pro, 7900}, // the offer's months go on
+		{"builder", "period_end", plan.Scale, plan.Builder, 1200},
+		{"scale_monthly", "now", plan.Scale, "", 29900},
+	} {
+		before := len(d.invoices(t))
+		changed := must[service.PlanChange](t)(d.ChangePlan.Invoke(d.ctx, browser(d.owner), service.ChangePlanInput{Item: step.item}))
+		s := d.status(t)
+		if changed.Effect != step.effect || !changed.InForce || s.Tier != step.tier || s.NextTier != step.next || s.Subscription.Value.PriceCents != step.cents {
+			t.Errorf("to %s: %+v; then %s, next %q, %+v", step.item, changed, s.Tier, s.NextTier, s.Subscription.Value)
+		}
+		charged, want := len(d.invoices(t))-before, 0
+		if step.item == "scale_monthly" && step.effect == "now" && step.next == "" && before == 1 {
+			want = 1 // the upgrade; taking a downgrade back costs nothing
+		}
+		if charged != want {
+			t.Errorf("to %s: %d more invoices, want %d", step.item, charged, want)
+		}
+	}
+	cancelled := must[service.PlanChange](t)(d.CancelPlan.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
+	s = d.status(t)
+	if cancelled.Effect != "period_end" || !cancelled.At.Equal(s.Subscription.Value.PeriodEnd) || !s.Subscription.Value.CancelAtPeriodEnd || s.NextTier != plan.Free || s.Tier != plan.Scale {
+		t.Errorf("cancelled: %+v, %+v", cancelled, s)
+	}
+	_, refusal := d.ChangePlan.Invoke(d.ctx, browser(d.owner), service.ChangePlanInput{Item: "growth_monthly"})
+	refused(t, "a change of what is cancelled", refusal, fault.FieldRefused, "Resume")
+	must[service.PlanChange](t)(d.ResumePlan.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
+	if s = d.status(t); s.Subscription.Value.CancelAtPeriodEnd || s.NextTier != "" {
+		t.Errorf("resumed: %+v", s)
+	}
+	again := must[service.PlanChange](t)(d.ResumePlan.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
+	if again.Effect != "none" {
+		t.Errorf("resumed again: %+v", again)
+	}
+}
+
+func (d *till) invoices(t *testing.T) []service.InvoiceView {
+	t.Helper()
+	return must[service.InvoiceList](t)(d.ListInvoices.Invoke(d.ctx, browser(d.owner), service.ListInvoicesInput{})).Invoices
+}
+
+func TestADeclinedUpgradeChangesNothing(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	d.buy(t, "pro_monthly", stripe.DeclinesLater)
+	_, refusal := d.ChangePlan.Invoke(d.ctx, browser(d.owner), service.ChangePlanInput{Item: "scale_monthly"})
+	refused(t, "a declined card", refusal, fault.FieldRefused, "declined", "nothing")
+	if s := d.status(t); s.Tier != plan.Pro || s.Subscription.Value.Item != "pro_monthly" {
+		t.Errorf("after it: %+v", s.Subscription.Value)
+	}
+	// The next charge is declined too: past due, and then no change is taken.
+	d.stripe.Advance(opened.AddDate(0, 1, 0).Add(2 * time.Hour))
+	_, refusal = d.ChangePlan.Invoke(d.ctx, browser(d.owner), service.ChangePlanInput{Item: "builder"})
+	refused(t, "past due", refusal, fault.FieldRefused, "Pay the open invoice")
+}
+
+func TestNobodyBuysASecondPlanByMistake(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	first, opened := d.start(t, "founding")
+	if seats, err := d.store.SeatsTaken(d.ctx); err != nil || seats != 1 {
+		t.Errorf("%d seats are taken (%v)", seats, err)
+	}
+	if held := d.status(t).Founding.Value; held == nil || held.State != "held" || !held.Until.Equal(opened.ExpiresAt) {
+		t.Errorf("the seat is %+v", held)
+	}
+	if !d.told("checkout " + first.CheckoutID) {
+		t.Error("nobody follows the checkout")
+	}
+	// Another one ends it, and gives its seat back once Stripe said so.
+	_, second := d.start(t, "pro_monthly")
+	if state := d.checkout(t, first.CheckoutID).State; state != store.CheckoutExpired {
+		t.Errorf("the first checkout is %s", state)
+	}
+	if seats, err := d.store.SeatsTaken(d.ctx); err != nil || seats != 0 {
+		t.Errorf("%d seats are taken (%v)", seats, err)
+	}
+	if err := d.stripe.Pay(opened.Session, stripe.Visa); err == nil {
+		t.Error("the first checkout can still be paid")
+	}
+	if err := d.stripe.Pay(second.Session, stripe.Visa); err != nil {
+		t.Fatal(err)
+	}
+	// Paid, and nobody looked yet.
+	_, refusal := d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: "scale_monthly"})
+	refused(t, "while one is paid", refusal, fault.FieldRefused, "paid just now")
+	must[service.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.ctx, browser(d.owner), service.FinishCheckoutInput{CheckoutID: second.ID.String()}))
+	_, refusal = d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: "scale_monthly"})
+	refused(t, "a second plan", refusal, fault.FieldRefused, "subscription already")
+}
+
+func TestOnlyOwnersBuyAndOnlyForTheirAccount(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	bob := d.join(t, d.owner, "bob@buyer.example")
+	key := must[service.CreatedKey](t)(d.CreateKey.Invoke(d.ctx, browser(d.owner), service.CreateKeyInput{Name: "agent"})).PlaintextToken
+	door := must[service.Welcome](t)(d.GetKey.Invoke(d.ctx, browser(""), service.GetKeyInput{})).Key
+	_, refusal := d.StartCheckout.Invoke(d.ctx, browser(bob), service.StartCheckoutInput{Item: "builder"})
+	refused(t, "a member", refusal, fault.WrongKindOfKey, "owners")
+	_, refusal = d.BuyPack.Invoke(d.ctx, browser(bob), service.BuyPackInput{Size: "s"})
+	refused(t, "a member's pack", refusal, fault.WrongKindOfKey, "owners")
+	_, refusal = d.BuyPack.Invoke(d.ctx, holder(door), service.BuyPackInput{Size: "s"})
+	refused(t, "a door key's pack", refusal, fault.WrongKindOfKey, "adopt this key")
+	_, refusal = d.StartCheckout.Invoke(d.ctx, holder(key), service.StartCheckoutInput{Item: "builder"})
+	refused(t, "a key's plan", refusal, fault.KeyInvalid)
+	pack := must[service.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, holder(key), service.BuyPackInput{Size: "m"}))
+	if pack.Units != 7_000_000*plan.Unit || pack.Size != "m" || !strings.Contains(pack.URL, "/pay/") || !strings.Contains(pack.Note, "VAT of 20 %") {
+		t.Errorf("the pack's page is %+v", pack)
+	}
+	// No money moves before a person pays, so every program in the account may fetch the page.
+	agents, _ := d.agentKey(t, d.id)
+	for who, key := range map[string]string{"an adopted key": d.adoptedKey(t, d.id), "an agent's key": agents} {
+		if pack := must[service.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, holder(key), service.BuyPackInput{Size: "s"})); !strings.Contains(pack.URL, "/pay/") {
+			t.Errorf("%s gets %+v", who, pack)
+		}
+	}
+	// What is another account's is not found.
+	started, _ := d.start(t, "pack_s")
+	eve := d.signIn(t, "eve@other.example")
+	_, refusal = d.FinishCheckout.Invoke(d.ctx, browser(eve), service.FinishCheckoutInput{CheckoutID: started.CheckoutID})
+	refused(t, "another's checkout", refusal, fault.NotYours)
+	_, refusal = d.OpenPortal.Invoke(d.ctx, browser(eve), service.Nothing{})
+	refused(t, "a portal of nobody", refusal, fault.FieldRefused, "Nothing was bought")
+}
+
+func TestAPackIsPaidOnceAndShownUntilItIsVoid(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	d.buy(t, "pack_s", stripe.Visa)
+	d.books.Reconcile(d.ctx, d.id) //nolint:errcheck // a second look changes nothing, which the status shows
+	packs := d.status(t).Packs
+	if len(packs) != 1 || packs[0].Kind != "pack_s" || packs[0].Remaining != 1_200_000*plan.Unit {
+		t.Fatalf("packs %+v", packs)
+	}
+	invoices := d.invoices(t)
+	if len(invoices) != 1 || invoices[0].Net != 1000 || invoices[0].VAT != 200 || invoices[0].Total != 1200 || invoices[0].Status != "paid" {
+		t.Fatalf("invoices %+v", invoices)
+	}
+	page := must[service.InvoicePage](t)(d.ShowInvoice.Invoke(d.ctx, browser(d.owner), service.ShowInvoiceInput{ID: invoices[0].ID}))
+	portal := must[service.Portal](t)(d.OpenPortal.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
+	if !strings.Contains(page.URL, "/invoice/") || !strings.Contains(portal.URL, "/portal/") {
+		t.Errorf("pages %q and %q", page.URL, portal.URL)
+	}
+	eve := d.signIn(t, "eve@other.example")
+	_, refusal := d.ShowInvoice.Invoke(d.ctx, browser(eve), service.ShowInvoiceInput{ID: invoices[0].ID})
+	refused(t, "another's invoice", refusal, fault.NotYours)
+
+	// All of it goes back, by a dispute that names no customer: the webhook finds whose it is, and
+	// the pack is void.
+	all, err := d.way.Snapshot(d.ctx, *d.status(t).Customer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.stripe.Dispute(all.Payments[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.stripe.Deliver(d.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !d.told("charge.dispute.created " + d.id.String()) {
+		t.Errorf("the dispute told %q", d.signals)
+	}
+	if err := d.LookNow(d.ctx, d.id); err != nil {
+		t.Fatal(err)
+	}
+	if packs := d.status(t).Packs; len(packs) != 0 {
+		t.Errorf("a void pack is shown: %+v", packs)
+	}
+}
+
+func TestVATGoesByTheCountryOfTheCustomer(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	at := browser(d.owner)
+	at.Country = func() string { return "us" }
+	started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}))
+	if started.VATPercent != 0 || started.Country != "US" {
+		t.Errorf("from the US: %+v", started)
+	}
+	started = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s", Country: "FR"}))
+	if started.VATPercent != 20 || started.Country != "FR" {
+		t.Errorf("with a French address: %+v", started)
+	}
+	if s := d.status(t); s.Country != "FR" || s.VATPercent != 20 {
+		t.Errorf("the customer is in %q with %d %%", s.Country, s.VATPercent)
+	}
+	_, refusal := d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s", Country: "XX"})
+	refused(t, "no country", refusal, fault.FieldRefused, "country")
+	_, refusal = d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "enterprise"})
+	refused(t, "nothing that is sold", refusal, fault.FieldRefused, "item")
+}
+
+func TestAnAccountBeginsOnlySoManyCheckouts(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	var last *fault.Error
+	for n := range 30 {
+		caller := browser(d.owner)
+		caller.Network = netip.MustParsePrefix("198.51.100.7/32")
+		if _, last = d.BuyPack.Invoke(d.ctx, caller, service.BuyPackInput{Size: "s"}); last != nil {
+			if n != 10 {
+				t.Errorf("%d were begun", n)
+			}
+			break
+		}
+	}
+	refused(t, "more", last, fault.FieldRefused, "10 checkouts")
+}
+
+// While Stripe is away nothing is sold, and what may have been begun holds its seat until it
+// expires.
+func TestWhileStripeIsAwayPurchasesWaitAndAllElseGoesOn(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	d.start(t, "pack_s") // so that there is a customer
+	d.stripe.SetDown(true)
+	_, refusal := d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: "founding"})
+	refused(t, "a purchase", refusal, fault.DurableUnavailable, "did not answer")
+	if refusal != nil && refusal.RetryAfter <= 0 {
+		t.Error("it does not say when to come again")
+	}
+	if seats, err := d.store.SeatsTaken(d.ctx); err != nil || seats != 1 {
+		t.Errorf("%d seats are held (%v); the page may have been made", seats, err)
+	}
+	if s := d.status(t); s.Tier != plan.Free || !s.Live {
+		t.Errorf("the status is %+v", s)
+	}
+	ladder := must[service.PriceLadder](t)(d.PriceLadder.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
+	if len(ladder.Rungs) != len(plan.Ladder()) || ladder.Current != plan.Free || ladder.Cheapest != plan.Free || ladder.Premium != "pack_s" { // per call is not on sale here
+		t.Errorf("the ladder says current %q, cheapest %q and %q", ladder.Current, ladder.Cheapest, ladder.Premium)
+	}
+	for _, r := range ladder.Rungs {
+		if r.Key == plan.Founding().Key && (!r.OnSale || *r.SeatsLeft != 99) {
+			t.Errorf("the founding rung is %+v", r)
+		}
+	}
+}
+
+func TestWithoutAKeyOfStripeNothingIsSold(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, func(o *service.Options) { o.Contact = "support@gateway.example" })
+	ann := browser(o.signIn(t, "ann@buyer.example"))
+	for name, refusal := range map[string]*fault.Error{
+		"start_checkout": second(o.StartCheckout.Invoke(o.ctx, ann, service.StartCheckoutInput{Item: "builder"})),
+		"buy_pack":       second(o.BuyPack.Invoke(o.ctx, ann, service.BuyPackInput{Size: "s"})),
+		"change_plan":    second(o.ChangePlan.Invoke(o.ctx, ann, service.ChangePlanInput{Item: "builder"})),
+		"cancel_plan":    second(o.CancelPlan.Invoke(o.ctx, ann, service.Nothing{})),
+		"portal":         second(o.OpenPortal.Invoke(o.ctx, ann, service.Nothing{})),
+		"webhook":        o.ReceiveStripeEvent(o.ctx, []byte("{}"), "t=1,v1=00"),
+	} {
+		refused(t, name, refusal, fault.DurableUnavailable, "Payments are off", "support@gateway.example")
+	}
+	s := must[service.BillingStatus](t)(o.BillingStatus.Invoke(o.ctx, ann, service.Nothing{}))
+	if s.Live || s.Tier != plan.Free {
+		t.Errorf("the status is %+v", s)
+	}
+}
+
+func second[T any](_ T, refusal *fault.Error) *fault.Error { return refusal }

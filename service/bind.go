@@ -1,0 +1,147 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// Settings of libraries that may change only before anything uses them.
+func init() {
+	huma.ValidateStrictCasing = true // "Address" is not "address": one name has one spelling
+}
+
+// newRegistry keeps the schemas of all inputs and outputs, by the names of their types.
+func newRegistry() huma.Registry {
+	r := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	r.RegisterTypeAlias(reflect.TypeFor[plan.Units](), reflect.TypeFor[float64]()) // on the wire units are numbers
+	return r
+}
+
+// schema returns the schema of a struct type itself, not a reference to it.
+func (h *house) schema(t reflect.Type) *huma.Schema {
+	s := h.registry.Schema(t, true, "")
+	for s.Ref != "" {
+		s = h.registry.SchemaFromRef(s.Ref)
+	}
+	return s
+}
+
+// bind checks arguments against the schema of an input and makes one of them.
+func (o *Op[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
+	in := new(In)
+	args, mistakes := o.house.check(o.in, args)
+	if len(mistakes) > 0 {
+		return in, o.house.mistake(o.in, args, mistakes)
+	}
+	if o.fill.fill(in, args) {
+		return in, nil
+	}
+	in = new(In)
+	text, err := json.Marshal(args)
+	if err == nil {
+		err = json.Unmarshal(text, in)
+	}
+	if err != nil { // the schema follows from the type, so what it lets through fits
+		return in, fault.New(fault.FieldRefused, "The input cannot be read. Compare it with the description of this operation at /docs.").Wrap(err)
+	}
+	return in, nil
+}
+
+// check returns the arguments that the schema knows, and all that is wrong: a number of mistakes
+// that the schema bounds, not the caller.
+func (h *house) check(s *huma.Schema, args map[string]any) (fitting map[string]any, mistakes []error) {
+	fitting, mistakes = sift(s, args)
+	result := huma.ValidateResult{Errors: mistakes}
+	huma.Validate(h.registry, s, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, fitting, &result)
+	return fitting, result.Errors
+}
+
+// refuseField is mistake for what a schema cannot say.
+func refuseField(field, format string, args ...any) *fault.Error {
+	problem := fmt.Sprintf(format, args...)
+	return fault.New(fault.FieldRefused, "Correct and send again. %s: %s", field, problem).
+		With("fields", []map[string]string{{"field": field, "problem": problem}})
+}
+
+// maxMistakes is how many wrong fields one refusal names.
+const maxMistakes = 5
+
+// mistake names what is wrong with each field, and what it takes.
+func (h *house) mistake(s *huma.Schema, args map[string]any, errs []error) *fault.Error {
+	var told []string
+	var fields []map[string]string
+	seen := make(map[string]bool, len(errs))
+	for _, err := range errs {
+		field, what := "", err.Error()
+		if detail, ok := err.(*huma.ErrorDetail); ok { //nolint:errorlint // the library's own type, never wrapped
+			field, what = detail.Location, detail.Message
+		}
+		if field == "" { // a missing property is told of the object
+			field = missing(s, args, what)
+		}
+		field = shown(field)
+		text := strings.TrimSpace(field + ": " + what)
+		if takes := doc(s, field); takes != "" {
+			text += " (" + takes + ")"
+		}
+		if !seen[text] {
+			seen[text] = true
+			told = append(told, text)
+			fields = append(fields, map[string]string{"field": field, "problem": what})
+		}
+	}
+	slices.Sort(told)
+	slices.SortFunc(fields, func(a, b map[string]string) int {
+		return strings.Compare(a["field"]+a["problem"], b["field"]+b["problem"])
+	})
+	told, fields = told[:min(len(told), maxMistakes)], fields[:min(len(fields), maxMistakes)]
+	return fault.New(fault.FieldRefused, "%s", "Correct and send again. "+strings.Join(told, "; ")+".").With("fields", fields)
+}
+
+// missing is the required property that a message about the object is of.
+func missing(s *huma.Schema, args map[string]any, message string) string {
+	for _, name := range s.Required {
+		if _, there := args[name]; !there && strings.Contains(message, " "+name+" ") {
+			return name
+		}
+	}
+	return ""
+}
+
+const longestField = 64
+
+// shown bounds a name that the caller made up.
+func shown(field string) string {
+	if len(field) > longestField {
+		field = field[:longestField] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, field)
+}
+
+// doc is what the schema says of a field.
+func doc(s *huma.Schema, field string) string {
+	name, _, _ := strings.Cut(field, ".")
+	name, _, _ = strings.Cut(name, "[")
+	if p := s.Properties[name]; p != nil {
+		return p.Description
+	}
+	known := slices.Sorted(maps.Keys(s.Properties))
+	if len(known) == 0 {
+		return "this operation takes no fields"
+	}
+	return fmt.Sprintf("known fields: %s", strings.Join(known, ", "))
+}

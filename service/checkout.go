@@ -1,0 +1,409 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Where browsers are sent, on pages of the console.
+const (
+	billingPath = "/billing"
+	donePath    = "/billing/done?checkout=" // and our id of the checkout
+)
+
+// checkoutLife is how long a checkout can be paid; Stripe takes half an hour to a day.
+const checkoutLife = time.Hour
+
+// How often an account may begin to pay, and change what it pays: each asks Stripe several times.
+var (
+	checkoutLimit = account.RateWindow{Limit: 20, Per: time.Hour}
+	billingLimit  = account.RateWindow{Limit: 30, Per: 10 * time.Minute}
+)
+
+// StartCheckoutInput says what is bought.
+type StartCheckoutInput struct {
+	Item    string `json:"item" enum:"builder,pro_monthly,pro_yearly,scale_monthly,scale_yearly,growth_monthly,growth_yearly,founding,pack_s,pack_m,pack_l" doc:"key of a rung of the price ladder that is on sale"`
+	Country string `json:"country,omitempty" pattern:"^[A-Z]{2}$" doc:"country of the billing address, as ISO 3166-1 code in capitals, by which VAT goes; absent for the one on file, else the one the caller is in" example:"DE"`
+}
+
+// StartedCheckout is a page where something can be paid. No money moves until a person pays there.
+type StartedCheckout struct {
+	CheckoutID string    `json:"checkout_id" format:"uuid"`
+	URL        string    `json:"checkout_url" format:"uri" doc:"a page of the payment provider, for the person who pays"`
+	Item       string    `json:"item"`
+	Title      string    `json:"title"`
+	Price      dollars   `json:"price_usd" doc:"net, for an interval or for the pack"`
+	VATPercent int64     `json:"vat_percent" doc:"what is added to it"`
+	Country    string    `json:"country,omitempty" doc:"by which VAT went; absent when none is known"`
+	ExpiresAt  time.Time `json:"expires_at" doc:"until when it can be paid"`
+	Note       string    `json:"note"`
+}
+
+func (h *house) startCheckout() *Op[StartCheckoutInput, StartedCheckout] {
+	return define(h, Meta{
+		Name: "start_checkout", Title: "Buy a plan or a pack", Access: Owners,
+		Description: "Gives the address of a page where a plan or a pack is paid by card. No money moves until a person pays there, within an hour. A new checkout of a plan " +
+			"ends the one before. It costs nothing.",
+		Fails: billingFails,
+	}, h.runStartCheckout)
+}
+
+func (h *house) runStartCheckout(ctx context.Context, c *Call, in StartCheckoutInput) (StartedCheckout, error) {
+	item, known := plan.FindItem(in.Item)
+	if !known {
+		return StartedCheckout{}, fault.New(fault.FieldRefused, "item takes the key of a rung of the price ladder that is on sale.")
+	}
+	if in.Country != "" && !plan.Located(in.Country) {
+		return StartedCheckout{}, fault.New(fault.FieldRefused, "country takes the ISO 3166-1 code of a country in capitals, DE or US for instance.")
+	}
+	return h.checkOut(ctx, c, item, in.Country)
+}
+
+// BuyPackInput says which pack.
+type BuyPackInput struct {
+	Size string `json:"size" enum:"s,m,l" doc:"s: 1,200,000 units, m: 7,000,000, l: 32,000,000"`
+}
+
+// PackCheckout is a page where a pack can be paid.
+type PackCheckout struct {
+	URL   string     `json:"checkout_url" format:"uri" doc:"a page of the payment provider; give it to the person who pays"`
+	Size  string     `json:"size" enum:"s,m,l"`
+	Units plan.Units `json:"units"`
+	Price dollars    `json:"price_usd" doc:"net, once"`
+	Note  string     `json:"note"`
+}
+
+func (h *house) buyPack() *Op[BuyPackInput, PackCheckout] {
+	return define(h, Meta{
+		Name: "buy_pack", Title: "Buy a pack of units", Access: Holders,
+		Description: "Gives the address of a page where a person buys a prepaid pack by card. Packs are drawn after the plan's quota and are valid for " + strconv.Itoa(plan.PackMonths) +
+			" months. No money moves until a human pays there, within an hour; each call gives a page of its own, and only what is paid is granted. For every key of an owner's account, adopted ones and those of its agents too.",
+		Fails: append([]fault.Reason{fault.WrongKindOfKey}, billingFails...),
+	}, h.runBuyPack)
+}
+
+func (h *house) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (PackCheckout, error) {
+	if !c.User.User.IsZero() && !c.User.Owner {
+		return PackCheckout{}, fault.New(fault.WrongKindOfKey, "Only owners of the account buy packs. Ask one of them: they are listed under members.")
+	}
+	pack, _ := plan.FindPack(in.Size)
+	item, known := plan.FindItem(pack.Key)
+	if !known {
+		return PackCheckout{}, fault.New(fault.FieldRefused, "size takes s, m or l.")
+	}
+	started, err := h.checkOut(ctx, c, item, "")
+	return PackCheckout{URL: started.URL, Size: pack.Size, Units: pack.Units, Price: dollars(pack.Price), Note: started.Note}, err
+}
+
+// checkOut is a purchase on its way. When the account's customer turns out to be deleted at Stripe
+// it begins once more with another.
+func (h *house) checkOut(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
+	started, err := h.checkOutOnce(ctx, c, item, country)
+	if !errors.Is(err, billing.ErrGone) {
+		return started, err
+	}
+	if replaced, failed := h.replaceCustomer(ctx, c, country); failed != nil || !replaced {
+		if failed != nil {
+			err = failed
+		}
+		return StartedCheckout{}, err
+	}
+	return h.checkOutOnce(ctx, c, item, country)
+}
+
+func (h *house) checkOutOnce(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
+	if refusal := h.mayBuy(ctx, c); refusal != nil {
+		return StartedCheckout{}, refusal
+	}
+	if !item.IsPack() {
+		if err := h.clearTheWay(ctx, c); err != nil {
+			return StartedCheckout{}, err
+		}
+	}
+	customer, err := h.customerOf(ctx, c, country)
+	if err != nil {
+		return StartedCheckout{}, err
+	}
+	now, place := h.Now().UTC().Truncate(time.Second), customer.Place()
+	opened, err := h.Store.OpenCheckout(ctx, store.Checkout{
+		ID: store.NewCheckoutID(), Account: c.Account.ID, Item: item.Key, Country: place.Country, Evidence: place.String(), OpenedAt: now,
+		ExpiresAt: now.Add(checkoutLife),
+	})
+	if err != nil {
+		return StartedCheckout{}, told(err, "account")
+	}
+	url, err := h.openSession(ctx, &opened, item, customer.ID)
+	if err != nil {
+		return StartedCheckout{}, err
+	}
+	started := StartedCheckout{
+		CheckoutID: opened.ID.String(), URL: url, Item: item.Key, Title: item.Title, Price: dollars(item.Price), Country: place.Country,
+		ExpiresAt: opened.ExpiresAt, Note: "Nothing is charged until somebody pays on the page, by " + inWords(opened.ExpiresAt) + ".",
+	}
+	switch {
+	case !c.manages():
+		started.Note += " " + taxRule // where the account is billed is its owner's
+	case plan.VATApplies(place.Country):
+		started.VATPercent = plan.VATPercent
+		started.Note += fmt.Sprintf(" VAT of %d %% is added to the price.", plan.VATPercent)
+	}
+	if note := placeNote(place); note != "" && c.manages() {
+		started.Note += " " + note
+	}
+	return started, nil
+}
+
+// mayBuy refuses accounts that buy nothing, and those that begin too often.
+func (h *house) mayBuy(ctx context.Context, c *Call) *fault.Error {
+	if refusal := h.selling(); refusal != nil {
+		return refusal
+	}
+	if c.Account.Kind != store.KindOwner {
+		return fault.New(fault.WrongKindOfKey, "Only accounts of people who signed in buy plans and packs. Have an owner adopt this key first.")
+	}
+	if refusal := c.mayChange(); refusal != nil {
+		return refusal
+	}
+	return h.limit(ctx, "checkout:"+c.Account.ID.String(), checkoutLimit)
+}
+
+// clearTheWay refuses a second subscription, and ends checkouts of plans that are open still, so
+// that nobody pays two by mistake. Two that are paid at the same moment all the same come to one
+// subscription, and the other is sent back.
+func (h *house) clearTheWay(ctx context.Context, c *Call) error {
+	if c.Account.Custom != nil {
+		return fault.New(fault.FieldRefused, "This account has a contract of its own. Write to %s to change it.", h.Contact)
+	}
+	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
+	if err == nil && !sub.Status.Over() {
+		return fault.New(fault.FieldRefused, "This account has a subscription already. Change its plan, or resume it, on the billing page.")
+	}
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return told(err, "subscription")
+	}
+	open, err := h.Store.ListCheckouts(ctx, c.Account.ID, lookedCheckouts)
+	if err != nil {
+		return told(err, "checkout")
+	}
+	for i := range open {
+		item, known := plan.FindItem(open[i].Item)
+		if open[i].State != store.CheckoutOpen || open[i].Session == "" || !known || item.IsPack() {
+			continue
+		}
+		if err := h.endCheckout(ctx, &open[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endCheckout has an open checkout expire. Its seat is free only once Stripe says so.
+func (h *house) endCheckout(ctx context.Context, c *store.Checkout) error {
+	session, err := h.Stripe.ExpireSession(ctx, c.Session)
+	if err != nil {
+		return toldByStripe(err)
+	}
+	if session.Status != subscription.SessionExpired {
+		h.follow(ctx, c)
+		return fault.New(fault.FieldRefused, "A checkout of a plan was paid just now. Look at the billing page in some seconds.")
+	}
+	_, err = h.Store.EndCheckout(ctx, c.ID, store.CheckoutExpired, h.Now())
+	return told(err, "checkout")
+}
+
+// networkCountry is where a browser is; empty when that is not known.
+func (c *Call) networkCountry() string {
+	network := strings.ToUpper(c.country())
+	if c.Session == "" || !plan.Located(network) { // a key's program may run anywhere
+		return ""
+	}
+	return network
+}
+
+// customerOf returns the account's customer, made at its first purchase, with the country that is
+// asked for. A country that is asked for is the customer's from then on; without one the country of
+// the browser is taken until there is a better one.
+func (h *house) customerOf(ctx context.Context, c *Call, country string) (store.Customer, error) {
+	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Customer{}, told(err, "customer")
+	}
+	network := c.networkCountry()
+	assumed := customer.Assumed && country == ""
+	if country == "" && customer.Country == "" && network != "" {
+		country, assumed = network, true
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		declared := country
+		if assumed {
+			declared = ""
+		}
+		id, err := h.Stripe.EnsureCustomer(ctx, c.Account.ID, c.User.Email, declared)
+		if err != nil {
+			return store.Customer{}, toldByStripe(err)
+		}
+		if customer, err = h.Store.PutCustomer(ctx, c.Account.ID, id, declared); err != nil {
+			return store.Customer{}, told(err, "customer")
+		}
+	}
+	if country == customer.Country {
+		country = ""
+	}
+	// What is assumed is recorded before Stripe has it: read from there it would look declared.
+	if country != "" && !assumed {
+		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
+			return store.Customer{}, toldByStripe(err)
+		}
+	}
+	if customer.Assumed = assumed; network != "" {
+		customer.Network = network
+	}
+	if err := h.Store.SetCustomerEvidence(ctx, &customer, country); err != nil {
+		return store.Customer{}, told(err, "customer")
+	}
+	if country != "" && assumed {
+		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
+			return store.Customer{}, toldByStripe(err)
+		}
+	}
+	return customer, nil
+}
+
+// replaceCustomer returns an account whose customer was deleted at Stripe another one, once what it
+// had by the old one is ended here. It reports false when the customer is there.
+func (h *house) replaceCustomer(ctx context.Context, c *Call, country string) (replaced bool, err error) {
+	old, err := h.Store.FindCustomer(ctx, c.Account.ID)
+	if err != nil {
+		return false, told(err, "customer")
+	}
+	deleted, err := h.Stripe.CustomerDeleted(ctx, old.ID)
+	if err != nil || !deleted {
+		return false, toldByStripe(err)
+	}
+	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
+	if err == nil && !sub.Status.Over() && h.inForce(ctx, c.Account.ID, "customer_deleted") {
+		sub, err = h.Store.LastSubscription(ctx, c.Account.ID)
+	}
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return false, told(err, "subscription")
+	case err == nil && !sub.Status.Over():
+		f := fault.New(fault.DurableUnavailable, "This account was deleted at the payment provider, which ended its subscription; that is not in force here yet. Try again in a minute.")
+		f.RetryAfter = retryStripe
+		return false, f
+	}
+	if country == "" {
+		country = old.Country
+	}
+	id, err := h.Stripe.ReplaceCustomer(ctx, c.Account.ID, old.ID, c.User.Email, country)
+	if err != nil {
+		return false, toldByStripe(err)
+	}
+	_, err = h.Store.ReplaceCustomer(ctx, c.Account.ID, old.ID, id, country)
+	return err == nil, told(err, "customer")
+}
+
+// openSession has Stripe make the page of a checkout, and somebody wait for what becomes of it. A
+// checkout whose session may or may not have been made stays open until it expires: its seat is not
+// given twice.
+func (h *house) openSession(ctx context.Context, c *store.Checkout, item plan.Item, customer string) (url string, err error) { //nolint:gocritic // a copy does no harm
+	session, url, err := h.Stripe.OpenCheckout(ctx, &billing.Checkout{
+		ID: c.ID.String(), Account: c.Account, Customer: customer, Item: item, VAT: plan.VATApplies(c.Country), Expires: c.ExpiresAt,
+		SuccessURL: h.PublicURL + donePath + c.ID.String(), CancelURL: h.PublicURL + billingPath,
+	})
+	if err != nil {
+		if !errors.Is(err, billing.ErrUnavailable) { // a no: there is no session
+			if _, ended := h.Store.EndCheckout(ctx, c.ID, store.CheckoutFailed, h.Now()); ended != nil {
+				h.Logger.Warn("a checkout that failed is open still; it ends by itself", "account_id", c.Account, "checkout_id", c.ID, "error", ended)
+			}
+		}
+		return "", toldByStripe(err)
+	}
+	if err := h.Store.SetCheckoutSession(ctx, c.ID, session); err != nil {
+		return "", told(err, "checkout")
+	}
+	c.Session = session
+	h.follow(ctx, c)
+	return url, nil
+}
+
+// follow has somebody wait for what becomes of a checkout. When they cannot be told they find it by
+// themselves.
+func (h *house) follow(ctx context.Context, c *store.Checkout) {
+	if err := h.Purchases.FollowCheckout(ctx, c); err != nil {
+		h.Logger.Warn("a checkout will be followed later", "account_id", c.Account, "checkout_id", c.ID, "error", err)
+	}
+}
+
+// FinishCheckoutInput names a checkout.
+type FinishCheckoutInput struct {
+	CheckoutID string `json:"checkout_id" maxLength:"64" doc:"id of a checkout of the account, as start_checkout gave it"`
+}
+
+// FinishedCheckout is what became of a checkout.
+type FinishedCheckout struct {
+	CheckoutID string `json:"checkout_id" format:"uuid"`
+	Item       string `json:"item"`
+	Title      string `json:"title"`
+	State      string `json:"state" enum:"open,paid,expired,refunded,failed" doc:"open: not paid, or not seen to be; paid: what was bought is in force; refunded: paid, and sent back"`
+	Tier       string `json:"tier" doc:"key of the plan that is in force"`
+	Note       string `json:"note"`
+}
+
+func (h *house) finishCheckout() *Op[FinishCheckoutInput, FinishedCheckout] {
+	return define(h, Meta{
+		Name: "finish_checkout", Title: "See what became of a checkout", Access: Users, ReadsToo: true,
+		Description: "Has the payment provider asked now what became of a checkout, and says it. For a browser that comes back from paying; what was paid is granted without " +
+			"it as well. It costs nothing, and may be asked again and again.",
+		Fails: append([]fault.Reason{fault.NotYours}, billingFails...),
+	}, h.runFinishCheckout)
+}
+
+func (h *house) runFinishCheckout(ctx context.Context, c *Call, in FinishCheckoutInput) (FinishedCheckout, error) {
+	id, err := store.ParseCheckoutID(in.CheckoutID)
+	if err != nil {
+		return FinishedCheckout{}, fault.New(fault.FieldRefused, "checkout_id takes the id of a checkout, 36 characters as start_checkout gives it.")
+	}
+	found, err := h.Store.FindCheckout(ctx, id)
+	if err == nil && found.Account != c.Account.ID {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return FinishedCheckout{}, told(err, "checkout")
+	}
+	if found.State == store.CheckoutOpen && found.Session != "" && h.Stripe != nil {
+		h.follow(ctx, &found)
+		h.inForce(ctx, c.Account.ID, "checkout")
+		if found, err = h.Store.FindCheckout(ctx, id); err != nil {
+			return FinishedCheckout{}, told(err, "checkout")
+		}
+	}
+	now, err := h.Store.LoadAccount(ctx, c.Account.ID)
+	if err != nil {
+		return FinishedCheckout{}, told(err, "account")
+	}
+	item, _ := plan.FindItem(found.Item)
+	return FinishedCheckout{
+		CheckoutID: found.ID.String(), Item: found.Item, Title: item.Title, State: string(found.State), Tier: now.Plan, Note: checkoutNotes[found.State],
+	}, nil
+}
+
+// checkoutNotes say what to do in each state.
+var checkoutNotes = map[store.CheckoutState]string{
+	store.CheckoutOpen:     "No payment is seen yet. If you paid, look again in a minute; if not, the page can be paid until it expires.",
+	store.CheckoutPaid:     "It is paid, and what was bought is in force.",
+	store.CheckoutExpired:  "It expired without a payment, and nothing was charged. Begin a new one.",
+	store.CheckoutRefunded: "It was paid and sent back, because another checkout was paid before. The refund shows on the card's statement in some days.",
+	store.CheckoutFailed:   "No page could be made for it, and nothing was charged. Begin a new one.",
+}

@@ -1,0 +1,39 @@
+package service_test
+
+import (
+	"testing"
+
+	stripego "github.com/stripe/stripe-go/v76"
+	"github.com/stripe/stripe-go/v76/customer"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service"
+)
+
+// Somebody deletes the customer in Stripe's dashboard: the plan ends, and the account can buy
+// again.
+func TestAnAccountBuysAgainAfterItsCustomerWasDeleted(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	d.buy(t, "pro_monthly", stripe.Visa)
+	old := *d.status(t).Customer
+	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend, &stripego.BackendConfig{
+		URL: new(d.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
+	})}
+	if _, err := there.Del(old, nil); err != nil {
+		t.Fatal(err)
+	}
+	// A key's pack is the first purchase that finds out: what the old customer had is ended before
+	// there is another.
+	must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: "pack_s"}))
+	if s := d.status(t); s.Tier != plan.Free || *s.Customer == old {
+		t.Fatalf("after it was deleted the account has %s by %s", s.Tier, *s.Customer)
+	}
+	_, refusal := d.ChangePlan.Invoke(d.ctx, browser(d.owner), service.ChangePlanInput{Item: "scale_monthly"})
+	refused(t, "a change of what is gone", refusal, fault.FieldRefused, "no running subscription")
+	if done := d.buy(t, "scale_monthly", stripe.Visa); done.Tier != plan.Scale {
+		t.Errorf("bought again it is %+v", done)
+	}
+}

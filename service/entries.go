@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/messaging/outbox"
+	"github.com/chainaccess/gateway/messaging/support"
+)
+
+// What whoever reads an address does about what it was entered for, by the link of the mail that
+// confirmed it. These have no route: pages use them in process.
+
+// EntryInput is the link of a mail that confirms an entry.
+type EntryInput struct {
+	Token string `json:"token" maxLength:"1024" doc:"the token of the link, all of it"`
+}
+
+// ConfirmEntryInput confirms a place on the waitlist.
+type ConfirmEntryInput struct {
+	Token          string `json:"token" maxLength:"1024" doc:"the token of the link, all of it"`
+	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true wants news of the product as well; false (default) word of the opening alone"`
+}
+
+// ShownEntry is what an address is entered for.
+type ShownEntry struct {
+	About          string    `json:"about" enum:"waitlist,wishlist"`
+	Email          string    `json:"email"`
+	Status         string    `json:"status" enum:"waiting,confirmed,invited,left,asked,withdrawn" doc:"of the waitlist, or of wishes: asked or withdrawn"`
+	ProductUpdates bool      `json:"product_updates" doc:"whether news of the product were asked for"`
+	EnteredAt      time.Time `json:"entered_at,omitzero" doc:"when the address came on the waitlist"`
+	Wishes         int       `json:"wishes" doc:"requests for an enterprise agreement that stand"`
+}
+
+func (h *house) showEntry() *Op[EntryInput, ShownEntry] {
+	return define(h, Meta{
+		Name: "show_entry", Title: "Look at what an address was entered for", Access: Everybody, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Says what the link of a confirming mail is about, and changes nothing: programs that look at mails follow links.",
+	}, func(ctx context.Context, _ *Call, in EntryInput) (ShownEntry, error) {
+		return h.shownEntry(h.support.ShowEntry(ctx, in.Token))
+	})
+}
+
+func (h *house) confirmEntry() *Op[ConfirmEntryInput, ShownEntry] {
+	return define(h, Meta{
+		Name: "confirm_entry", Title: "Confirm a place on the waitlist", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Confirms the address of a link, with news of the product or without, and puts it back on the waitlist when it was taken off. A repeat changes nothing more.",
+	}, func(ctx context.Context, c *Call, in ConfirmEntryInput) (ShownEntry, error) {
+		return h.shownEntry(h.support.ConfirmEntry(ctx, in.Token, in.ProductUpdates, c.Door, h.Now()))
+	})
+}
+
+func (h *house) leaveEntry() *Op[EntryInput, ShownEntry] {
+	return define(h, Meta{
+		Name: "leave_entry", Title: "Leave the waitlist, or withdraw a request", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Deletes the address of a link where it was entered: from the waitlist, or with its requests for an enterprise agreement. A repeat changes nothing more.",
+	}, func(ctx context.Context, _ *Call, in EntryInput) (ShownEntry, error) {
+		return h.shownEntry(h.support.LeaveEntry(ctx, in.Token, h.Now()))
+	})
+}
+
+func (h *house) shownEntry(e support.Entry, err error) (ShownEntry, error) { //nolint:gocritic // the results of a call
+	switch {
+	case errors.Is(err, outbox.ErrLink):
+		return ShownEntry{}, fault.New(fault.FieldRefused, "This link is not complete. Copy all of it from the mail.").With("field", "token")
+	case errors.Is(err, outbox.ErrLinkOver):
+		return ShownEntry{}, fault.New(fault.FieldRefused, "This link is over: it worked for %d days. Write to %s to have the address taken off.", support.LinkDays, h.Contact).
+			With("field", "token")
+	case err != nil:
+		return ShownEntry{}, told(err, "entry")
+	}
+	shown := ShownEntry{About: e.About, Email: e.Email.Address(), Status: "left", Wishes: e.Wishes}
+	switch {
+	case e.Waiting != nil:
+		shown.Status, shown.ProductUpdates, shown.EnteredAt = e.Waiting.Status, e.Waiting.ProductUpdates, e.Waiting.At
+	case e.About == support.Wishlist && e.Wishes > 0:
+		shown.Status = "asked"
+	case e.About == support.Wishlist:
+		shown.Status = "withdrawn"
+	}
+	return shown, nil
+}

@@ -1,0 +1,171 @@
+package service
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// FenceDoorways is a limit of the caller with the ways past it.
+type FenceDoorways struct {
+	Fence string             `json:"fence" enum:"units_per_day,units_per_month,key_cap,service_cap,key_service_cap,service_off,data_service,requests,supply,keys_per_address_and_day" doc:"requests: in a sliding window"`
+	Limit string             `json:"limit" doc:"what it is, in words"`
+	Code  int                `json:"code,omitempty" doc:"with which calls are refused there"`
+	Ways  map[string]Doorway `json:"doorways" doc:"by name, like wait, bind, adopt, upgrade"`
+}
+
+// fenceDoorways are the limits of a caller: of a door key those that came with it, of others those
+// of its account and its key.
+func (h *house) fenceDoorways(s *stance) []FenceDoorways {
+	if s.Key.Door == account.DoorPublic || s.Key.Door == account.DoorWallet {
+		return h.doorKeyFences(s)
+	}
+	list := []FenceDoorways{}
+	for i := range s.budgets {
+		if f, ok := h.budgetFence(s, &s.budgets[i]); ok {
+			list = append(list, f)
+		}
+	}
+	list = append(list, h.switchedOff(s)...)
+	rate := s.rate()
+	list = append(list, FenceDoorways{
+		Fence: "requests", Code: fault.RateWindow.Entry().Code,
+		Limit: fmt.Sprintf("%d requests in any %s, all keys of the account together", rate.Limit, rate.Per),
+		Ways: map[string]Doorway{
+			"wait": {Past: "requests", Open: true, Do: "Wait for the seconds that Retry-After says."}, "upgrade": h.upgrade(s, "requests"),
+		},
+	})
+	if !s.terms.Plan.Data {
+		list = append(list, FenceDoorways{
+			Fence: "data_service", Limit: "balances and history do not come with the plan " + s.terms.Plan.Title, Code: fault.PlanLacksService.Entry().Code,
+			Ways: map[string]Doorway{"upgrade": h.upgrade(s, "data_service")},
+		})
+	}
+	if s.terms.Plan.Supply != plan.Premium {
+		ways := map[string]Doorway{"upgrade": h.upgrade(s, "supply")}
+		if s.terms.DrawsPacks() {
+			ways["buy_pack"] = h.packDoorway(s, "supply")
+		}
+		list = append(list, FenceDoorways{Fence: "supply", Limit: string(s.terms.Plan.Supply) + " upstreams", Ways: ways})
+	}
+	for i := range list {
+		list[i].Ways["ticket"] = h.ticketDoorway(list[i].Fence)
+	}
+	return list
+}
+
+// doorKeyFences are the limits that come with a door key, each with those doorways of its welcome
+// that lead past it.
+func (h *house) doorKeyFences(s *stance) []FenceDoorways {
+	var code account.ClaimCode
+	if s.Key.Adoptable {
+		code = s.secret.ClaimCode(h.Hasher)
+	}
+	w := h.welcome(s.Key.Prefix, s.Key.Door, code)
+	units := FenceDoorways{Fence: "units_per_day", Limit: w.Fences.UnitsPerDay.Grouped() + " units a UTC day", Code: fault.DoorKeyDay.Entry().Code}
+	if s.Key.Door == account.DoorWallet {
+		units = FenceDoorways{Fence: "units_per_month", Limit: w.Fences.UnitsPerMonth.Grouped() + " units a calendar month", Code: fault.PlanQuota.Entry().Code}
+	}
+	list := []FenceDoorways{
+		units,
+		{Fence: "requests", Limit: fmt.Sprintf("%d requests a second", w.Fences.RequestsPerSecond), Code: fault.RateWindow.Entry().Code},
+		{Fence: "supply", Limit: string(w.Fences.Supply) + " upstreams"},
+		{Fence: "data_service", Limit: "balances and history do not come with this key", Code: fault.PlanLacksService.Entry().Code},
+		{Fence: "keys_per_address_and_day", Limit: fmt.Sprintf("%d new keys a UTC day from a network address", w.Fences.KeysPerAddressDay), Code: fault.NewKeyQuota.Entry().Code},
+	}
+	for i := range list {
+		f := &list[i]
+		f.Ways = map[string]Doorway{"ticket": h.ticketDoorway(f.Fence)}
+		for name, way := range w.Doorways {
+			if strings.Contains(way.Past, f.Fence) || f.Fence == "data_service" && name == "adopt" {
+				f.Ways[name] = way
+			}
+		}
+	}
+	list[1].Ways["wait"] = Doorway{Past: "requests", Open: true, Do: "Wait for the seconds that Retry-After says."}
+	return list
+}
+
+// budgetFence is the limit behind a budget; false for a pack, whose end is no limit by itself.
+func (h *house) budgetFence(s *stance, b *Budget) (FenceDoorways, bool) {
+	f := FenceDoorways{Code: b.Code, Ways: map[string]Doorway{}, Limit: b.Limit.Grouped() + " units of the billing period"}
+	if b.ResetsAt != nil {
+		f.Ways["wait"] = Doorway{Open: true, Do: "Wait until the count begins anew.", At: b.ResetsAt.UTC().Format(time.RFC3339)}
+	}
+	switch b.Kind {
+	case BudgetPlan:
+		f.Fence = "units_per_month"
+		f.Ways["upgrade"] = h.upgrade(s, f.Fence)
+		if b.Then == thenRefused {
+			f.Ways["buy_pack"] = h.packDoorway(s, f.Fence)
+		} else {
+			f.Limit += ", beyond which calls are slower"
+		}
+	case BudgetKey:
+		f.Fence = "key_cap"
+		f.Ways["raise"] = h.change(s, f.Fence, "configure_key", "raise or remove monthly_request_cap of this key", "/keys")
+	case BudgetKeyService:
+		f.Fence, f.Limit = "key_service_cap", f.Limit+" for "+string(b.Service)+" on this key"
+		f.Ways["raise"] = h.change(s, f.Fence, "configure_key", "raise the cap of "+string(b.Service)+" on this key", "/keys")
+	case BudgetService:
+		f.Fence, f.Limit = "service_cap", f.Limit+" for "+string(b.Service)+", all keys together"
+		f.Ways["raise"] = h.change(s, f.Fence, "configure_services", "raise the cap of "+string(b.Service), "/settings")
+	case BudgetKeyDay: // of a key that came with it and was adopted since
+		f.Fence, f.Limit = "units_per_day", b.Limit.Grouped()+" units a UTC day"
+	case BudgetPack:
+		return f, false
+	}
+	if way, ok := f.Ways["wait"]; ok {
+		way.Past = f.Fence
+		f.Ways["wait"] = way
+	}
+	return f, true
+}
+
+// switchedOff are the services that are off, and where each is switched on.
+func (h *house) switchedOff(s *stance) []FenceDoorways {
+	var list []FenceDoorways
+	for _, service := range account.Services() {
+		f := FenceDoorways{Fence: "service_off", Limit: string(service) + " is switched off", Code: fault.ServiceOff.Entry().Code, Ways: map[string]Doorway{}}
+		if s.offOnAccount(service) {
+			f.Ways["switch_on"] = h.change(s, f.Fence, "configure_services", "add "+string(service)+" to enabled", "/settings")
+		}
+		if s.offOnKey(service) {
+			f.Ways["switch_on_key"] = h.change(s, f.Fence, "configure_key", "add "+string(service)+" to enabled of this key", "/keys")
+		}
+		if len(f.Ways) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// change is a doorway that whoever manages the account goes through by a tool; others ask its
+// owner.
+func (h *house) change(s *stance, past, tool, what, page string) Doorway {
+	do := "With " + tool + ": " + what + "."
+	if !s.manages() {
+		do = "Ask the account's owner to " + what + "; this key may not."
+	}
+	return Doorway{Past: past, Do: do, At: h.PublicURL + page, Open: s.manages()}
+}
+
+func (h *house) upgrade(s *stance, past string) Doorway {
+	do := "Change to a larger plan, which list_plans and ladder_at_your_volume show; a person pays for it."
+	if s.part {
+		do = "Ask the account's owner for a larger plan."
+	}
+	return Doorway{Past: past, Do: do, At: h.PublicURL + "/billing", Open: h.Stripe != nil}
+}
+
+func (h *house) packDoorway(s *stance, past string) Doorway {
+	do := "Call buy_pack and hand its checkout_url to a person who pays; packs are drawn after the quota, with premium supply."
+	if s.part {
+		do = "Ask the account's owner to buy a pack, or hand them the checkout_url of buy_pack."
+	}
+	return Doorway{Past: past, Do: do, At: h.PublicURL + "/billing", Open: h.Stripe != nil}
+}

@@ -1,0 +1,81 @@
+package service
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/netlimit"
+)
+
+// KeysPerDay is how many anonymous keys one network address may make in a UTC day
+// (docs/interface.md, 2.3).
+const KeysPerDay = 3
+
+// GetKeyInput is nothing: the anonymous door asks nothing.
+type GetKeyInput struct{}
+
+func (h *house) getKey() *Op[GetKeyInput, Welcome] {
+	return define(h, Meta{
+		Name: "get_key", Title: "Make a key without sign-up", Route: Route{http.MethodPost, "/keys", http.StatusCreated}, Access: Everybody,
+		Description: "Makes an anonymous API key, shown once. It costs nothing and lets 10,000 weighted units through each UTC day. " +
+			"One network address may make three a day; each repeat makes another key.",
+		Fails: []fault.Reason{fault.NewKeyQuota, fault.MeterUnreachable, fault.DurableUnavailable},
+	}, h.runGetKey)
+}
+
+// runGetKey takes the address's count first and gives it back when no key was made, so that at most
+// a crash between the two costs the visitor one of three.
+func (h *house) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcome, error) {
+	taken, err := h.Networks.Take(ctx, netlimit.NewKeys, c.Network)
+	if err != nil {
+		return Welcome{}, meterAway(err)
+	}
+	if !taken.OK() {
+		ways := h.doorways(account.DoorPublic, account.ClaimCode{})
+		delete(ways, "adopt") // there is no key
+		delete(ways, "bind")
+		ways["wait"] = Doorway{Past: "keys_per_address_and_day", Do: "Wait until 00:00 UTC, when keys count anew.", At: h.midnight(taken.Reset), Open: true}
+		f := noMoreKeys(&taken).With("doorways", ways)
+		f.RetryAfter = taken.Reset
+		f.Window = &fault.Window{Limit: taken.Limit, Reset: taken.Reset}
+		return Welcome{}, f
+	}
+	key, err := h.Fences.NewDoorKey(ctx, h.Random)
+	if err != nil {
+		h.giveBackKey(ctx, taken)
+		f := fault.New(fault.DurableUnavailable, "No key could be made right now. Retry in a minute; it does not count against your address.")
+		f.RetryAfter = retryRecord
+		return Welcome{}, f.Wrap(err)
+	}
+	w := h.welcome(key.Prefix(), account.DoorPublic, key.ClaimCode(h.Hasher))
+	w.Key = key.Reveal()
+	wait := w.Doorways["wait"]
+	wait.At = h.midnight(taken.Reset)
+	w.Doorways["wait"] = wait
+	if taken.Left > 0 {
+		w.Doorways["another_key"] = h.anotherKey(taken.Left)
+	}
+	return w, nil
+}
+
+// noMoreKeys says whose keys of the day are used up.
+func noMoreKeys(taken *netlimit.Taken) *fault.Error {
+	if taken.Refused == netlimit.Address {
+		return fault.New(fault.NewKeyQuota, "")
+	}
+	return fault.New(fault.NewKeyQuota, "As many keys as may be made in a UTC day were made from %s. Take one of the doorways in data.doorways.", taken.Whose())
+}
+
+const giveBackTimeout = 2 * time.Second
+
+// giveBackKey undoes the count of a key that was not made, also when the visitor is gone.
+func (h *house) giveBackKey(ctx context.Context, taken netlimit.Taken) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
+	defer cancel()
+	if err := h.Networks.GiveBack(ctx, taken); err != nil {
+		h.Logger.Warn("a new-key count could not be given back", "error", err)
+	}
+}

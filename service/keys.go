@@ -1,0 +1,213 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// CreateKeyInput names a new key.
+type CreateKeyInput struct {
+	Name              string `json:"name" minLength:"1" maxLength:"80" doc:"what the key is for; 1 to 80 characters" example:"indexer"`
+	MonthlyRequestCap *int64 `json:"monthly_request_cap,omitempty" minimum:"0" maximum:"1000000000000" doc:"weighted units that the key may use in a period of its account; 0 or absent for no cap of its own"`
+}
+
+// CreatedKey is a new key. The plaintext stands here once and nowhere else.
+type CreatedKey struct {
+	ID                string      `json:"id" format:"uuid" doc:"names the key; no secret"`
+	Name              string      `json:"name"`
+	MonthlyRequestCap *plan.Units `json:"monthly_request_cap" nullable:"true" doc:"null for no cap of its own"`
+	Prefix            string      `json:"prefix" doc:"first 12 characters, by which the key is recognised"`
+	PlaintextToken    string      `json:"plaintext_token" doc:"the key; shown here and never again"`
+	Note              string      `json:"note"`
+}
+
+func (h *house) createKey() *Op[CreateKeyInput, CreatedKey] {
+	return define(h, Meta{
+		Name: "create_api_key", Title: "Create an API key", Access: Managers,
+		Description: "Creates a further key of the account and shows it once. It costs nothing. Each repeat makes another key, up to 1,000 active ones.",
+		Fails:       []fault.Reason{fault.DurableUnavailable},
+	}, h.runCreateKey)
+}
+
+func (h *house) runCreateKey(ctx context.Context, c *Call, in CreateKeyInput) (CreatedKey, error) {
+	name, refusal := label("name", in.Name)
+	if refusal != nil {
+		return CreatedKey{}, refusal
+	}
+	key, made, err := h.Fences.NewKey(ctx, h.Random, c.Account.ID, name, account.Settings{MonthlyCap: number(in.MonthlyRequestCap)}, c.author("created"))
+	if err != nil {
+		return CreatedKey{}, told(err, "account")
+	}
+	return CreatedKey{
+		ID: made.ID.String(), Name: made.Name, MonthlyRequestCap: capOf(made.MonthlyCap), Prefix: made.Prefix, PlaintextToken: key.Reveal(),
+		Note: "Store the key now: it is kept nowhere and cannot be shown again.",
+	}, nil
+}
+
+// ListKeysInput chooses between keys and agents.
+type ListKeysInput struct {
+	Scope string `json:"scope,omitempty" enum:"keys,agents" default:"keys" doc:"keys (default), or agents: the identities that proved a wallet"`
+}
+
+// KeyList lists the keys of an account, oldest first, revoked ones too.
+type KeyList struct {
+	Count  int         `json:"count"`
+	Keys   []KeyView   `json:"keys" doc:"with scope keys"`
+	Agents []AgentView `json:"agents,omitzero" doc:"with scope agents alone, where keys is empty; adopted keys are in both"`
+}
+
+// KeyView is what may be shown of a key.
+type KeyView struct {
+	ID                string                         `json:"id" format:"uuid"`
+	Name              string                         `json:"name"`
+	Prefix            string                         `json:"prefix"`
+	Door              account.Door                   `json:"door" enum:"public,wallet_bound,owner_adopted,account"`
+	Status            account.Status                 `json:"status" enum:"active,revoked"`
+	MonthlyRequestCap *plan.Units                    `json:"monthly_request_cap" nullable:"true" doc:"null for no cap of its own"`
+	ServicesOff       []account.Service              `json:"services_off"`
+	Caps              map[account.Service]plan.Units `json:"caps" doc:"weighted units of a period, by service"`
+	Agent             string                         `json:"agent,omitempty" format:"uuid" doc:"the agent whose key it is"`
+	CreatedAt         time.Time                      `json:"created_at"`
+	LastUsedAt        *time.Time                     `json:"last_used_at" nullable:"true" doc:"the hour of its last recorded call, or when it was made if that is later; null for never"`
+	RevokedAt         *time.Time                     `json:"revoked_at,omitempty"`
+}
+
+func (h *house) listKeys() *Op[ListKeysInput, KeyList] {
+	return define(h, Meta{
+		Name: "list_api_keys", Title: "List API keys", Access: Managers, Reads: true,
+		Description: "Lists the keys of the account with their fences, revoked ones too, never in plaintext. It costs nothing.",
+		Fails:       []fault.Reason{fault.DurableUnavailable},
+	}, h.runListKeys)
+}
+
+func (h *house) runListKeys(ctx context.Context, c *Call, in ListKeysInput) (KeyList, error) {
+	if in.Scope == "agents" {
+		list, err := h.runListAgents(ctx, c, Nothing{})
+		return KeyList{Count: list.Count, Keys: []KeyView{}, Agents: list.Agents}, err
+	}
+	keys, err := h.Store.ListKeys(ctx, c.Account.ID)
+	if err != nil {
+		return KeyList{}, told(err, "key")
+	}
+	list := KeyList{Count: len(keys), Keys: make([]KeyView, len(keys))}
+	for i := range keys {
+		list.Keys[i] = viewOf(&keys[i])
+	}
+	return list, nil
+}
+
+func viewOf(k *store.Key) KeyView {
+	v := KeyView{
+		ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Door: k.Door, Status: k.Status, MonthlyRequestCap: capOf(k.MonthlyCap),
+		ServicesOff: append([]account.Service{}, k.Services.Off...), Caps: capsOf(k.Services.Caps), CreatedAt: k.CreatedAt,
+		LastUsedAt: timeOf(lastUse(k)), RevokedAt: timeOf(k.RevokedAt),
+	}
+	if !k.Agent.IsZero() {
+		v.Agent = k.Agent.String()
+	}
+	return v
+}
+
+// RevokeKeyInput names a key.
+type RevokeKeyInput struct {
+	APIKeyID string `json:"api_key_id" format:"uuid" doc:"id of a key of the account, as list_api_keys gives it"`
+}
+
+// RevokedKey is a key that ended.
+type RevokedKey struct {
+	ID        string    `json:"id" format:"uuid"`
+	Name      string    `json:"name"`
+	RevokedAt time.Time `json:"revoked_at"`
+}
+
+func (h *house) revokeKey() *Op[RevokeKeyInput, RevokedKey] {
+	return define(h, Meta{
+		Name: "revoke_api_key", Title: "Revoke an API key", Access: Managers,
+		Description: "Ends a key for good: its calls stop before this answers, and it cannot be restored. It costs nothing. A repeat answers the same.",
+		Fails:       []fault.Reason{fault.NotYours, fault.NotYetInForce, fault.DurableUnavailable},
+	}, h.runRevokeKey)
+}
+
+func (h *house) runRevokeKey(ctx context.Context, c *Call, in RevokeKeyInput) (RevokedKey, error) {
+	id, refusal := keyID("api_key_id", in.APIKeyID)
+	if refusal != nil {
+		return RevokedKey{}, refusal
+	}
+	k, err := h.Fences.RevokeKey(ctx, id, c.author("revoked"))
+	if err != nil {
+		return RevokedKey{}, told(err, "key")
+	}
+	return RevokedKey{ID: k.ID.String(), Name: k.Name, RevokedAt: k.RevokedAt}, nil
+}
+
+// keyID reads the id of a key.
+func keyID(field, text string) (account.KeyID, *fault.Error) {
+	id, err := account.ParseKeyID(text)
+	if err != nil {
+		return id, fault.New(fault.FieldRefused, "%s takes the id of a key, 36 characters in lower or upper case as list_api_keys gives it.", field)
+	}
+	return id, nil
+}
+
+// label cleans a name that people give: no white space around it, and nothing in it that is not
+// seen.
+func label(field, text string) (string, *fault.Error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return "", fault.New(fault.FieldRefused, "%s is empty. Give a name that you will recognise.", field)
+	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == unicode.ReplacementChar }):
+		return "", fault.New(fault.FieldRefused, "%s holds control or invisible characters. Use letters, digits, signs and spaces.", field)
+	}
+	return text, nil
+}
+
+// number is an amount as settings take it; nil stays nil.
+func number(n *int64) *json.Number {
+	if n == nil {
+		return nil
+	}
+	text := json.Number(strconv.FormatInt(*n, 10))
+	return &text
+}
+
+// capOf is a cap as the interface shows it: null for none.
+func capOf(c plan.Units) *plan.Units {
+	if c == 0 {
+		return nil
+	}
+	return &c
+}
+
+// capsOf is a map of caps that is never null.
+func capsOf(caps map[account.Service]plan.Units) map[account.Service]plan.Units {
+	if caps == nil {
+		return map[account.Service]plan.Units{}
+	}
+	return caps
+}
+
+// lastUse is the hour of a key's last recorded call, which may have begun before the key was made
+// in it.
+func lastUse(k *store.Key) time.Time {
+	if !k.LastUsedAt.IsZero() && k.LastUsedAt.Before(k.CreatedAt) {
+		return k.CreatedAt
+	}
+	return k.LastUsedAt
+}
+
+func timeOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,214 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// PriceLadder is every way to buy units, with what the account's volume would cost on it.
+type PriceLadder struct {
+	Volume   plan.Units   `json:"volume_30d_units" doc:"weighted units of 30 days: those that the account used, as recorded, or those that were asked about"`
+	Current  string       `json:"current" doc:"key of the rung that the account is on; empty for a contract, and where no account asks"`
+	Cheapest string       `json:"cheapest" doc:"key of the rung on sale that costs least at this volume, whatever its supply"`
+	Premium  string       `json:"cheapest_premium" doc:"the same among those that premium upstreams serve; per_call, whose balanced tier is a wholesale blend, is none of them"`
+	Rungs    []LadderRung `json:"rungs" doc:"in the order of the price list"`
+}
+
+// LadderRung is one way to buy units.
+type LadderRung struct {
+	Key        string      `json:"key"`
+	Title      string      `json:"title"`
+	Kind       plan.Kind   `json:"kind" enum:"subscription,pack,per_call,flat,free,custom"`
+	Interval   string      `json:"interval,omitempty" enum:"month,year" doc:"how often it is paid; absent for what is not by subscription"`
+	Commitment dollars     `json:"commitment_usd" doc:"paid at once, net"`
+	Price      dollars     `json:"price_usd" doc:"net, per month for subscriptions, else for units"`
+	Units      plan.Units  `json:"units"`
+	PerMillion dollars     `json:"usd_per_million" doc:"a million units of the balanced tier"`
+	Supply     plan.Supply `json:"supply" enum:"public,wholesale,premium" doc:"as the price list has it, which counts per_call as premium; the menu says what serves a payment's calls: balanced a wholesale blend"`
+	FastShare  int64       `json:"fast_share_percent" doc:"share of calls that the fast tier is meant to serve"`
+	Live       bool        `json:"live" doc:"whether it is given or sold now"`
+	OnSale     bool        `json:"on_sale" doc:"whether it can be bought here by card now"`
+	SeatsLeft  *int        `json:"seats_left,omitempty" doc:"of an offer with seats"`
+	Ends       *time.Time  `json:"ends_at,omitempty" doc:"of an offer that ends"`
+	AtVolume   dollars     `json:"cost_at_volume_usd" doc:"net, for a month of the account's volume; packs are added for what goes beyond a subscription's units"`
+	Covered    bool        `json:"covers_volume" doc:"false where calls beyond its units are refused or slowed"`
+	Current    bool        `json:"current"`
+	Cheapest   bool        `json:"cheapest"`
+}
+
+func (h *house) priceLadder() *Op[Nothing, PriceLadder] {
+	return define(h, Meta{
+		Name: "get_price_ladder", Title: "Prices at the account's volume", Access: Managers, Reads: true,
+		Description: "Lists every way to buy units with what the account's last 30 days would cost on it, the rung that it is on, and the cheapest. It costs nothing.",
+		Fails:       []fault.Reason{fault.DurableUnavailable},
+	}, h.runPriceLadder)
+}
+
+// perPercent is a hundredth in thousandths.
+const perPercent = 10
+
+// ladderDays is the volume that prices are shown for.
+const ladderDays = 30
+
+func (h *house) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLadder, error) {
+	volume, err := h.volume(ctx, c)
+	if err != nil {
+		return PriceLadder{}, err
+	}
+	return h.ladderAt(ctx, c, volume)
+}
+
+// ladderAt prices a volume of a month on every rung.
+func (h *house) ladderAt(ctx context.Context, c *Call, volume plan.Units) (PriceLadder, error) {
+	taken, err := h.Store.SeatsTaken(ctx)
+	if err != nil {
+		return PriceLadder{}, told(err, "offer")
+	}
+	current, err := h.currentRung(ctx, c)
+	if err != nil {
+		return PriceLadder{}, err
+	}
+	return h.rungsAt(volume, taken, current), nil
+}
+
+// rungsAt prices a volume on every rung; current is empty for nobody's.
+func (h *house) rungsAt(volume plan.Units, taken int, current string) PriceLadder {
+	ladder := PriceLadder{Volume: volume, Current: current}
+	for _, r := range plan.Ladder() {
+		ladder.add(h.rungOf(&r, volume, taken), current)
+	}
+	for i := range ladder.Rungs {
+		ladder.Rungs[i].Cheapest = ladder.Rungs[i].Key == ladder.Cheapest
+	}
+	return ladder
+}
+
+// volume is what was used in the last 30 days and today so far.
+func (h *house) volume(ctx context.Context, c *Call) (plan.Units, error) {
+	now := h.Now()
+	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-ladderDays), now, account.Period{})
+	if err != nil {
+		return 0, told(err, "usage")
+	}
+	var sum plan.Units
+	for _, d := range days {
+		sum += d.Standard + d.Heavy + d.Other
+	}
+	return max(0, sum), nil
+}
+
+// currentRung is the key of what the account pays for; a plan that is not paid through Stripe goes
+// by its own key. To whoever does not manage the account it is the plan in force by the month: what
+// the owner pays is the owner's.
+func (h *house) currentRung(ctx context.Context, c *Call) (string, error) {
+	if c.Account.Custom != nil {
+		return "", nil
+	}
+	if !c.manages() {
+		return listedRung(c.Account.Plan), nil
+	}
+	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return c.Account.Plan, nil
+	}
+	if err != nil {
+		return "", told(err, "subscription")
+	}
+	item, known := plan.FindItem(sub.HeldAt(h.Now()))
+	switch {
+	case sub.Status.Over() || !known || item.Plan != c.Account.Plan:
+		return c.Account.Plan, nil
+	case sub.Founding:
+		return plan.Founding().Key, nil
+	}
+	return item.Key, nil
+}
+
+// listedRung is the rung of a plan, paid by the month where it is sold in several ways; the plan's
+// own key where it stands on none.
+func listedRung(key string) string {
+	if _, sold := plan.FindItem(key + "_monthly"); sold {
+		return key + "_monthly"
+	}
+	return key
+}
+
+func (h *house) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
+	cost, covered := r.Cost(volume)
+	rung := LadderRung{
+		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price), Units: r.Units,
+		PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply, FastShare: int64(r.FastShare / perPercent), Live: r.Live, AtVolume: dollars(cost), Covered: covered,
+	}
+	if r.Kind == plan.PerCall {
+		rung.Live = h.sellsPerCall()
+	}
+	item, sold := plan.FindItem(r.Key)
+	rung.Interval, rung.OnSale = string(item.Interval), sold && h.Stripe != nil
+	if offer := plan.Founding(); r.Key == offer.Key {
+		left, ends := max(0, offer.Seats-taken), offer.Ends
+		rung.SeatsLeft, rung.Ends = &left, &ends
+		rung.Live = offer.Open(h.Now(), taken)
+		rung.OnSale = rung.OnSale && rung.Live
+	}
+	return rung
+}
+
+// sellsPerCall reports whether money of the main network buys units without an account.
+func (h *house) sellsPerCall() bool { return h.Terms.Open() && h.Terms.OnMainnet() }
+
+// rungTitle is what people call a rung.
+func rungTitle(r *plan.Rung) string {
+	if item, ok := plan.FindItem(r.Key); ok {
+		return item.Title
+	}
+	if p, ok := plan.Lookup(r.Key); ok {
+		return p.Title
+	}
+	return "Pay per call"
+}
+
+// add takes a rung in and notes whether it is the cheapest so far.
+func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // it is kept
+	r.Current = current != "" && r.Key == current
+	l.Rungs = append(l.Rungs, r)
+	if !r.Live || !r.Covered {
+		return
+	}
+	if r.cheaperThan(l.find(l.Cheapest)) {
+		l.Cheapest = r.Key
+	}
+	if r.Served() == plan.Premium && r.cheaperThan(l.find(l.Premium)) {
+		l.Premium = r.Key
+	}
+}
+
+// Served is the supply that calls of the rung meet: that of the plan or pack, and of pay per call
+// that of the menu's balanced tier, by which the relay goes. The price list counts pay per call as
+// premium, which is kept where the list is told and nowhere else.
+func (r *LadderRung) Served() plan.Supply {
+	if tier, ok := plan.FindPerCallTier(plan.Balanced); ok && r.Kind == plan.PerCall {
+		return tier.Supply
+	}
+	return r.Supply
+}
+
+// cheaperThan reports whether r costs less, or the same with no more paid at once: without any
+// usage nobody needs a pack. best is nil for the first.
+func (r *LadderRung) cheaperThan(best *LadderRung) bool {
+	return best == nil || r.AtVolume < best.AtVolume || r.AtVolume == best.AtVolume && r.Commitment <= best.Commitment
+}
+
+func (l *PriceLadder) find(key string) *LadderRung {
+	for i := range l.Rungs {
+		if l.Rungs[i].Key == key {
+			return &l.Rungs[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/faultpoint"
+	"github.com/chainaccess/gateway/metering/admission"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/relay"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// Metered says that a use costs units and belongs to a service.
+func (m *Meta) Metered() bool { return m.Service != "" }
+
+// checker is an input with rules that its schema cannot say. check may bring the input into its one
+// form, which is what its answer is kept under.
+type checker interface{ check() *fault.Error }
+
+// chained is an input that names a chain.
+type chained interface{ chain() chain.ID }
+
+// use is one metered use on its way.
+type use struct {
+	*Call
+
+	toll       admission.Call
+	hit        bool
+	clientGone bool // nobody waited for the answer
+}
+
+// VisitorLimit is how often one network may use metered capabilities on public pages, without a key
+// and at nobody's cost.
+var VisitorLimit = account.RateWindow{Limit: 30, Per: time.Minute}
+
+// serveMetered is the way of a metered use: identify, bind and check, look into the cache, admit,
+// run, and give back when the run failed. It reads no PostgreSQL when it is warm.
+func (o *Op[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Args) (answer Answer, refusal *fault.Error) {
+	h := o.house
+	u := &use{Call: &Call{Caller: caller, house: h, started: h.Now(), kept: o.meta.TTL}, toll: o.toll}
+	u.toll.RequestID = caller.RequestID
+	defer func() { h.recordUse(u, &o.meta, o.counts, refusal, len(answer.JSON)) }()
+	if refusal = h.enter(ctx, u); refusal != nil {
+		return answer, refusal
+	}
+	in, refusal := o.input(args)
+	if named, ok := any(in).(chained); ok && refusal == nil {
+		refusal = o.onChain(u, named.chain())
+	}
+	if refusal != nil {
+		return answer, h.refuseUse(ctx, u, refusal)
+	}
+	var key cache.Key
+	if o.meta.TTL > 0 {
+		key = o.cacheKey(in, u)
+		answer.JSON, u.hit = h.lookUp(ctx, key)
+	}
+	if refusal = h.admitUse(ctx, u); refusal != nil {
+		return Answer{}, refusal
+	}
+	answer.Window = u.toll.Window
+	if u.hit {
+		answer.Hit = true
+		return answer, nil
+	}
+	answer.JSON, refusal = o.make(ctx, u, in, key)
+	faultpoint.Hit(faultpoint.SettleDue)
+	if refusal != nil {
+		return Answer{}, h.giveBack(ctx, u, refusal)
+	}
+	return answer, nil
+}
+
+// input binds the arguments of a call and checks them.
+func (o *Op[In, Out]) input(args Args) (*In, *fault.Error) {
+	given, refusal := args()
+	if refusal == nil {
+		refusal = o.knowsChain(given)
+	}
+	if refusal != nil {
+		return nil, refusal
+	}
+	in, refusal := o.bind(given)
+	if c, ok := any(in).(checker); ok && refusal == nil {
+		refusal = c.check()
+	}
+	return in, refusal
+}
+
+// enter finds out who pays: the holder of a key, or nobody for a visitor of a public page.
+func (h *house) enter(ctx context.Context, u *use) (refusal *fault.Error) {
+	if !u.Visitor {
+		u.toll.Subject, refusal = h.Fences.Identify(ctx, u.Bearer, u.Network)
+		return refusal
+	}
+	if u.toll.Metered.Service == string(account.Data) {
+		return fault.New(fault.KeyInvalid, "This needs the key of an account on a paid plan. Send it as Authorization: Bearer <API_KEY>.")
+	}
+	return h.limit(ctx, "toolbox:"+u.Network.String(), VisitorLimit)
+}
+
+func (h *house) admitUse(ctx context.Context, u *use) *fault.Error {
+	if u.toll.Subject == nil {
+		return nil
+	}
+	if u.hit {
+		u.toll.Metered.Mode, u.toll.Metered.Units = meter.Hit, 0
+	}
+	return admission.WithNextDoor(&u.toll, h.gate.Admit(ctx, &u.toll))
+}
+
+// refuseUse counts a request that is wrong in itself.
+func (h *house) refuseUse(ctx context.Context, u *use, own *fault.Error) *fault.Error {
+	if u.toll.Subject == nil {
+		return own
+	}
+	return admission.WithNextDoor(&u.toll, h.gate.Refuse(ctx, &u.toll, own))
+}
+
+// giveBack returns the charge of a use that failed, whoever's fault it was: an answer is what is
+// paid for. A client that went away had what it asked for under way, as on the relay.
+func (h *house) giveBack(ctx context.Context, u *use, own *fault.Error) *fault.Error {
+	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), relay.ErrStopping) {
+		u.clientGone = true
+		return own
+	}
+	if u.toll.Subject == nil {
+		return own
+	}
+	return admission.WithNextDoor(&u.toll, h.gate.Refund(ctx, &u.toll, own))
+}
+
+// landed is what a shared run gave.
+type landed struct {
+	body    []byte
+	refusal *fault.Error
+}
+
+// make runs the capability. Identical uses under way whose answer may be kept share one run; each
+// is admitted, charged and given back on its own.
+func (o *Op[In, Out]) make(ctx context.Context, u *use, in *In, key cache.Key) ([]byte, *fault.Error) {
+	if o.meta.TTL <= 0 {
+		l := o.runOnce(ctx, u, in)
+		return l.body, l.refusal
+	}
+	f, leads := o.house.flights.Join(key)
+	if !leads {
+		if l, ok := f.Wait(ctx, deadline); ok {
+			return l.body, l.refusal
+		}
+		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(ctx.Err())
+	}
+	shared, end := f.Lead(ctx)
+	defer end()
+	l := o.runOnce(shared, u, in)
+	if l.refusal == nil && u.kept > 0 {
+		l.body = o.house.Answers.Put(key, l.body, u.kept)
+	}
+	f.Land(func() landed { return l })
+	return l.body, l.refusal
+}
+
+// runOnce runs it and gives the answer as JSON. A panic is the service's own failure, which is
+// given back like any.
+func (o *Op[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l landed) {
+	if !o.meta.Computes {
+		limited, cancel := context.WithTimeout(ctx, deadline)
+		defer cancel()
+		ctx = limited
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			l = landed{refusal: o.panicked(u.Call, cause)}
+		}
+	}()
+	out, err := o.run(ctx, u.Call, *in)
+	if err == nil {
+		l.body, err = json.Marshal(out)
+	}
+	if err != nil {
+		l.refusal = failure(ctx, err)
+	}
+	return l
+}
+
+// failure puts an error of a run into words for the client.
+func failure(ctx context.Context, err error) *fault.Error {
+	if _, told := errors.AsType[*fault.Error](err); !told && ctx.Err() != nil {
+		return fault.New(fault.UpstreamTimeout, "").Wrap(err)
+	}
+	return fault.From(err)
+}
+
+func (h *house) lookUp(ctx context.Context, key cache.Key) ([]byte, bool) {
+	body, tier := h.Answers.Get(ctx, key)
+	return body, tier != cache.Nowhere
+}
+
+// cacheKey names the answer to an input. A chain whose id or past the operator or a reorganisation
+// changed is another chain.
+func (o *Op[In, Out]) cacheKey(in *In, u *use) cache.Key {
+	text, err := json.Marshal(in)
+	if err != nil { // the schema follows from the type, so what it lets through can be written again
+		panic(fmt.Sprintf("input of %s: %v", o.meta.Name, err))
+	}
+	var on [32]byte
+	return cache.NewKey([]byte("capability"), []byte(o.meta.Name), o.house.appendChain(on[:0], chain.ID(u.toll.Metered.Chain)), text)
+}

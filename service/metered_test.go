@@ -1,0 +1,368 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/store"
+)
+
+// trial is an office with one metered capability more, of which the test says how it runs.
+type trial struct {
+	*office
+
+	op   *service.Op[service.TrialInput, service.TrialOutput]
+	runs atomic.Int64
+}
+
+type trialRun func(context.Context, *service.Call, service.TrialInput) error
+
+func openTrial(t *testing.T, meta service.Meta, run trialRun) *trial {
+	t.Helper()
+	return openTrialWith(t, meta, run, func(*service.Options) {})
+}
+
+func openTrialWith(t *testing.T, meta service.Meta, run trialRun, change func(*service.Options)) *trial {
+	t.Helper()
+	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
+		string(chain.EthMainnet): {Upstreams: []config.Upstream{{Name: "one", URL: "http://127.0.0.1:1", Supply: "public"}}},
+	}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	answers, err := cache.New(cache.Options{Bytes: 1 << 20, Secret: []byte("secret"), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &trial{office: openOffice(t, func(o *service.Options) {
+		o.Pool, o.Answers = pool, answers
+		change(o)
+	})}
+	meta.Name, meta.Title, meta.Description, meta.Access, meta.Reads = "try", "Try", "Tries.", service.KeyHolders, true
+	meta.Route = service.Route{Method: http.MethodGet, Path: "/toolbox/try/{word}", Status: http.StatusOK}
+	if meta.Service == "" {
+		meta.Service = account.Gas
+	}
+	meta.Units = plan.Unit
+	tr.op = tr.Try(meta, func(ctx context.Context, c *service.Call, in service.TrialInput) (service.TrialOutput, error) {
+		n := tr.runs.Add(1)
+		if run != nil {
+			if err := run(ctx, c, in); err != nil {
+				return service.TrialOutput{}, err
+			}
+		}
+		return service.TrialOutput{Word: in.Word, Run: n}, nil
+	})
+	return tr
+}
+
+// keyOf makes a key of a new account that may use so many units.
+func (tr *trial) keyOf(t *testing.T, limit int64) (key string, id account.ID) {
+	t.Helper()
+	ann := browser(tr.signIn(t, "ann@buyer.example"))
+	made := must[service.CreatedKey](t)(tr.CreateKey.Invoke(tr.ctx, ann, service.CreateKeyInput{Name: "one", MonthlyRequestCap: &limit}))
+	s, refusal := tr.fences.Identify(tr.ctx, made.PlaintextToken, ann.Network)
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	return made.PlaintextToken, s.Account
+}
+
+func (tr *trial) use(key, word string) (service.Answer, *fault.Error) {
+	return tr.useAs(tr.ctx, holder(key), map[string]any{"word": word})
+}
+
+func (tr *trial) useAs(ctx context.Context, caller *service.Caller, args map[string]any) (service.Answer, *fault.Error) {
+	caller.RequestID = uuid.Must(uuid.NewV7())
+	return tr.op.Serve(ctx, caller, func() (map[string]any, *fault.Error) { return args, nil })
+}
+
+func (tr *trial) wantRefusal(t *testing.T, refusal *fault.Error, reason fault.Reason) {
+	t.Helper()
+	if refusal == nil || refusal.Reason != reason {
+		t.Fatalf("refused with %v, want %s", refusal, reason)
+	}
+}
+
+// recorded waits for the record of a request.
+func (tr *trial) recorded(t *testing.T, id uuid.UUID) store.Call {
+	t.Helper()
+	var calls []store.Call
+	testkit.Eventually(t, time.Minute, func() (found bool) {
+		var err error
+		calls, err = tr.store.FindCalls(tr.ctx, id)
+		return err == nil && len(calls) > 0
+	}, "the call was not recorded")
+	return calls[0]
+}
+
+func TestAnAnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
+	t.Parallel()
+	tr := openTrial(t, service.Meta{TTL: time.Minute}, nil)
+	key, owner := tr.keyOf(t, 1)
+	first := holder(key)
+	got, refusal := tr.useAs(tr.ctx, first, map[string]any{"word": "alias"})
+	if refusal != nil || got.Hit || string(got.JSON) != `{"word":"alias","run":1}` {
+		t.Fatalf("the first use gave %s, %v", got.JSON, refusal)
+	}
+	again := holder(key)
+	got, refusal = tr.useAs(tr.ctx, again, map[string]any{"word": "ALIAS"}) // the same, in another form
+	if refusal != nil || !got.Hit || string(got.JSON) != `{"word":"alias","run":1}` {
+		t.Errorf("the second gave %s, hit %t, %v; want the first's answer although the key has no units left", got.JSON, got.Hit, refusal)
+	}
+	if _, refusal = tr.use(key, "other"); refusal == nil || refusal.Reason != fault.KeyBudget {
+		t.Errorf("another word: %v, want the key's budget used up", refusal)
+	}
+	paid, hit := tr.recorded(t, first.RequestID), tr.recorded(t, again.RequestID)
+	want := store.Call{
+		RequestID: first.RequestID, Account: owner, Key: paid.Key, Chain: chain.EthMainnet, Service: "gas", Method: "try", Class: "toolbox", Outcome: "ok",
+		HTTPStatus: 200, Units: plan.Unit, StartedAt: paid.StartedAt, Duration: paid.Duration, ResponseBytes: 24,
+	}
+	if paid != want {
+		t.Errorf("recorded %+v, want %+v", paid, want)
+	}
+	if hit.Outcome != "hit" || hit.Units != 0 {
+		t.Errorf("the hit is recorded as %+v", hit)
+	}
+}
+
+func TestWhatFailsIsGivenBack(t *testing.T) {
+	t.Parallel()
+	fails := map[string]struct {
+		run  trialRun
+		want fault.Reason
+	}{
+		"a refusal": {func(context.Context, *service.Call, service.TrialInput) error {
+			return fault.New(fault.NoUpstream, "")
+		}, fault.NoUpstream},
+		"an error": {func(context.Context, *service.Call, service.TrialInput) error { return errors.New("inner") }, fault.InternalFault},
+		"a panic":  {func(context.Context, *service.Call, service.TrialInput) error { panic("inner") }, fault.InternalFault},
+		"a panic of a part": {func(ctx context.Context, _ *service.Call, _ service.TrialInput) error {
+			group, ctx := parallel.WithContext(ctx)
+			group.Go(func() error { <-ctx.Done(); return ctx.Err() })
+			group.Go(func() error { panic("inner") })
+			return group.Wait()
+		}, fault.InternalFault},
+	}
+	for name, row := range fails {
+		for kept, ttl := range map[string]time.Duration{"kept": time.Minute, "never kept": 0} {
+			t.Run(name+" "+kept, func(t *testing.T) {
+				t.Parallel()
+				var mended atomic.Bool
+				tr := openTrial(t, service.Meta{TTL: ttl}, func(ctx context.Context, c *service.Call, in service.TrialInput) error {
+					if mended.Load() {
+						return nil
+					}
+					return row.run(ctx, c, in)
+				})
+				key, _ := tr.keyOf(t, 1)
+				_, refusal := tr.use(key, "word")
+				tr.wantRefusal(t, refusal, row.want)
+				if strings.Contains(refusal.Message, "inner") {
+					t.Errorf("the cause shows: %s", refusal.Message)
+				}
+				mended.Store(true)
+				if got, refusal := tr.use(key, "word"); refusal != nil || got.Hit {
+					t.Errorf("afterwards the key's one unit gave %s, %v", got.JSON, refusal)
+				}
+			})
+		}
+	}
+}
+
+func TestARequestThatIsWrongInItselfCostsNothingAndRunsNothing(t *testing.T) {
+	t.Parallel()
+	tr := openTrial(t, service.Meta{TTL: time.Minute}, nil)
+	key, _ := tr.keyOf(t, 1)
+	for name, args := range map[string]map[string]any{
+		"missing": {}, "too long": {"word": strings.Repeat("x", 21)}, "unknown field": {"word": "x", "other": 1},
+		"refused by its own rule": {"word": "wrong"}, "unknown chain": {"word": "x", "chain": "dogecoin"}, "a chain without upstreams": {"word": "x", "chain": "base_mainnet"},
+	} {
+		if _, refusal := tr.useAs(tr.ctx, holder(key), args); refusal == nil || refusal.Reason != fault.FieldRefused || refusal.HTTP() != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %v", name, refusal)
+		}
+	}
+	if n := tr.runs.Load(); n != 0 {
+		t.Errorf("it ran %d times", n)
+	}
+	if _, refusal := tr.use(key, "right"); refusal != nil {
+		t.Errorf("the key's one unit was spent: %v", refusal)
+	}
+	door := must[service.Welcome](t)(tr.GetKey.Invoke(tr.ctx, browser(""), service.GetKeyInput{})).Key
+	for range 100 {
+		if _, refusal := tr.use(door, "wrong"); refusal.Reason == fault.RateWindow {
+			return
+		}
+	}
+	t.Error("wrong requests do not count in the rate window")
+}
+
+func TestFencesHoldForMeteredCapabilitiesAndNameTheNextDoor(t *testing.T) {
+	t.Parallel()
+	tr := openTrial(t, service.Meta{Service: account.Data}, nil)
+	door := must[service.Welcome](t)(tr.GetKey.Invoke(tr.ctx, browser(""), service.GetKeyInput{})).Key
+	_, refusal := tr.use(door, "word")
+	tr.wantRefusal(t, refusal, fault.PlanLacksService)
+	if refusal.Data["next_door"] == nil {
+		t.Errorf("a door key is told %v", refusal.Data)
+	}
+	_, refusal = tr.use("cag_nothing", "word")
+	tr.wantRefusal(t, refusal, fault.KeyInvalid)
+	key, owner := tr.keyOf(t, 5)
+	_, refusal = tr.use(key, "word")
+	tr.wantRefusal(t, refusal, fault.PlanLacksService)
+	if _, err := tr.fences.SetPlan(tr.ctx, owner, plan.Must(plan.Pro), store.Author{Actor: "test", Origin: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, refusal = tr.use(key, "word"); refusal != nil {
+		t.Errorf("on a paid plan: %v", refusal)
+	}
+	ann := browser(tr.signIn(t, "ann@buyer.example"))
+	services := []string{"rpc", "gas"}
+	if _, refusal := tr.ConfigureServices.Invoke(tr.ctx, ann, service.ConfigureServicesInput{Enabled: &services}); refusal != nil {
+		t.Fatal(refusal)
+	}
+	_, refusal = tr.use(key, "word")
+	tr.wantRefusal(t, refusal, fault.ServiceOff)
+}
+
+func TestIdenticalUsesUnderWayShareARunAndPayEach(t *testing.T) {
+	t.Parallel()
+	const users = 5
+	for name, failure := range map[string]error{"answered": nil, "failed": fault.New(fault.UpstreamFailed, "")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var followers sync.WaitGroup
+			begun, goOn := make(chan struct{}), make(chan struct{})
+			tr := openTrial(t, service.Meta{TTL: time.Minute}, func(context.Context, *service.Call, service.TrialInput) error {
+				close(begun)
+				<-goOn
+				return failure
+			})
+			key, _ := tr.keyOf(t, users)
+			results := make(chan *fault.Error, users)
+			ask := func() {
+				_, refusal := tr.use(key, "word")
+				results <- refusal
+			}
+			followers.Go(ask)
+			<-begun
+			for range users - 1 {
+				followers.Go(ask)
+			}
+			testkit.Eventually(t, time.Minute, func() bool { return tr.Followed() == users-1 }, "nobody waits for another's run")
+			close(goOn)
+			followers.Wait()
+			for range users {
+				if refusal := <-results; (refusal != nil) != (failure != nil) {
+					t.Errorf("one user was told %v", refusal)
+				}
+			}
+			if n := tr.runs.Load(); n != 1 {
+				t.Errorf("it ran %d times", n)
+			}
+			a := tr.admit(t, key, users*plan.Unit)
+			if paid := !a.Admitted; paid != (failure == nil) {
+				t.Errorf("after all, the key's units: %+v", a)
+			}
+		})
+	}
+}
+
+func TestAClientThatLeavesPaysForWhatItAsked(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	tr := openTrial(t, service.Meta{TTL: time.Minute}, func(ctx context.Context, _ *service.Call, _ service.TrialInput) error {
+		leave()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	key, _ := tr.keyOf(t, 1)
+	caller := holder(key)
+	if _, refusal := tr.useAs(ctx, caller, map[string]any{"word": "word"}); refusal == nil {
+		t.Error("it was answered")
+	}
+	if rec := tr.recorded(t, caller.RequestID); rec.Outcome != "client_gone" || rec.HTTPStatus != 499 || rec.Units != plan.Unit {
+		t.Errorf("recorded %+v", rec)
+	}
+	if a := tr.admit(t, key, plan.Unit); a.Admitted {
+		t.Error("it was given back")
+	}
+}
+
+func TestARunSaysHowLongItsAnswerIsKept(t *testing.T) {
+	t.Parallel()
+	tr := openTrial(t, service.Meta{TTL: time.Minute}, func(_ context.Context, c *service.Call, in service.TrialInput) error {
+		if in.Word == "not" {
+			c.Keep(0)
+		}
+		return nil
+	})
+	key, _ := tr.keyOf(t, 10)
+	for word, runs := range map[string]int64{"not": 2, "kept": 1} {
+		before := tr.runs.Load()
+		for range 2 {
+			if _, refusal := tr.use(key, word); refusal != nil {
+				t.Fatal(refusal)
+			}
+		}
+		if n := tr.runs.Load() - before; n != runs {
+			t.Errorf("%q ran %d times, want %d", word, n, runs)
+		}
+	}
+}
+
+func TestVisitorsPayNothingAndAreLimitedByTheirNetwork(t *testing.T) {
+	t.Parallel()
+	tr := openTrial(t, service.Meta{}, nil)
+	visitor := browser("")
+	visitor.Visitor = true
+	let := 0
+	for range 40 {
+		_, refusal := tr.useAs(tr.ctx, visitor, map[string]any{"word": "word"})
+		if refusal != nil {
+			tr.wantRefusal(t, refusal, fault.RateWindow)
+			break
+		}
+		let++
+	}
+	if let < 30 || let > 35 {
+		t.Errorf("%d uses were let through, want 30 and what time gives back", let)
+	}
+	data := openTrial(t, service.Meta{Service: account.Data}, nil)
+	_, refusal := data.useAs(data.ctx, visitor, map[string]any{"word": "word"})
+	tr.wantRefusal(t, refusal, fault.KeyInvalid)
+}
+
+func TestASuspendedAccountIsServedNoKeptAnswer(t *testing.T) {
+	t.Parallel()
+	tr := openTrial(t, service.Meta{TTL: time.Minute}, nil)
+	key, owner := tr.keyOf(t, 5)
+	if _, refusal := tr.use(key, "word"); refusal != nil {
+		t.Fatal(refusal)
+	}
+	if _, err := tr.fences.SetStatus(tr.ctx, owner, account.Suspended, store.Author{Actor: "test", Origin: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	_, refusal := tr.use(key, "word")
+	tr.wantRefusal(t, refusal, fault.AccountSuspended)
+}

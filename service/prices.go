@@ -1,0 +1,51 @@
+package service
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/toolbox"
+)
+
+// PricesInput chooses among the prices.
+type PricesInput struct {
+	Symbols string `json:"symbols,omitempty" maxLength:"200" doc:"symbols separated by commas, of eth, btc, link, in any case and order; leave it out for all" example:"eth,btc"`
+}
+
+func (in *PricesInput) check() (refusal *fault.Error) {
+	in.Symbols, refusal = toolbox.ParseSymbols(in.Symbols)
+	return refusal
+}
+
+func (in *PricesInput) chain() chain.ID { return chain.EthMainnet }
+
+func (h *house) getPrices() *Op[PricesInput, toolbox.Prices] {
+	return define(h, Meta{
+		Name: "get_prices", Title: "Get token prices",
+		Description: "Gives prices of eth, btc and link in US dollars, as Chainlink's feeds on Ethereum have them on chain, in exact decimal strings. Each " +
+			"says when its feed took it, and is marked stale once it is older than the feed's heartbeat and a tenth of it, or when the feed gives " +
+			"no price above zero: do not trade on a stale one. Feeds follow the market in steps, so this is no ticker. " +
+			"It costs 1 unit however many symbols are asked for, a repeat within 30 seconds nothing. Either all prices come or none: when a feed " +
+			"cannot be read it fails and costs nothing.",
+		Route:   Route{http.MethodGet, "/toolbox/prices", http.StatusOK},
+		Access:  KeyHolders,
+		Reads:   true,
+		Service: account.Prices,
+		Units:   pricesUnits,
+		TTL:     30 * time.Second,
+		Fails:   chainFailures,
+	}, h.runGetPrices)
+}
+
+const pricesUnits = plan.Unit
+
+func (h *house) runGetPrices(ctx context.Context, _ *Call, in PricesInput) (toolbox.Prices, error) {
+	prices, err := h.Toolbox.Prices.Read(ctx, in.Symbols)
+	prices.UnitWeight = pricesUnits
+	return prices, err
+}

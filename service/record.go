@@ -1,0 +1,123 @@
+package service
+
+import (
+	"cmp"
+	"encoding/binary"
+	"net/http"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store"
+)
+
+// The classes of what is not relayed, in usage and in records. Management costs no units and is
+// limited only.
+const (
+	classManagement = "management"
+	classToolbox    = "toolbox"
+	classData       = "data"
+)
+
+func classOf(s account.Service) string {
+	if s == account.Data {
+		return classData
+	}
+	return classToolbox
+}
+
+// A use whose client did not wait is recorded as on the relay.
+const (
+	outcomeClientGone = "client_gone"
+	statusClientGone  = 499
+)
+
+// record notes a call for support and statistics, without arguments, results or keys.
+func (h *house) record(c *Call, m *Meta, counts *telemetry.Operation, refusal *fault.Error) {
+	took := h.Now().Sub(c.started)
+	outcome := meter.OutcomeOK
+	status := cmp.Or(m.Route.Status, http.StatusOK) // without a route it is answered as a result
+	if refusal != nil {
+		outcome, status = refusal.Reason.String(), refusal.HTTP()
+	}
+	counts.Done(outcomeOf(refusal), 0, took)
+	if c.Account.ID.IsZero() {
+		return
+	}
+	call := store.Call{
+		RequestID: c.RequestID, StartedAt: c.started, Account: c.Account.ID, Key: c.Key.ID, Method: m.Name, Class: classManagement,
+		Outcome: outcome, HTTPStatus: status, Duration: took,
+	}
+	if refusal != nil && outcomeOf(refusal) == telemetry.Refused {
+		h.Recorder.Refused(c.Network, call)
+	} else {
+		h.Recorder.Record(call)
+	}
+}
+
+// failureKind is what failed uses are told apart by in the log.
+type failureKind struct {
+	capability string
+	reason     fault.Reason
+}
+
+// recordUse is record for a metered use, answered with so many bytes.
+func (h *house) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal *fault.Error, written int) {
+	took := h.Now().Sub(u.started)
+	outcome, told, status := outcomeOf(refusal), meter.OutcomeOK, cmp.Or(m.Route.Status, http.StatusOK)
+	switch {
+	case u.clientGone:
+		outcome, told, status = telemetry.ClientGone, outcomeClientGone, statusClientGone
+	case refusal != nil:
+		told, status = refusal.Reason.String(), refusal.HTTP()
+	case u.hit:
+		outcome, told = telemetry.Hit, meter.OutcomeHit
+	}
+	call := &u.toll
+	units := call.Metered.Units
+	if !call.Charged {
+		units = 0
+	}
+	counts.Done(outcome, units, took)
+	if refusal != nil && refusal.Cause != nil && !u.clientGone {
+		if leftOut, ok := h.failures.Let(failureKind{m.Name, refusal.Reason}); ok {
+			h.Logger.Warn("use failed", "request_id", u.RequestID, "capability", m.Name, "chain", call.Metered.Chain, "outcome", told,
+				"cause", refusal.Cause, "left_out", leftOut)
+		}
+	}
+	if call.Subject == nil {
+		return
+	}
+	rec := store.Call{
+		RequestID: u.RequestID, StartedAt: u.started, Account: call.Subject.Account, Key: call.Subject.Key, Chain: chain.ID(call.Metered.Chain),
+		Service: call.Metered.Service, Method: m.Name, Class: call.Metered.Class, Outcome: told, HTTPStatus: status, Units: units, Duration: took,
+		ResponseBytes: int64(written),
+	}
+	if refusal != nil && !call.Admitted() {
+		h.Recorder.Refused(u.Network, rec)
+	} else {
+		h.Recorder.Record(rec)
+	}
+	if refusal == nil {
+		h.Latencies.Observe(call.Subject, &call.Metered, took)
+	}
+}
+
+func outcomeOf(refusal *fault.Error) telemetry.Outcome {
+	if refusal == nil {
+		return telemetry.OK
+	}
+	return telemetry.OutcomeOf(refusal)
+}
+
+// appendChain writes what tells answers about a chain apart: its name, its id and its generation.
+func (h *house) appendChain(b []byte, id chain.ID) []byte {
+	b = append(b, id...)
+	if on, ok := h.Pool.Chain(id); ok && id != "" {
+		b = binary.BigEndian.AppendUint64(b, on.ChainID)
+		b = binary.BigEndian.AppendUint64(b, on.Generation())
+	}
+	return b
+}

@@ -1,0 +1,195 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/cache"
+)
+
+// RedeemInput names a payment and proves who made it.
+type RedeemInput struct {
+	TxHash    string    `json:"tx_hash" pattern:"^0x[0-9a-fA-F]{64}$" doc:"the transfer's transaction, 0x and 64 hexadecimal digits" example:"0x7a1f2e3d4c5b6a798897a6b5c4d3e2f10f1e2d3c4b5a69788796a5b4c3d2e1f0"`
+	Tier      plan.Tier `json:"tier" enum:"cheap,balanced,fast" doc:"tier of the menu that the units are bought on; the first successful redeem fixes it"`
+	Signature string    `json:"signature" minLength:"2" maxLength:"16386" doc:"the signature of messageToSign by the wallet that paid (personal_sign), 0x and hexadecimal digits; a contract wallet's may have any length"`
+	IssuedAt  string    `json:"issued_at,omitempty" minLength:"20" maxLength:"20" doc:"time of the message, when it is another than the menu's: RFC 3339 in UTC to the second. Absent: the times that the menu had are tried" example:"2026-11-23T12:40:00Z"`
+}
+
+// Redeemed is a credential for what was paid, or that it is too early for one.
+type Redeemed struct {
+	Status     string      `json:"status" enum:"redeemed,pending" doc:"pending comes with HTTP 202: redeem again with the same body after Retry-After seconds"`
+	TxHash     string      `json:"tx_hash" doc:"in lower case"`
+	Credential string      `json:"credential,omitempty" doc:"cagx_ and 49 letters and digits, shown here and in the answers to redeems that come at once, and never later; send it in X-PAYMENT with calls to /rpc/{chain}"`
+	Units      *plan.Units `json:"units,omitempty" doc:"weighted units that are left"`
+	Tier       plan.Tier   `json:"tier,omitempty" doc:"that every call of the credential has, whatever this redeem asked for"`
+	ExpiresAt  *time.Time  `json:"expires_at,omitempty" doc:"when the window ends; redeeming again does not move it"`
+	Receipt    string      `json:"receipt,omitempty" format:"uri" doc:"where the receipt is"`
+	Note       string      `json:"note"`
+
+	later time.Duration
+}
+
+// ComeAgain is when to ask again for what is not there yet; 0 when it is.
+func (r Redeemed) ComeAgain() time.Duration { return r.later } //nolint:gocritic // answers go by value
+
+// statusRedeemed and statusPending are the words of Redeemed.Status.
+const (
+	statusRedeemed = "redeemed"
+	statusPending  = "pending"
+)
+
+// againLimit is how often one settlement that was redeemed before may be redeemed again. What
+// bounds redeems of a network is netlimit's.
+var againLimit = account.RateWindow{Limit: 120, Per: time.Minute}
+
+func (h *house) redeemPayment() *Op[RedeemInput, Redeemed] {
+	return define(h, Meta{
+		Name: "redeem_payment", Title: "Redeem a payment for a credential", Access: Everybody, Pends: true,
+		Route: Route{http.MethodPost, "/x402/redeem", http.StatusOK},
+		Description: "Gives the wallet that paid against the menu a credential for the units that it bought. Anybody may try; only the payer's own redeem counts, and the " +
+			"first one fixes tier, tax country and window. While the transfer is not deep enough it answers 202: send the same again after Retry-After. " +
+			"Redeeming again within the window gives a fresh credential for the units that are left and ends the one before; redeems that come at once are given the same one. Costs nothing.",
+		Fails: []fault.Reason{
+			fault.PaymentRequired, fault.SettlementRedeemed, fault.SettlementOver, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable,
+			fault.RateWindow, fault.MeterUnreachable,
+		},
+	}, h.runRedeem)
+}
+
+// redeeming is one redeem on its way.
+type redeeming struct {
+	tx        x402.TxHash
+	tier      plan.Tier
+	country   string
+	network   netip.Prefix
+	request   uuid.UUID
+	asked     time.Time // when it came in
+	signature string
+	raw       []byte
+	signed    []signing // what may have been signed; the first is what is taken when nothing tells
+	partly    bool      // contract wallets were asked about the first of those alone
+}
+
+// credentialYouth is for how long a credential that no call used answers further redeems of its
+// payer: as long as a request may take. Programs of one payer that redeem at once, and ask again
+// because an answer was lost, do not end each other's credential.
+const credentialYouth = deadline
+
+// redeemKey names redeems that are the same.
+type redeemKey struct {
+	tx        x402.TxHash
+	tier      plan.Tier
+	signature [sha256.Size]byte
+	issued    string
+}
+
+// redeemLanding is what a redeem came to, for those who sent the same at the same time.
+type redeemLanding struct {
+	answer Redeemed
+	err    error
+}
+
+// payerKey names redeems of one payer who has proved itself. The tier is that of a first redeem.
+type payerKey struct {
+	settlement x402.ID
+	tier       plan.Tier
+}
+
+// runRedeem has redeems that are the same share one way.
+func (h *house) runRedeem(ctx context.Context, c *Call, in RedeemInput) (Redeemed, error) {
+	r, err := h.redeemOf(c, &in)
+	if err != nil {
+		return Redeemed{}, err
+	}
+	key := redeemKey{r.tx, r.tier, sha256.Sum256([]byte(in.Signature)), in.IssuedAt}
+	return shareRedeem(ctx, &h.redeems, key, func(ctx context.Context) (Redeemed, error) { return h.redeem(ctx, r) })
+}
+
+// shareRedeem has redeems of one key that are under way at the same time share one way and its
+// answer.
+func shareRedeem[K comparable](
+	ctx context.Context, under *cache.Group[K, redeemLanding], key K, way func(context.Context) (Redeemed, error),
+) (Redeemed, error) {
+	flight, leads := under.Join(key)
+	if !leads {
+		if landed, ok := flight.Wait(ctx, deadline); ok {
+			return landed.answer, landed.err
+		}
+		return Redeemed{}, stillRedeeming(ctx.Err())
+	}
+	shared, end := flight.Lead(ctx)
+	defer end()
+	landed := redeemLanding{err: stillRedeeming(nil)} // what followers are told should it panic
+	defer flight.Land(func() redeemLanding { return landed })
+	landed.answer, landed.err = way(shared)
+	return landed.answer, landed.err
+}
+
+func stillRedeeming(cause error) *fault.Error {
+	f := fault.New(fault.DurableUnavailable, "The redeem is still under way and goes on by itself. Send the same again in some seconds.")
+	f.RetryAfter = retryRedeem
+	return f.Wrap(cause)
+}
+
+const retryRedeem = 5 * time.Second
+
+// redeemOf checks what a signature says by itself.
+func (h *house) redeemOf(c *Call, in *RedeemInput) (*redeeming, error) {
+	r := &redeeming{tier: in.Tier, country: c.country(), network: c.Network, request: c.RequestID, asked: c.started, signature: in.Signature}
+	r.tx, _ = x402.ParseTxHash(in.TxHash) // the schema let it through
+	var err error
+	if r.raw, err = wallet.DecodeSignature(in.Signature); err != nil {
+		return nil, wrongSignature(err)
+	}
+	if r.signed, err = h.firstSigning(r.tx, in.IssuedAt); err != nil {
+		return nil, err
+	}
+	return r, r.recoverFrom(0)
+}
+
+func wrongSignature(err error) *fault.Error {
+	refusal := fault.From(wallet.Refuse(fault.FieldRefused, err))
+	return refusal.With("field", "signature")
+}
+
+// redeem looks in the record first: what was redeemed once needs neither the chain nor a flow.
+func (h *house) redeem(ctx context.Context, r *redeeming) (Redeemed, error) {
+	if refusal := h.limitNetwork(ctx, r.network, netlimit.RedeemLooks); refusal != nil {
+		return Redeemed{}, refusal
+	}
+	if err := h.addMenuSignings(r); err != nil {
+		return Redeemed{}, err
+	}
+	known, err := h.Store.ListSettlementsOf(ctx, h.Terms.Chain, r.tx)
+	if err != nil {
+		return Redeemed{}, recordAway(err)
+	}
+	for i := range known {
+		if by := r.by(known[i].Payer); known[i].Redeemed() && by != nil {
+			return h.redeemSigned(ctx, r, by, &known[i])
+		}
+	}
+	if refusal := h.limitNetwork(ctx, r.network, netlimit.Redeems); refusal != nil {
+		return Redeemed{}, refusal
+	}
+	if h.Payments == nil || !h.Terms.Open() {
+		return Redeemed{}, fault.New(fault.DurableUnavailable, "Nothing is sold per call here today, so nothing can be redeemed. GET /x402 says when that changes; pay nothing until then.")
+	}
+	if s, by, err := h.redeemedBy(ctx, r, known); err != nil {
+		return Redeemed{}, err
+	} else if s != nil {
+		return h.redeemSigned(ctx, r, by, s)
+	}
+	return h.redeemFirst(ctx, r, known)
+}

@@ -1,0 +1,288 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/faultpoint"
+	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+const (
+	retryPending  = 4 * time.Second  // two blocks of Base
+	retryStuck    = 60 * time.Second // when the flow itself looks again
+	receiptPrefix = "/x402/receipts/"
+)
+
+// Payments reads what was paid, and who signed; settlement.Reader does.
+type Payments interface {
+	Known(ctx context.Context, tx x402.TxHash) (x402.Sight, error)
+	Read(ctx context.Context, tx x402.TxHash, expected ...x402.PayerSum) (settlement.Reading, error)
+	Proves(ctx context.Context, p x402.PayerSum, message, signature string) error
+	HasCode(ctx context.Context, at wallet.Address) (bool, error)
+}
+
+var _ Payments = (*settlement.Reader)(nil)
+
+// redeemFirst redeems what its payer did not redeem yet, as far as is known. known are the
+// settlements of the transaction.
+func (h *house) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
+	reading, err := h.lookAt(ctx, r, expectedOf(r, known), len(known) > 0)
+	if _, unreadable := errors.AsType[*settlement.UnreadableError](err); unreadable {
+		return h.redeemUnread(ctx, r, known, err)
+	}
+	if err != nil {
+		return Redeemed{}, err
+	}
+	by := &r.signed[0]
+	paid := x402.PayerSum{Payer: by.signer}
+	if len(reading.Payments) > 0 {
+		if paid, by, err = h.payerOf(ctx, r, reading.Payments, known); err != nil {
+			return Redeemed{}, err
+		}
+	}
+	verdict, err := h.Terms.Judge(reading.Sight, reading.Finding(paid.Payer), r.tier, r.country, h.firstSeen(known, paid.Payer))
+	switch {
+	case err != nil:
+		return Redeemed{}, err
+	case verdict.Stage == x402.StageRefused:
+		return Redeemed{}, notPaid(verdict.Why, verdict.Words)
+	case reading.Sight == x402.SightWaiting: // nobody knows yet whether the signer pays
+		return r.pending(verdict.Words), nil
+	}
+	if refusal := h.outdated(by, h.Now(), time.Unix(reading.Time, 0)); refusal != nil {
+		return Redeemed{}, refusal
+	}
+	return h.redeemInFlow(ctx, r, paid.Payer)
+}
+
+// expectedOf is what one of those must have paid whose key may have signed; where none did, what
+// somebody must.
+func expectedOf(r *redeeming, known []store.Settlement) []x402.PayerSum {
+	var least plan.Atomic
+	if sold, ok := plan.FindPerCallTier(r.tier); ok {
+		least = sold.NetAmountRequired()
+	}
+	expected := make([]x402.PayerSum, len(r.signed))
+	for i := range r.signed {
+		expected[i] = x402.PayerSum{Payer: r.signed[i].signer, Paid: least}
+		if s := settlementOf(known, r.signed[i].signer); s != nil {
+			expected[i].Paid = max(least, s.Found.Paid)
+		}
+	}
+	return expected
+}
+
+// firstSeen is when a payer's settlement was first tried; now for a new one.
+func (h *house) firstSeen(known []store.Settlement, payer wallet.Address) time.Time {
+	if s := settlementOf(known, payer); s != nil {
+		return s.SeenAt
+	}
+	return h.Now()
+}
+
+func settlementOf(known []store.Settlement, payer wallet.Address) *store.Settlement {
+	for i := range known {
+		if known[i].Payer == payer {
+			return &known[i]
+		}
+	}
+	return nil
+}
+
+// redeemUnread leaves a payment that cannot be read here to its flow, which may read it, and goes
+// on by itself otherwise; within bounds, because nobody knows whether there is one. That a payer
+// who is not known paid nothing is not told: another message may have been signed.
+func (h *house) redeemUnread(ctx context.Context, r *redeeming, known []store.Settlement, cause error) (Redeemed, error) {
+	f := fault.New(fault.NoUpstream, "The chain that is paid on cannot be read right now, so the payment is not judged yet. Nothing is lost: send the same again in a minute.").Wrap(cause)
+	f.RetryAfter = retryStuck
+	payer, told := r.likelySigner(known)
+	if payer.IsZero() {
+		return Redeemed{}, f
+	}
+	by, before := r.by(payer), settlementOf(known, payer)
+	paid := h.Now()
+	switch {
+	case before != nil && before.Found.Time > 0:
+		paid = time.Unix(before.Found.Time, 0)
+	case by.issued.IsZero(): // how old the payment is only the chain knows
+		return Redeemed{}, f
+	}
+	if refusal := h.outdated(by, h.Now(), paid); refusal != nil {
+		return Redeemed{}, refusal
+	}
+	if h.limitNetwork(ctx, r.network, netlimit.RedeemsStuck) != nil {
+		return Redeemed{}, f
+	}
+	answer, err := h.redeemInFlow(ctx, r, payer)
+	if err == nil {
+		return answer, nil
+	}
+	why := fault.From(err).Reason
+	if why == fault.NoUpstream || why == fault.InternalFault || why == fault.PaymentRequired && !told {
+		return Redeemed{}, f
+	}
+	return Redeemed{}, err
+}
+
+// redeemInFlow has the settlement's flow judge and grant. The payer has proved itself. Redeems of
+// one payer share one way: a flow takes ten at a time.
+func (h *house) redeemInFlow(ctx context.Context, r *redeeming, payer wallet.Address) (Redeemed, error) {
+	id := x402.ID{Chain: h.Terms.Chain, Tx: r.tx, Payer: payer}
+	return shareRedeem(ctx, &h.payers, payerKey{id, r.tier}, func(ctx context.Context) (Redeemed, error) { return h.grantInFlow(ctx, r, id) })
+}
+
+func (h *house) grantInFlow(ctx context.Context, r *redeeming, id x402.ID) (Redeemed, error) {
+	answer, err := h.Flows.RedeemSettlement(ctx, id, h.FinalityDelay, workflows.Redeem{
+		Tier: r.tier, Country: r.country, Credential: activities.NewCredential(h.newCredential()),
+		Request: activities.RedeemRequest{ID: r.request.String(), Asked: r.asked, Deadline: r.asked.Add(deadline)},
+	})
+	if err != nil {
+		return h.redeemLate(ctx, r, id, err)
+	}
+	switch answer.Stage {
+	case x402.StageRedeemed:
+		faultpoint.Hit(faultpoint.RedeemDecided)
+	case x402.StageRefused:
+		return Redeemed{}, notPaid(answer.Why, answer.Words)
+	case x402.StageStuck:
+		f := fault.New(fault.NoUpstream, "%s Send the same again in a minute.", answer.Words).With("why", answer.Why)
+		f.RetryAfter = retryStuck
+		return Redeemed{}, f
+	default:
+		return r.pending(answer.Words), nil
+	}
+	s, err := h.Store.FindSettlement(ctx, id)
+	if err != nil {
+		return Redeemed{}, recordAway(err)
+	}
+	secret, ok, err := h.credentialOf(ctx, s.Key)
+	switch {
+	case err != nil:
+		return Redeemed{}, recordAway(err)
+	case !ok:
+		return h.redeemAgain(ctx, r, &s)
+	}
+	return h.redeemed(ctx, &s, secret)
+}
+
+// redeemLate is for a flow that did not answer: it may have granted all the same, or be busy with
+// others' redeems.
+func (h *house) redeemLate(ctx context.Context, r *redeeming, id x402.ID, failed error) (Redeemed, error) {
+	if fault.From(failed).Reason != fault.DurableUnavailable {
+		return Redeemed{}, failed
+	}
+	s, err := h.Store.FindSettlement(ctx, id)
+	if err != nil || !s.Redeemed() {
+		return Redeemed{}, failed
+	}
+	return h.redeemAgain(ctx, r, &s)
+}
+
+// redeemAgain issues another credential for what is left to the payer of a redeemed settlement, or
+// the one that redeems which came at the same time were given.
+func (h *house) redeemAgain(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
+	return shareRedeem(ctx, &h.payers, payerKey{settlement: s.ID}, func(ctx context.Context) (Redeemed, error) { return h.rotate(ctx, r, s) })
+}
+
+func (h *house) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
+	if refusal := h.limit(ctx, "redeemed:"+s.ID.String(), againLimit); refusal != nil {
+		return Redeemed{}, refusal
+	}
+	next := store.Rotation{
+		ID: s.ID, Since: r.asked,
+		By: store.Author{Actor: "payer " + s.Payer.String(), Origin: DoorAPI, Reason: "redeemed again by request " + r.request.String()},
+	}
+	if s.Stage == x402.StageRedeemed && h.Now().Before(s.WindowEnds) {
+		left, err := h.Fences.SettlementLeft(ctx, s)
+		if err != nil {
+			return Redeemed{}, meterAway(err)
+		}
+		if left <= 0 {
+			return Redeemed{}, fault.New(fault.SettlementRedeemed, "The units of this settlement are used up. Pay a new one against the menu at /x402.").With("receipt", h.receiptURL(s))
+		}
+		if next.Left = &left; left == s.GivenLeft { // nobody used it yet
+			next.Since = r.asked.Add(-credentialYouth)
+		}
+	}
+	for { // twice at most
+		next.Credential = h.newCredential()
+		rotated, err := h.Fences.RotateCredential(ctx, next)
+		if err != nil {
+			refusal := fault.From(told(err, "settlement"))
+			if refusal.Reason == fault.SettlementOver || refusal.Reason == fault.SettlementRedeemed {
+				refusal = refusal.With("receipt", h.receiptURL(s))
+			}
+			return Redeemed{}, refusal
+		}
+		secret, ok, err := h.credentialOf(ctx, rotated.Key)
+		switch {
+		case err != nil:
+			return Redeemed{}, recordAway(err)
+		case ok:
+			return h.redeemed(ctx, &rotated, secret)
+		}
+		next.Since = time.Time{} // what is in force nobody can tell
+	}
+}
+
+// redeemed shows a credential, once.
+func (h *house) redeemed(ctx context.Context, s *store.Settlement, secret account.Credential) (Redeemed, error) {
+	left, err := h.Fences.SettlementLeft(ctx, s)
+	if err != nil { // the credential works; how much is left its calls will tell
+		h.Logger.Warn("what is left of a settlement could not be read", "settlement", s.ID.String(), "error", err)
+		left = s.Deal.Units
+	}
+	ends := s.WindowEnds
+	r := Redeemed{
+		Status: statusRedeemed, TxHash: s.Tx.String(), Credential: secret.Reveal(), Units: &left, Tier: s.Deal.Tier, ExpiresAt: &ends, Receipt: h.receiptURL(s),
+		Note: "Store the credential now: it is stored nowhere here and is not shown later. Redeem again within the window for a fresh one.",
+	}
+	if s.Deal.Capped {
+		r.Note += fmt.Sprintf(" More was paid than the %s units that one settlement gives; the receipt says so.", s.Deal.Units)
+	}
+	return r, nil
+}
+
+func (r *redeeming) pending(words string) Redeemed {
+	return Redeemed{Status: statusPending, TxHash: r.tx.String(), Note: words, later: retryPending}
+}
+
+// newCredential is one for a settlement. Its plaintext follows from its key.
+func (h *house) newCredential() store.Credential {
+	key := account.NewKeyID()
+	secret := account.CredentialOf(key, h.Hasher)
+	return store.Credential{Key: key, Digest: secret.Digest(h.Hasher), Prefix: secret.Prefix()}
+}
+
+// credentialOf tells the credential of a key. False for one that does not follow from its key: a
+// stock client's, or one that an older version minted.
+func (h *house) credentialOf(ctx context.Context, key account.KeyID) (secret account.Credential, ok bool, err error) {
+	secret = account.CredentialOf(key, h.Hasher)
+	digest := secret.Digest(h.Hasher)
+	named, err := h.Store.FindIdentity(ctx, digest[:])
+	if errors.Is(err, store.ErrNotFound) {
+		return secret, false, nil
+	}
+	return secret, named.Key == key, err
+}
+
+func (h *house) receiptURL(s *store.Settlement) string {
+	return h.PublicURL + receiptPrefix + s.Tx.String()
+}
+
+// notPaid refuses a transaction that does not pay: HTTP 402.
+func notPaid(why, words string) error {
+	return fault.New(fault.PaymentRequired, "%s", words).With("why", why).With("menu", x402.MenuPath)
+}

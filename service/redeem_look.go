@@ -1,0 +1,192 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// How long what a chain said of a transaction answers whoever asks. It decides nothing: whoever is
+// granted units has the flow read the chain itself.
+const (
+	lookKept = time.Minute
+	// missKept is how long a transaction that no upstream knows is not looked for again when no
+	// block came: a block of Base. Each miss doubles it, to lookKept.
+	missKept = 2 * time.Second
+	// missRemembered is how long it is remembered how often nobody knew a transaction.
+	missRemembered = 2 * lookKept
+	// looksBytes bounds what is kept of looks where there is no cache of answers.
+	looksBytes = 4 << 20
+	// looksOfOne is how often a redeem looks, or waits for another's look, until one can be held
+	// against it.
+	looksOfOne = 3
+)
+
+// chainLook is what a chain said of a transaction, as it is kept.
+type chainLook struct {
+	Reading settlement.Reading `json:"reading"`
+	Stuck   string             `json:"stuck,omitempty"` // why it could not be read
+	Misses  int                `json:"misses,omitempty"`
+	Until   time.Time          `json:"until"`
+	Head    uint64             `json:"head,omitempty"` // a newer one ends it; 0 for none
+}
+
+// answers reports whether the look answers a redeem: it stands still, and nothing is taken away by
+// the word of one upstream.
+func (l *chainLook) answers(h *house, expected []x402.PayerSum, recorded bool) bool {
+	switch {
+	case !h.Now().Before(l.Until) || (l.Head > 0 && l.Misses <= 1 && h.paidHead() > l.Head):
+		return false
+	case l.Stuck != "":
+		return true
+	case l.Reading.Sight == x402.SightNone && !recorded: // nobody has anything to lose
+		return true
+	}
+	return l.Reading.Answers(expected...)
+}
+
+func (l *chainLook) told() (settlement.Reading, error) {
+	if l.Stuck != "" {
+		return settlement.Reading{}, &settlement.UnreadableError{Why: l.Stuck}
+	}
+	return l.Reading, nil
+}
+
+// lookLanding is a look that redeems of one transaction share; not made when whoever led might not
+// look.
+type lookLanding struct {
+	chainLook
+	made bool
+}
+
+// lookAt returns what the chain says of a redeem's transaction: one look at a time and a minute,
+// whoever asks. recorded says that somebody is recorded to have paid in it. What it costs the
+// upstreams is bounded by network and altogether.
+func (h *house) lookAt(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
+	key := cache.NewKey([]byte("redeem look"), []byte(strconv.FormatUint(h.Terms.Chain, 10)), r.tx[:])
+	for range looksOfOne {
+		before := h.keptLook(ctx, key)
+		if before != nil && before.answers(h, expected, recorded) {
+			return before.told()
+		}
+		flight, leads := h.lookers.Join(r.tx)
+		if !leads {
+			if l, ok := flight.Wait(ctx, deadline); ok && l.made && l.answers(h, expected, recorded) {
+				return l.told()
+			} else if ok {
+				continue
+			}
+			return settlement.Reading{}, stillRedeeming(ctx.Err())
+		}
+		l, err := h.leadLook(ctx, flight, r, key, before, expected, recorded)
+		if err != nil {
+			return settlement.Reading{}, err
+		}
+		return l.told()
+	}
+	return settlement.Reading{}, stillRedeeming(nil)
+}
+
+// leadLook looks, keeps what it saw, and shares it.
+func (h *house) leadLook(
+	ctx context.Context, flight *cache.Flight[x402.TxHash, lookLanding], r *redeeming, key cache.Key, before *chainLook, expected []x402.PayerSum, recorded bool,
+) (l chainLook, err error) {
+	shared, end := flight.Lead(ctx)
+	defer end()
+	landed := lookLanding{}
+	defer flight.Land(func() lookLanding { return landed })
+	head := h.paidHead()
+	if l.Reading, err = h.readFor(shared, r, expected, recorded); err != nil {
+		stuck, unreadable := errors.AsType[*settlement.UnreadableError](err)
+		if !unreadable {
+			return l, err
+		}
+		l.Stuck = stuck.Why
+	}
+	l.Until = h.Now().Add(lookKept)
+	switch {
+	case l.Stuck != "" || l.Reading.Sight == x402.SightWaiting:
+		l.Until, l.Head = h.Now().Add(missKept), head
+	case l.Reading.Sight == x402.SightNone:
+		if before != nil {
+			l.Misses = before.Misses
+		}
+		l.Until, l.Head = h.Now().Add(min(missKept<<min(l.Misses, 5), lookKept)), head
+		l.Misses++
+	}
+	h.keepLook(key, &l)
+	landed = lookLanding{l, true}
+	return l, nil
+}
+
+// readFor reads the chain at the cost of a redeem's network. Of what nobody is recorded to have
+// paid in, it asks first whether any upstream knows it.
+func (h *house) readFor(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
+	if !recorded {
+		if refusal := h.limitCalls(ctx, r, settlement.CallsOfKnown); refusal != nil {
+			return settlement.Reading{}, refusal
+		}
+		if sight, err := h.Payments.Known(ctx, r.tx); err != nil || sight == x402.SightNone {
+			return settlement.Reading{Sight: sight}, err
+		}
+	}
+	if refusal := h.limitCalls(ctx, r, settlement.CallsOfRead); refusal != nil {
+		return settlement.Reading{}, refusal
+	}
+	return h.Payments.Read(ctx, r.tx, expected...)
+}
+
+// newLooks keeps looks in process. It needs no Redis, so it cannot fail.
+func newLooks(now func() time.Time) *cache.Cache {
+	kept, err := cache.New(cache.Options{Bytes: looksBytes, Now: now})
+	if err != nil {
+		panic(err)
+	}
+	return kept
+}
+
+func (h *house) keptLook(ctx context.Context, key cache.Key) *chainLook {
+	text, tier := h.looks.Get(ctx, key)
+	l := &chainLook{}
+	if tier == cache.Nowhere || json.Unmarshal(text, l) != nil {
+		return nil
+	}
+	return l
+}
+
+func (h *house) keepLook(key cache.Key, l *chainLook) {
+	text, err := json.Marshal(l)
+	if err != nil {
+		h.Logger.Error("a look at the chain cannot be kept", "error", err)
+		return
+	}
+	h.looks.Put(key, text, missRemembered)
+}
+
+// paidHead is the newest block of the chain that is paid on; 0 when that is not known.
+func (h *house) paidHead() uint64 {
+	if h.Pool == nil {
+		return 0
+	}
+	on, ok := h.Pool.Chain(chain.BaseMainnet)
+	if !ok {
+		return 0
+	}
+	head, _ := on.Head()
+	return head
+}
+
+// limitCalls bounds how many calls of upstreams the redeems of a network cause, and those of all
+// networks.
+func (h *house) limitCalls(ctx context.Context, r *redeeming, n int) *fault.Error {
+	return h.limitNetworkBy(ctx, r.network, netlimit.RedeemCalls, int64(n))
+}

@@ -1,0 +1,177 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/cache"
+	"github.com/chainaccess/gateway/store"
+)
+
+const (
+	maxAskedFor = 8               // contract wallets that are asked whether a signature is theirs
+	askedFor    = 4 * time.Second // all of them together
+)
+
+// payerOf finds the payer whose signature it is, and what was signed. Redeemed ones among known
+// were asked before.
+func (h *house) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum, known []store.Settlement) (x402.PayerSum, *signing, error) {
+	taken := slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Redeemed() }) //nolint:gocritic // at most a hundred
+	var open []x402.PayerSum
+	for _, p := range payments {
+		if by := r.by(p.Payer); by != nil {
+			return p, by, nil
+		}
+		if s := settlementOf(known, p.Payer); p.Paid >= leastPaid() && (s == nil || !s.Redeemed()) {
+			open = append(open, p)
+		}
+	}
+	asked, err := h.whoSigned(ctx, r, mostFirst(open))
+	switch {
+	case err != nil:
+		return x402.PayerSum{}, nil, err
+	case asked.by != nil:
+		return asked.payer, asked.by, nil
+	case asked.untold:
+		return x402.PayerSum{}, nil, wallet.Refuse(fault.FieldRefused, wallet.ErrChainUnreachable)
+	case taken:
+		return x402.PayerSum{}, nil, fault.New(fault.SettlementRedeemed, "This transaction was redeemed by the wallet that paid, and the signature is another's. "+
+			"Sign messageToSign with the wallet that paid, or pay a new settlement against the menu at /x402.%s", r.unaskedAbout())
+	}
+	refusal := wrongSignature(wallet.ErrSignatureMismatch)
+	refusal.Message += r.unaskedAbout()
+	return x402.PayerSum{}, nil, refusal
+}
+
+// redeemedBy finds the settlement that a contract wallet redeemed whose signature it is, and what
+// was signed; nil when there is none.
+func (h *house) redeemedBy(ctx context.Context, r *redeeming, known []store.Settlement) (*store.Settlement, *signing, error) {
+	var paid []x402.PayerSum
+	for i := range known {
+		if s := &known[i]; s.Redeemed() {
+			paid = append(paid, x402.PayerSum{Payer: s.Payer, Paid: s.Deal.Paid})
+		}
+	}
+	asked, err := h.whoSigned(ctx, r, mostFirst(paid))
+	if err != nil || asked.by == nil {
+		return nil, nil, err
+	}
+	return settlementOf(known, asked.payer.Payer), asked.by, nil
+}
+
+// leastPaid is what the cheapest tier takes: whoever paid less has nothing to redeem.
+func leastPaid() plan.Atomic {
+	least := plan.Atomic(0)
+	for _, t := range plan.PerCallTiers() {
+		if net := t.NetAmountRequired(); least == 0 || net < least {
+			least = net
+		}
+	}
+	return least
+}
+
+// mostFirst orders payers by what they paid, so that it costs more to stand in somebody's way than
+// they paid.
+func mostFirst(payers []x402.PayerSum) []x402.PayerSum {
+	slices.SortStableFunc(payers, func(a, b x402.PayerSum) int { return cmp.Compare(b.Paid, a.Paid) })
+	return payers
+}
+
+// askedWallets is what contract wallets said of a signature.
+type askedWallets struct {
+	payer  x402.PayerSum
+	by     *signing // what the payer signed; nil when nobody did
+	untold bool     // the chain did not tell of some
+}
+
+// whoSigned asks the first of the payers, at the same time, whether the signature is theirs. It
+// fails when the network of the redeem may cause no more calls of upstreams.
+func (h *house) whoSigned(ctx context.Context, r *redeeming, payers []x402.PayerSum) (askedWallets, error) {
+	payers, err := h.contractsAmong(ctx, r, payers[:min(len(payers), maxAskedFor)])
+	if err != nil {
+		return askedWallets{}, err
+	}
+	messages := r.signed[:min(len(r.signed), signingsOfContracts)]
+	if len(payers) == 0 {
+		return askedWallets{}, nil
+	}
+	r.partly = len(messages) < len(r.signed)
+	if refusal := h.limitCalls(ctx, r, len(payers)*len(messages)*settlement.CallsOfProves); refusal != nil {
+		return askedWallets{}, refusal
+	}
+	ctx, cancel := context.WithTimeout(ctx, askedFor)
+	defer cancel()
+	said := make([]error, len(payers)*len(messages))
+	var asking parallel.Group
+	for i := range said {
+		asking.Go(func() error {
+			said[i] = h.Payments.Proves(ctx, payers[i/len(messages)], messages[i%len(messages)].message, r.signature)
+			return nil
+		})
+	}
+	_ = asking.Wait() // none fails
+	var all askedWallets
+	for i, err := range said {
+		if err == nil {
+			return askedWallets{payer: payers[i/len(messages)], by: &messages[i%len(messages)]}, nil
+		}
+		all.untold = all.untold || errors.Is(err, wallet.ErrChainUnreachable)
+	}
+	return all, nil
+}
+
+// contractsAmong leaves out the payers that have no contract, which is asked once a minute for
+// each: no signature but a key's is theirs, save one that brings its wallet's making along.
+func (h *house) contractsAmong(ctx context.Context, r *redeeming, payers []x402.PayerSum) ([]x402.PayerSum, error) {
+	if wallet.BringsWallet(r.raw) {
+		return payers, nil
+	}
+	var all []x402.PayerSum
+	for _, p := range payers {
+		has, err := h.mayHaveContract(ctx, r, p.Payer)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// mayHaveContract reports whether a contract is at an address, by what was said in the last minute;
+// it may, where nobody can be asked.
+func (h *house) mayHaveContract(ctx context.Context, r *redeeming, at wallet.Address) (bool, error) {
+	key := cache.NewKey([]byte("redeem contract"), []byte(strconv.FormatUint(h.Terms.Chain, 10)), at[:])
+	flight, leads := h.contracts.Join(at)
+	if !leads {
+		may, ok := flight.Wait(ctx, deadline)
+		return may || !ok, nil
+	}
+	shared, end := flight.Lead(ctx)
+	defer end()
+	may := true
+	defer flight.Land(func() bool { return may })
+	if text, tier := h.looks.Get(shared, key); tier != cache.Nowhere {
+		may = string(text) == "true"
+		return may, nil
+	}
+	if refusal := h.limitCalls(shared, r, 1); refusal != nil {
+		return false, refusal
+	}
+	if has, err := h.Payments.HasCode(shared, at); err == nil {
+		may = has
+		h.looks.Put(key, strconv.AppendBool(nil, may), lookKept)
+	}
+	return may, nil
+}

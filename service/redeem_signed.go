@@ -1,0 +1,124 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/store"
+)
+
+// signing is a message that a redeem's signature may be of.
+type signing struct {
+	message string
+	issued  time.Time      // zero of a message of the old form
+	signer  wallet.Address // whose key signed it, if it was signed; zero when no key did, which leaves contract wallets
+}
+
+// signingsOfContracts is how many messages a contract wallet is asked about: the old one and those
+// of the newest two menus.
+const signingsOfContracts = 3
+
+// firstSigning is the message that a redeem names by its time, or the old one.
+func (h *house) firstSigning(tx x402.TxHash, issuedAt string) ([]signing, error) {
+	if issuedAt == "" {
+		return []signing{{message: h.Terms.OldMessage(tx)}}, nil
+	}
+	issued, ok := x402.ParseIssueTime(issuedAt)
+	if !ok {
+		return nil, fault.New(fault.FieldRefused, "issued_at takes the time of the message that was signed, as it stands there: 2026-11-23T12:40:00Z for instance.").With("field", "issued_at")
+	}
+	if issued.After(h.Now().Add(x402.IssueAhead)) {
+		return nil, fault.New(fault.FieldRefused, "The message was issued in the future. Set the clock right, or sign messageToSign of GET /x402 as it stands.").With("field", "issued_at")
+	}
+	return []signing{{message: h.Terms.Message(tx, issued), issued: issued}}, nil
+}
+
+// addMenuSignings adds the messages of the menus of the last two hours, when a redeem does not say
+// when its message was issued: as long before a settlement's window as it may be, and all through
+// it.
+func (h *house) addMenuSignings(r *redeeming) error {
+	if !r.signed[0].issued.IsZero() {
+		return nil
+	}
+	for _, issued := range x402.IssueTimes(h.Now(), 2*x402.MessageLife) {
+		r.signed = append(r.signed, signing{message: h.Terms.Message(r.tx, issued), issued: issued})
+	}
+	return r.recoverFrom(1)
+}
+
+// recoverFrom finds out whose keys would have signed the messages from one on.
+func (r *redeeming) recoverFrom(first int) (err error) {
+	for i := first; i < len(r.signed); i++ {
+		s := &r.signed[i]
+		// What no key made may be a contract wallet's.
+		if s.signer, err = wallet.RecoverHash(wallet.TextHash(s.message), r.raw); errors.Is(err, wallet.ErrSignatureMalleable) {
+			return wrongSignature(err)
+		}
+	}
+	return nil
+}
+
+// by is the message that a payer's key signed; nil when it signed none.
+func (r *redeeming) by(payer wallet.Address) *signing {
+	for i := range r.signed {
+		if r.signed[i].signer == payer && !payer.IsZero() {
+			return &r.signed[i]
+		}
+	}
+	return nil
+}
+
+// likelySigner is who signed, as far as that can be told without the chain: a payer that is
+// recorded, else the signer of the message that the redeem names, or of today's menu. told is false
+// of the last, whose message may be another.
+func (r *redeeming) likelySigner(known []store.Settlement) (signer wallet.Address, told bool) {
+	for i := range known {
+		if r.by(known[i].Payer) != nil {
+			return known[i].Payer, true
+		}
+	}
+	if len(r.signed) == 1 {
+		return r.signed[0].signer, true
+	}
+	return r.signed[1].signer, false // the newest
+}
+
+// unaskedAbout is what a refusal says besides when contract wallets were not asked about all
+// messages; empty when they were, or there are none.
+func (r *redeeming) unaskedAbout() string {
+	if !r.partly {
+		return ""
+	}
+	return " A contract wallet that signed more than ten minutes ago sends issued_at too: the time after \"Issued At: \" in the message that it signed, " +
+		"as it stands there (2026-11-23T12:40:00Z for instance)."
+}
+
+// redeemSigned is redeemAgain for a payer who signed a message that still holds.
+func (h *house) redeemSigned(ctx context.Context, r *redeeming, by *signing, s *store.Settlement) (Redeemed, error) {
+	paid := s.SeenAt
+	if s.Found.Time > 0 {
+		paid = time.Unix(s.Found.Time, 0)
+	}
+	if refusal := h.outdated(by, s.RedeemedAt, paid); refusal != nil {
+		return Redeemed{}, refusal
+	}
+	return h.redeemAgain(ctx, r, s)
+}
+
+// outdated refuses a message that was issued too long before the first redeem, or an old one of a
+// payment that is not of a day.
+func (h *house) outdated(by *signing, redeemed, paid time.Time) error {
+	const sign = " Sign messageToSign of GET /x402 as it stands there now, with the transaction's hash in it, and redeem with that signature."
+	switch {
+	case by.issued.IsZero() && h.Now().Sub(paid) > x402.OldMessageAge:
+		return fault.New(fault.FieldRefused, "The signature is of a message without a time, which is taken for a day after the payment."+sign).With("field", "signature")
+	case !by.issued.IsZero() && redeemed.Sub(by.issued) > x402.MessageLife:
+		return fault.New(fault.FieldRefused, "The message that was signed was issued at %s, and one is good for %d minutes."+sign,
+			by.issued.Format(time.RFC3339), int(x402.MessageLife/time.Minute)).With("field", "signature")
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+package service
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// Recommendation is the cheapest lane for a volume.
+type Recommendation struct {
+	Rung    string      `json:"rung" doc:"key of a rung of ladder_at_your_volume"`
+	Title   string      `json:"title"`
+	Cost    dollars     `json:"cost_usd" doc:"net, for a month of the volume"`
+	Supply  plan.Supply `json:"supply" enum:"public,wholesale,premium" doc:"class of upstreams that serves its calls"`
+	Current bool        `json:"current" doc:"whether the account is on it already"`
+	OnSale  bool        `json:"on_sale" doc:"whether it can be bought here by card now"`
+	Why     string      `json:"why"`
+	Tool    string      `json:"tool" doc:"what to call next"`
+	Premium string      `json:"premium_rung" doc:"the cheapest one that premium upstreams serve"`
+	Extra   dollars     `json:"premium_cost_usd" doc:"net, for a month of the volume there"`
+}
+
+// lane is the cheapest rung that covers the volume: the account's own where no other costs less.
+// There always is one: packs cover every volume.
+func (l *PriceLadder) lane() *LadderRung {
+	best, current := l.find(l.Cheapest), l.find(l.Current)
+	if current != nil && current.Covered && current.AtVolume <= best.AtVolume {
+		return current
+	}
+	return best
+}
+
+// recommendLane says why the lane is the right one, and what to do about it.
+func (h *house) recommendLane(s *stance) Recommendation {
+	best, premium := s.ladder.lane(), s.ladder.find(s.ladder.Premium)
+	r := Recommendation{
+		Rung: best.Key, Title: best.Title, Cost: best.AtVolume, Supply: best.Served(), Current: best.Current, OnSale: best.OnSale, Tool: "list_plans",
+		Premium: premium.Key, Extra: premium.AtVolume,
+		Why: fmt.Sprintf("It is the cheapest that covers %s units in 30 days: $%s, from %s upstreams.", s.ladder.Volume.Grouped(), plan.Cents(best.AtVolume), best.Served()),
+	}
+	current := s.ladder.find(s.ladder.Current)
+	switch {
+	case r.Current:
+		r.Why += " You are on it: nothing has to change."
+	case current == nil && s.terms.Plan.Kind == plan.FreeKind && s.ladder.Volume <= s.terms.Quota():
+		r.Why += fmt.Sprintf(" Your own, %s, covers it too and costs nothing: nothing has to change.", s.terms.Plan.Title)
+	case best.Kind == plan.PackKind:
+		r.Tool = "buy_pack"
+	case current != nil && current.Covered && current.AtVolume > best.AtVolume:
+		r.Why += fmt.Sprintf(" Your own, %s, costs $%s.", current.Title, plan.Cents(current.AtVolume))
+	case current != nil && !current.Covered:
+		r.Why += fmt.Sprintf(" Your own, %s, does not cover it.", current.Title)
+	}
+	return r
+}
+
+// breakEven says from which volume on another lane is cheaper than the one that is at this volume,
+// or covers what that one does not.
+func breakEven(l *PriceLadder) string {
+	best := l.lane()
+	var from plan.Rung
+	var others []plan.Rung
+	for _, r := range plan.Ladder() {
+		switch shown := l.find(r.Key); {
+		case shown == nil:
+		case shown == best:
+			from = r
+		case shown.Live:
+			others = append(others, r)
+		}
+	}
+	next, at, ok := plan.NextLane(from, others, l.Volume)
+	if !ok {
+		return fmt.Sprintf("At %s units in 30 days %s is the cheapest, and stays it however much you use.", l.Volume.Grouped(), best.Title)
+	}
+	cost, _ := next.Cost(at)
+	return fmt.Sprintf("At %s units in 30 days %s is the cheapest at $%s; from %s units on it is %s, at $%s.",
+		l.Volume.Grouped(), best.Title, plan.Cents(best.AtVolume), at.Grouped(), rungTitle(&next), cost)
+}
+
+// Advice is something that the account's own last days suggest.
+type Advice struct {
+	Kind    string `json:"kind" enum:"refusals,budget_near_its_end,pack_expires,heavy_ranges,founding_offer,costs_more_than_needed"`
+	Finding string `json:"finding" doc:"what was seen, with its figures"`
+	Do      string `json:"do"`
+	Tool    string `json:"tool" doc:"which tool helps with it"`
+}
+
+// When something is worth a word: so many refusals of a reason, a budget of which so many
+// hundredths are used, a pack that ends so soon, heavy units from so many on of which they are so
+// many hundredths.
+const (
+	manyRefusals  = 10
+	nearItsEnd    = 80
+	soon          = 30 * 24 * time.Hour
+	heavyFrom     = 1_000 * plan.Unit
+	heavyShare    = 30
+	adviceAtMost  = 12
+	hundred       = 100
+	refusalReason = 5
+)
+
+// inWords is an instant for people, in UTC: 20 Nov 2026, 14:05 UTC. Programs find it in fields of
+// its own, as RFC 3339.
+func inWords(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST") }
+
+// adviseOn lists what is worth a word, the most pressing first.
+func (h *house) adviseOn(s *stance) []Advice {
+	list := []Advice{}
+	for i := range s.budgets {
+		if b := &s.budgets[i]; b.Kind != BudgetPack && b.Limit > 0 && mulDiv(int64(b.Used), hundred, int64(b.Limit)) >= nearItsEnd {
+			list = append(list, budgetAdvice(b))
+		}
+	}
+	list = append(list, s.refusalAdvice()...)
+	for _, p := range s.packs {
+		if left := p.Expires.Sub(s.standings.At); left < soon {
+			list = append(list, Advice{
+				Kind: "pack_expires", Tool: "get_billing_status", Do: "Use them before, or plan with less: what is left then is lost.",
+				Finding: fmt.Sprintf("A pack expires on %s with %s units left.", inWords(p.Expires), (p.Units - p.Used).Grouped()),
+			})
+		}
+	}
+	list = append(list, s.heavyAdvice()...)
+	list = append(list, h.priceAdvice(s)...)
+	return list[:min(len(list), adviceAtMost)]
+}
+
+func budgetAdvice(b *Budget) Advice {
+	what := map[BudgetKind]string{
+		BudgetPlan: "plan's allowance", BudgetService: "account's cap on " + string(b.Service), BudgetKey: "key's cap", BudgetKeyService: "key's cap on " + string(b.Service),
+		BudgetKeyDay: "key's day",
+	}[b.Kind]
+	a := Advice{
+		Kind: "budget_near_its_end", Tool: "configure_key", Do: "Raise the cap before calls are refused, or use less until it begins anew.",
+		Finding: fmt.Sprintf("Of the %s %s of %s units are used; it begins anew on %s.", what, b.Used.Grouped(), b.Limit.Grouped(), inWords(*b.ResetsAt)),
+	}
+	switch b.Kind {
+	case BudgetPlan:
+		a.Tool, a.Do = "list_plans", "See fences_as_doorways: a larger plan or a pack, or less use until it begins anew."
+	case BudgetService:
+		a.Tool = "configure_services"
+	case BudgetKeyDay:
+		a.Tool, a.Do = "bind_key_start", "Bind the key to a wallet or have it adopted, or wait until the day is over."
+	case BudgetKey, BudgetKeyService, BudgetPack:
+	}
+	return a
+}
+
+// refusalAdvice names the reasons for which many calls were refused, the most frequent first, with
+// the first step that helps.
+func (s *stance) refusalAdvice() []Advice {
+	var list []Advice
+	for _, g := range s.refused {
+		reason, known := fault.Named(g.Reason)
+		if !known || g.Requests < manyRefusals || len(list) == refusalReason {
+			continue
+		}
+		entry := reason.Entry()
+		list = append(list, Advice{
+			Kind: "refusals", Tool: "explain_error", Do: entry.Steps[0],
+			Finding: fmt.Sprintf("In the last 7 days %s calls were refused or failed with %d: %s.", plan.Group(fmt.Sprint(g.Requests)), entry.Code, entry.Title),
+		})
+	}
+	return list
+}
+
+// heavyAdvice is for who pays much for calls that weigh double and are never cached, as wide
+// eth_getLogs are.
+func (s *stance) heavyAdvice() []Advice {
+	var heavy, all plan.Units
+	var hits, answered int64
+	wide := map[string]plan.Units{}
+	for i := range s.answered {
+		a := &s.answered[i]
+		all += a.Units
+		hits, answered = hits+a.Hits, answered+a.Hits+a.Billable
+		if chain.Class(a.Class) == chain.Heavy {
+			heavy += a.Units
+			wide[a.Method] += a.Units
+		}
+	}
+	if heavy < heavyFrom || mulDiv(int64(heavy), hundred, int64(all)) < heavyShare {
+		return nil
+	}
+	most := ""
+	for _, method := range sortedNames(wide) {
+		if most == "" || wide[method] > wide[most] {
+			most = method
+		}
+	}
+	do := "Use a standard method where one tells the same, or read past state less deeply: get_quote says what a method weighs."
+	if most == "eth_getLogs" {
+		do = "Ask for narrower block ranges of eth_getLogs: those that are not wide weigh 1 instead of 2. get_quote says where that begins."
+	}
+	rate := int64(0)
+	if answered > 0 {
+		rate = mulDiv(hits, hundred, answered)
+	}
+	return []Advice{{
+		Kind: "heavy_ranges", Tool: "get_quote", Do: do,
+		Finding: fmt.Sprintf("In the last 30 days %s of %s units were of heavy calls, most of them %s; the cache answered %d%% of all calls.", heavy.Grouped(), all.Grouped(), most, rate),
+	}}
+}
+
+// priceAdvice is for whoever manages the account: an offer that is open, and a dearer rung than the
+// volume takes.
+func (h *house) priceAdvice(s *stance) []Advice {
+	if !s.manages() {
+		return nil
+	}
+	var list []Advice
+	offer := plan.Founding()
+	if seat := s.ladder.find(offer.Key); seat.OnSale && plan.Rank(s.terms.Plan.Key) < plan.Rank(offer.Plan) {
+		list = append(list, Advice{
+			Kind: "founding_offer", Tool: "list_plans", Do: "Have the account's owner take it on the page of billing, if the account will need that plan.",
+			Finding: fmt.Sprintf("The founding offer is open: %s for $%s a month, locked for %d months; %d seats are left, until %s.",
+				plan.Must(offer.Plan).Title, offer.Price, offer.LockedMonths, *seat.SeatsLeft, inWords(offer.Ends)),
+		})
+	}
+	current, best := s.ladder.find(s.ladder.Current), s.ladder.find(s.ladder.Cheapest)
+	if current != nil && current.Served() == plan.Premium { // what it pays for the supply is not wasted
+		best = s.ladder.find(s.ladder.Premium)
+	}
+	if current != nil && current.Covered && current.AtVolume > best.AtVolume {
+		list = append(list, Advice{
+			Kind: "costs_more_than_needed", Tool: "list_plans", Do: "Change to it at the period's end, unless more use is coming.",
+			Finding: fmt.Sprintf("At the last 30 days' %s units %s costs $%s a month, and %s of the same supply or better $%s.",
+				s.ladder.Volume.Grouped(), current.Title, plan.Cents(current.AtVolume), best.Title, plan.Cents(best.AtVolume)),
+		})
+	}
+	return list
+}

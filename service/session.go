@@ -1,0 +1,71 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/people"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/store"
+)
+
+// SignedIn is who signed in, in which account, and as what.
+type SignedIn struct {
+	User  account.UserID
+	Email string
+	Owner bool // of the account
+
+	session store.Session
+}
+
+// userLimit is how often a user may use capabilities: a page uses several.
+var userLimit = account.RateWindow{Limit: 600, Per: time.Minute}
+
+// identifyUser finds out who signed in, and whether they may. A suspended account may be looked at,
+// and left, and nothing else.
+func (h *house) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Error {
+	session, err := h.People.FindSession(ctx, c.Session)
+	if err != nil {
+		return fault.From(err)
+	}
+	if c.Account, err = h.Store.LoadAccount(ctx, session.Account); err != nil {
+		return recordAway(err)
+	}
+	c.User = SignedIn{User: session.User, Email: session.Email.Address(), Owner: session.Role == store.RoleOwner, session: session}
+	if refusal := h.limit(ctx, "manage:"+session.User.String(), userLimit); refusal != nil {
+		return refusal
+	}
+	switch {
+	case m.Access == Staff && !session.Staff:
+		return fault.New(fault.NotYours, "There is nothing here for you.")
+	case session.Status != account.Active && !m.Reads && !m.ReadsToo && !m.OfUser:
+		return suspended(&session)
+	case m.Access == Owners && !c.User.Owner:
+		return fault.New(fault.WrongKindOfKey, "Only owners of the account may do this. Ask one of them: they are listed under members.")
+	}
+	return nil
+}
+
+// mayChange refuses changes of whoever signed in to a suspended account. Keys of such an account
+// come nowhere.
+func (c *Call) mayChange() *fault.Error {
+	if c.Account.Status == account.Active {
+		return nil
+	}
+	return suspended(&c.User.session)
+}
+
+// suspended tells somebody who signed in why nothing can be changed.
+func suspended(s *store.Session) *fault.Error {
+	f := fault.New(fault.AccountSuspended, "The account is suspended, so nothing of it can be changed. Write to the support named on this page to learn how it ends.")
+	if s.SuspendedFor != "" {
+		f = f.With("suspended_for", s.SuspendedFor)
+	}
+	return f
+}
+
+// visitor is the caller as signing in sees them.
+func (c *Caller) visitor() people.Visitor {
+	return people.Visitor{Network: c.Network, UserAgent: c.Browser, Session: c.Session}
+}

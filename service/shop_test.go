@@ -1,0 +1,277 @@
+package service_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream"
+	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/store"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// shop sells per call: two API processes' worth of capabilities over one record, one meter and one
+// Temporal, and two upstreams of Base.
+type shop struct {
+	*office
+
+	second   *service.Catalogue
+	servers  []*testkit.UpstreamServer
+	ledgers  []*testkit.Ledger // that the upstreams tell from
+	payments *settlement.Reader
+	terms    x402.Terms
+	temporal client.Client
+	space    string // namespace
+	flows    *workflows.Client
+	txs      int
+	visitors atomic.Int64
+	options  service.Options // of the second
+	stop     func()          // ends the worker
+}
+
+const (
+	usdcOnBase = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
+	sellerAt   = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+)
+
+func openShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{}
+	server := testkit.Temporal(t)
+	s.temporal, s.space = server.Dial(t), server.Namespace
+	s.flows = workflows.NewClient(s.temporal)
+	s.openChain(t)
+	var twin service.Options
+	s.office = openOffice(t, func(o *service.Options) {
+		o.Flows, o.Terms, o.Payments, o.FinalityDelay = s.flows, s.terms, s.payments, time.Hour
+		twin = *o
+	})
+	twin.Fences = fences.New(s.store, twin.Meter, s.hasher, time.Now)
+	s.second, s.options = service.New(twin), twin
+	s.stop = s.work(t, time.Now)
+	return s
+}
+
+// openChain opens two upstreams that tell the same, the first of which is asked first.
+func (s *shop) openChain(t *testing.T) {
+	t.Helper()
+	list := config.ChainUpstreams{}
+	for i := range 2 {
+		u, l := testkit.Upstream(t), testkit.NewLedger(8453, 1000)
+		l.Serve(u)
+		s.servers, s.ledgers = append(s.servers, u), append(s.ledgers, l)
+		list.Upstreams = append(list.Upstreams, config.Upstream{Name: string(rune('a' + i)), URL: u.URL, Supply: "public"})
+	}
+	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list}}, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	on, _ := pool.Chain(chain.BaseMainnet)
+	seen := upstream.Snapshot{Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 1000, HeadKnown: true}
+	for i, u := range list.Upstreams {
+		seen.Upstreams = append(seen.Upstreams, upstream.UpstreamState{
+			Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 1000, LatencyMicros: int64(1000 << (4 * i)),
+		})
+	}
+	on.Apply(seen)
+	s.terms = x402.Terms{Chain: 8453, Service: "Chain Access Gateway", Host: "gateway.example", Confirmations: 2, CorroborateAbove: 1_000_000}
+	s.terms.Asset, _ = wallet.ParseAddress(usdcOnBase)
+	s.terms.PayTo, _ = wallet.ParseAddress(sellerAt)
+	s.payments = settlement.New(pool, chain.BaseMainnet, s.terms)
+}
+
+// work starts a worker and gives what stops it.
+func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
+	t.Helper()
+	w := worker.New(s.temporal, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
+	workflows.RegisterGateway(w)
+	w.RegisterActivity(&activities.Settlements{Fences: s.fences, Record: s.store, Chain: s.payments, Now: now, Logger: slog.New(slog.DiscardHandler)})
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = sync.OnceFunc(w.Stop)
+	t.Cleanup(stop)
+	return stop
+}
+
+// transfer is a transaction in block 900 by which payers send amounts to the seller.
+func transfer(amount uint64, payers ...signer) testkit.LedgerTx {
+	tx := testkit.LedgerTx{Block: 900, Seconds: time.Now().Add(-time.Minute).Unix()}
+	for _, p := range payers {
+		tx.Logs = append(tx.Logs, testkit.LedgerLog{Token: usdcOnBase, From: strings.ToLower(p.address), To: sellerAt, Amount: amount})
+	}
+	return tx
+}
+
+// pay puts a transaction on the chain, as both upstreams tell it, and gives its hash.
+func (s *shop) pay(tx testkit.LedgerTx) string { //nolint:gocritic // a test's own
+	s.txs++
+	hash := fmt.Sprintf("0x%064x", 0xabc000+s.txs)
+	for _, l := range s.ledgers {
+		l.Put(hash, tx)
+	}
+	return hash
+}
+
+func (s *shop) signed(t *testing.T, by signer, hash string) string {
+	t.Helper()
+	return by.sign(t, "Chain Access Gateway x402 redeem\n"+hash)
+}
+
+// visitor is somebody without a key, from one of many networks.
+func (s *shop) visitor() *service.Caller {
+	n := s.visitors.Add(1)
+	c := browser("")
+	c.Door, c.Network = service.DoorAPI, netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, byte(n >> 8), byte(n)}), 32)
+	return c
+}
+
+func body(hash, tier, signature string) map[string]any {
+	return map[string]any{"tx_hash": hash, "tier": tier, "signature": signature}
+}
+
+// redeem redeems as the payer does and wants the answer to be of a status.
+func (s *shop) redeem(t *testing.T, by signer, hash, tier string) service.Redeemed {
+	t.Helper()
+	in := service.RedeemInput{TxHash: hash, Tier: plan.Tier(tier), Signature: s.signed(t, by, hash)}
+	out, refusal := s.redeemAsTold(s.Catalogue, s.visitor(), in)
+	if refusal != nil || out.Status != "redeemed" {
+		t.Fatalf("redeem %s: %+v, %v", hash, out, refusal)
+	}
+	return out
+}
+
+// redeemAsTold sends a redeem again for as long as it is told to, as clients do: on a busy machine
+// the flow takes longer than an answer waits.
+func (s *shop) redeemAsTold(at *service.Catalogue, who *service.Caller, in service.RedeemInput) (service.Redeemed, *fault.Error) {
+	again := time.NewTicker(5 * time.Second)
+	defer again.Stop()
+	for {
+		out, refusal := at.RedeemPayment.Invoke(s.ctx, who, in)
+		if refusal == nil || refusal.Reason != fault.DurableUnavailable {
+			return out, refusal
+		}
+		select {
+		case <-again.C:
+		case <-s.ctx.Done():
+			return out, refusal
+		}
+	}
+}
+
+// refused redeems with a signature and wants a refusal, with why when it is not empty.
+func (s *shop) refused(t *testing.T, what string, in map[string]any, reason fault.Reason, why string) *fault.Error {
+	t.Helper()
+	out, refusal := s.RedeemPayment.Serve(s.ctx, s.visitor(), func() (map[string]any, *fault.Error) { return in, nil })
+	if refusal == nil || refusal.Reason != reason || (why != "" && refusal.Data["why"] != why) {
+		t.Errorf("%s: %+v, %v (%v); want %s %s", what, out.Output, refusal, refusal, reason, why)
+		return fault.New(reason, "")
+	}
+	return refusal
+}
+
+func (s *shop) settlement(t *testing.T, by signer, hash string) store.Settlement {
+	t.Helper()
+	id := x402.ID{Chain: 8453}
+	id.Tx, _ = x402.ParseTxHash(hash)
+	id.Payer, _ = wallet.ParseAddress(by.address)
+	found, err := s.store.FindSettlement(s.ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// call has the meter admit a call of a credential in an API process that knows nothing yet, and
+// gives why it is refused.
+func (s *shop) call(t *testing.T, credential string, units plan.Units) string {
+	t.Helper()
+	f := fences.New(s.store, s.counters, s.hasher, time.Now)
+	subject, refusal := f.IdentifyCredential(s.ctx, credential, browser("").Network)
+	if refusal != nil {
+		return refusal.Reason.String()
+	}
+	_, a, err := f.Admit(s.ctx, subject, &meter.Call{Mode: meter.Charge, Units: units, Chain: "base_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Refused
+}
+
+// forget deletes what Temporal knows of a settlement.
+func (s *shop) forget(t *testing.T, id x402.ID) {
+	t.Helper()
+	space := s.space
+	list := func() int {
+		found, err := s.temporal.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: space, Query: "WorkflowId = '" + workflows.SettlementID(id) + "'"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range found.GetExecutions() {
+			_, _ = s.temporal.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{Namespace: space, WorkflowExecution: e.GetExecution()})
+		}
+		return len(found.GetExecutions())
+	}
+	testkit.Eventually(t, 30*time.Second, func() bool { return list() > 0 }, "the flow is listed")
+	testkit.Eventually(t, 30*time.Second, func() bool { return list() == 0 }, "the flow is forgotten")
+}
+
+func newCredential(t *testing.T, s *shop) activities.NewCredential {
+	t.Helper()
+	secret, err := account.MintCredential(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return activities.NewCredential{Key: account.NewKeyID(), Digest: secret.Digest(s.hasher), Prefix: secret.Prefix()}
+}
+
+func addressIn(t *testing.T, text string) wallet.Address {
+	t.Helper()
+	a, err := wallet.ParseAddress(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// described are the search attributes of a settlement's flow.
+func (s *shop) described(t *testing.T, id x402.ID) map[string]string {
+	t.Helper()
+	d, err := s.temporal.DescribeWorkflowExecution(s.ctx, workflows.SettlementID(id), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for name, value := range d.GetWorkflowExecutionInfo().GetSearchAttributes().GetIndexedFields() {
+		var text string
+		if err := converter.GetDefaultDataConverter().FromPayload(value, &text); err == nil {
+			found[name] = text
+		}
+	}
+	return found
+}

@@ -1,0 +1,192 @@
+package service
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store"
+)
+
+const (
+	statusFresh     = 2 * time.Minute // how old the measurement may be by which a chain's state is told
+	statusPatience  = 3 * time.Second // for the record, without which there is still what this process sees
+	statusIncidents = 50
+	// From how long on a day is not simply up.
+	dayDown     = time.Minute
+	dayDegraded = 5 * time.Minute
+	wholeDay    = 24 * time.Hour
+)
+
+// makeStatus puts together what this process sees and what the record knows. It fails never:
+// without the record it says less.
+func (h *house) makeStatus(ctx context.Context) (Status, error) {
+	now := h.Now().UTC()
+	s := Status{State: chain.Unknown, Chains: []ChainStatus{}, Incidents: []IncidentView{}, MadeAt: now.Truncate(time.Second), Note: statusNote}
+	recorded, incidents, err := h.readStatus(ctx, now)
+	if s.Recorded = err == nil; err != nil {
+		h.Logger.Warn("the record does not tell how chains stood; the status shows what this process sees", "error", err)
+	}
+	for _, c := range chain.All() {
+		if _, here := h.Pool.Chain(c.ID); !here {
+			continue
+		}
+		of := h.chainStatus(c, recorded[c.ID], now)
+		s.State = worse(s.State, of.State)
+		s.Chains = append(s.Chains, of)
+	}
+	for i := range incidents {
+		s.Incidents = append(s.Incidents, incidentView(&incidents[i], now))
+	}
+	return s, nil
+}
+
+func (h *house) readStatus(ctx context.Context, now time.Time) (map[chain.ID]*store.ChainRecord, []store.Incident, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	first := now.AddDate(0, 0, 1-StatusDays)
+	all, err := h.Store.LoadChains(ctx, first, now.Add(-time.Hour), now.Add(-wholeDay))
+	if err != nil {
+		return nil, nil, err
+	}
+	incidents, err := h.Store.ListIncidents(ctx, first.Truncate(wholeDay), statusIncidents)
+	return all, incidents, err
+}
+
+// badness orders states; what is not known is worse than nothing.
+var badness = []chain.State{chain.Unknown, chain.Up, chain.Degraded, chain.Down}
+
+func worse(a, b chain.State) chain.State {
+	if slices.Index(badness, b) > slices.Index(badness, a) {
+		return b
+	}
+	return a
+}
+
+func (h *house) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Time) ChainStatus {
+	here, _ := h.Pool.Chain(c.ID)
+	is := here.Condition()
+	s := ChainStatus{
+		Chain: c.ID, Title: c.Title, Family: c.Family.String(), State: chain.Unknown, MeasuredAt: timeOf(is.MeasuredAt), Upstreams: is.Upstreams, Usable: is.Usable,
+	}
+	if is.Head > 0 {
+		s.Head = &is.Head
+	}
+	if is.Usable > 0 && is.Latency > 0 {
+		s.ProbeMS = new(inMilliseconds(is.Latency))
+	}
+	if now.Sub(is.MeasuredAt) < statusFresh {
+		s.State, s.Why = is.State()
+	}
+	if r == nil {
+		r = &store.ChainRecord{Windows: make([]store.ChainWindow, 2)}
+	}
+	if m := r.Newest; m != nil && now.Sub(m.At) < statusFresh { // every process says the same then
+		s.State, s.Why, s.MeasuredAt = m.State, m.Why, timeOf(m.At)
+	}
+	s.LastHour, s.LastDay = callFigures(&r.Windows[0]), callFigures(&r.Windows[1])
+	s.Days, s.Uptime = statusDays(r.Days, now, StatusDays)
+	return s
+}
+
+func callFigures(w *store.ChainWindow) CallFigures {
+	f := CallFigures{Calls: w.Calls, Rerouted: w.Rerouted, Lost: w.Lost}
+	if w.Calls > 0 {
+		f.Errors = new(math.Round(float64(w.Lost)*10_000/float64(w.Calls)) / 100)
+	}
+	f.P50, f.P95 = quantile(&w.Latency, 0.5), quantile(&w.Latency, 0.95)
+	return f
+}
+
+// quantile is in milliseconds, to the microsecond.
+func quantile(l *account.Latency, q float64) *float64 {
+	d, ok := l.Quantile(q)
+	if !ok {
+		return nil
+	}
+	return new(inMilliseconds(d))
+}
+
+// statusDays lays out the last days up to now, those without a record too, and says how much of
+// their measured time the chain was not down.
+func statusDays(recorded []store.ChainDay, now time.Time, most int) (days []StatusDay, uptime *float64) {
+	var well, measured time.Duration
+	day := now.Truncate(wholeDay).AddDate(0, 0, 1-most)
+	for range most {
+		var of store.ChainDay
+		if i := slices.IndexFunc(recorded, func(d store.ChainDay) bool { return d.Day.Equal(day) }); i >= 0 {
+			of = recorded[i]
+		}
+		of.Day = day
+		well, measured = well+of.Up+of.Degraded, measured+of.Up+of.Degraded+of.Down
+		days = append(days, statusDay(&of, min(now.Sub(day), wholeDay)))
+		day = day.AddDate(0, 0, 1)
+	}
+	return days, uptimeShare(well, measured)
+}
+
+// statusDay is a day of which so much has passed.
+func statusDay(d *store.ChainDay, passed time.Duration) StatusDay {
+	measured := d.Up + d.Degraded + d.Down
+	s := StatusDay{
+		Day: d.Day.Format(time.DateOnly), State: chain.Up, Up: seconds(d.Up), Degraded: seconds(d.Degraded), Down: seconds(d.Down), Unknown: seconds(max(0, passed-measured)),
+		Uptime: uptimeShare(d.Up+d.Degraded, measured), Calls: d.Calls, Rerouted: d.Rerouted, Lost: d.Lost,
+	}
+	switch {
+	case measured == 0:
+		s.State = chain.Unknown
+	case d.Down >= dayDown:
+		s.State = chain.Down
+	case d.Down+d.Degraded >= dayDegraded:
+		s.State = chain.Degraded
+	}
+	return s
+}
+
+// uptimeShare is a part in percent, rounded down to hundredths, so that 100 is nothing less; nil of
+// nothing.
+func uptimeShare(part, whole time.Duration) *float64 {
+	if whole <= 0 {
+		return nil
+	}
+	return new(float64(part.Milliseconds()*10_000/whole.Milliseconds()) / 100)
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
+func incidentView(i *store.Incident, now time.Time) IncidentView {
+	v := IncidentView{ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt, EndedAt: timeOf(i.EndedAt), Seconds: seconds(now.Sub(i.BeganAt))}
+	if i.Over() {
+		v.Seconds = seconds(i.EndedAt.Sub(i.BeganAt))
+	}
+	if c, known := chain.Lookup(i.Chain); known {
+		v.Title = c.Title
+	}
+	return v
+}
+
+// uptimeDays is over how many days recommendations take the uptime of a chain.
+const uptimeDays = 30
+
+// uptimes is the share of the last days in which chains were not down, by chain; without what is
+// not known.
+func (h *house) uptimes(ctx context.Context) map[chain.ID]float64 {
+	all := map[chain.ID]float64{}
+	s, err := h.status(ctx)
+	if err != nil {
+		return all // it is ranked by the rest
+	}
+	for i := range s.Chains {
+		var well, measured int64
+		for _, d := range s.Chains[i].Days[StatusDays-uptimeDays:] {
+			well, measured = well+d.Up+d.Degraded, measured+d.Up+d.Degraded+d.Down
+		}
+		if measured > 0 {
+			all[s.Chains[i].Chain] = float64(well*10_000/measured) / 100
+		}
+	}
+	return all
+}

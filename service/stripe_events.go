@@ -1,0 +1,127 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/billing"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/faultpoint"
+	"github.com/chainaccess/gateway/store"
+)
+
+// eventIgnored is what became of an event of a type that says nothing of a purchase, as its row
+// says.
+const eventIgnored = "ignored"
+
+// signalPatience is how long Stripe waits for the flow to be told. Whoever cannot be told by then
+// is told by the sweep of events.
+const signalPatience = 3 * time.Second
+
+// ReceiveStripeEvent takes a webhook: proved to be Stripe's, stored once by its id, and given on to
+// the flow that reads from Stripe what happened. The event itself decides nothing. A nil refusal
+// tells Stripe that it need not come again.
+func (c *Catalogue) ReceiveStripeEvent(ctx context.Context, payload []byte, signature string) *fault.Error {
+	h := c.house
+	if h.Stripe == nil || h.WebhookSecret == "" {
+		return h.selling()
+	}
+	event, err := billing.ReadEvent(payload, signature, h.WebhookSecret, h.Now())
+	if errors.Is(err, billing.ErrNoEvent) {
+		return fault.New(fault.FieldRefused, "The body is signed as it should be, and is no event: it takes an object with an id and a type of Stripe's.").Wrap(err)
+	}
+	if err != nil {
+		return fault.New(fault.FieldRefused, "Stripe-Signature is not one that this endpoint's secret made of this body within the last five minutes.").Wrap(err)
+	}
+	customer, err := h.whose(ctx, &event)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return recordAway(err)
+	}
+	stored := store.StripeEvent{
+		ID: event.ID, Type: event.Type, APIVersion: event.APIVersion, Object: event.Object, Customer: customer, Session: event.Session, CreatedAt: event.Created,
+	}
+	fresh, err := h.Store.RecordStripeEvent(ctx, &stored)
+	if err != nil {
+		return recordAway(err)
+	}
+	if !fresh {
+		return nil // the first one is signalled, or will be
+	}
+	faultpoint.Hit(faultpoint.EventStored)
+	h.complainOfVersion(&event)
+	if err := h.passOn(ctx, &stored); err != nil {
+		h.Logger.Warn("an event of the payment provider will be handed on later", "event_id", event.ID, "error", err)
+	}
+	return nil
+}
+
+// passOn hands an event on. One that could not be is handed on by the sweep of events.
+func (h *house) passOn(ctx context.Context, event *store.StripeEvent) error {
+	if !slices.Contains(billing.Events(), event.Type) {
+		return h.Store.MarkStripeEvent(ctx, event.ID, eventIgnored)
+	}
+	ctx, cancel := context.WithTimeout(ctx, signalPatience)
+	defer cancel()
+	result, err := activities.HandOn(ctx, h.Store, eventFlows{h.Purchases}, event)
+	if err == nil && result == activities.EventNobodys {
+		if left, ok := h.strangers.Let(event.Type); ok {
+			h.Logger.Warn("an event of the payment provider is of no account of ours", "event_id", event.ID, "type", event.Type, "left_out", left)
+		}
+	}
+	return err
+}
+
+// eventFlows are Purchases as activities.HandOn tells them.
+type eventFlows struct{ purchases Purchases }
+
+// SignalSubscription has somebody look at all that an account bought.
+func (f eventFlows) SignalSubscription(ctx context.Context, id account.ID, hint string) error {
+	return f.purchases.LookAgain(ctx, id, hint)
+}
+
+// SignalCheckout has somebody look what became of a checkout.
+func (f eventFlows) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, _ string) error {
+	id, err := store.ParseCheckoutID(ref.Checkout)
+	if err != nil {
+		return err
+	}
+	return f.purchases.FollowCheckout(ctx, &store.Checkout{ID: id, Session: ref.Session, Account: ref.Account})
+}
+
+// whose finds the customer of an event: the one that it names, that of the checkout, or of what its
+// payment bought.
+func (h *house) whose(ctx context.Context, event *billing.Event) (string, error) {
+	if event.Customer != "" {
+		return event.Customer, nil
+	}
+	var who account.ID
+	err := store.ErrNotFound
+	if event.Session != "" {
+		var checkout store.Checkout
+		checkout, err = h.Store.FindCheckoutBySession(ctx, event.Session)
+		who = checkout.Account
+	} else if event.Payment != "" { // disputes and refunds name no customer
+		who, err = h.Store.FindPayer(ctx, event.Payment)
+	}
+	if err != nil {
+		return "", err
+	}
+	customer, err := h.Store.FindCustomer(ctx, who)
+	return customer.ID, err
+}
+
+// complainOfVersion says once in a while that an endpoint sends another version. Its ids are good
+// all the same.
+func (h *house) complainOfVersion(event *billing.Event) {
+	if event.Pinned() {
+		return
+	}
+	if left, ok := h.strangers.Let(event.APIVersion); ok {
+		h.Logger.Warn("the payment provider's webhook endpoint sends another version of its objects than this program reads; give the endpoint the pinned one",
+			"version", event.APIVersion, "pinned", billing.APIVersion, "left_out", left)
+	}
+}

@@ -1,0 +1,102 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/service"
+)
+
+// evidence reads what stands in the books.
+func (d *till) evidence(t *testing.T, query string) (text string) {
+	t.Helper()
+	if err := d.connect(t).QueryRow(d.ctx, query).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		card    stripe.Card
+		country string // in the end
+		vat     int64
+		books   string
+		note    string
+	}{
+		"card and network against it": {stripe.German, "DE", plan.VATPercent, "DE: agreed (declared US, card DE, network DE)", "VAT goes by DE"},
+		"the card bears it out":       {stripe.Visa, "US", 0, "US: agreed (declared US, card US, network DE)", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openTill(t)
+			at := browser(d.owner)
+			at.Country = func() string { return "DE" }
+			started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pro_monthly", Country: "US"}))
+			if started.VATPercent != plan.VATPercent || started.Country != "DE" || !strings.Contains(started.Note, "Where you are is not certain") {
+				t.Errorf("begun: %+v", started)
+			}
+			if got := d.evidence(t, "SELECT tax_evidence FROM checkouts"); got != "DE: contradictory (declared US, card -, network DE)" {
+				t.Errorf("the checkout has %q", got)
+			}
+			if err := d.stripe.Pay(d.checkout(t, started.CheckoutID).Session, c.card); err != nil {
+				t.Fatal(err)
+			}
+			_ = must[service.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.ctx, at, service.FinishCheckoutInput{CheckoutID: started.CheckoutID}))
+			s := d.status(t)
+			if s.Country != c.country || s.VATPercent != c.vat || !strings.Contains(s.TaxNote, c.note) || (c.note == "") != (s.TaxNote == "") {
+				t.Errorf("in the end: %q, %d %%, %q", s.Country, s.VATPercent, s.TaxNote)
+			}
+			if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != c.books {
+				t.Errorf("the customer has %q, want %q", got, c.books)
+			}
+			if got := d.evidence(t, "SELECT tax_evidence FROM invoices"); !strings.HasPrefix(got, "DE: contradictory") {
+				t.Errorf("the first invoice has %q", got)
+			}
+			said, err := d.way.Snapshot(d.ctx, *s.Customer)
+			if err != nil || len(said.Subscriptions) != 1 || said.Subscriptions[0].Taxed != (c.vat > 0) {
+				t.Errorf("the subscription is %+v, %v", said.Subscriptions, err)
+			}
+		})
+	}
+}
+
+// What a checkout that failed half way left counts as one item too.
+func TestVAT_AssumedCountryIsRecordedBeforeStripeHasIt(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	at := browser(d.owner)
+	at.Country = func() string { return "" }
+	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}))
+	at.Country = func() string { return "US" }
+	d.stripe.SetDown(true)
+	if out, refusal := d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}); refusal == nil {
+		t.Errorf("begun without Stripe: %+v", out)
+	}
+	if got := d.evidence(t, "SELECT concat_ws(' ', country, country_assumed, network_country, tax_evidence) FROM billing_customers"); got != "US t US US: one item (declared -, card -, network US)" {
+		t.Errorf("the customer has %q", got)
+	}
+	d.stripe.SetDown(false)
+	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}))
+	if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
+		t.Errorf("in the end the customer has %q", got)
+	}
+}
+
+func TestVAT_AssumedCountryIsNoSecondItem(t *testing.T) {
+	t.Parallel()
+	d := openTill(t)
+	at := browser(d.owner)
+	at.Country = func() string { return "US" }
+	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}))
+	if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
+		t.Errorf("the customer has %q", got)
+	}
+	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s", Country: "US"}))
+	if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != "US: agreed (declared US, card -, network US)" {
+		t.Errorf("when it is declared, the customer has %q", got)
+	}
+}

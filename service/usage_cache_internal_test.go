@@ -1,0 +1,120 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/store"
+)
+
+func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
+	h := &house{Options: Options{Now: func() time.Time { return now }}, usageKept: newUsageKept()}
+	c := &Call{Account: store.Account{ID: account.NewID()}, Key: store.Key{ID: account.NewKeyID()}}
+	reads := 0
+	ask := func(of usageAsk) int {
+		n, err := keptUsage(t.Context(), h, of, func(context.Context) (int, error) { reads++; return reads, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	first := c.asks("report", UsageReportInput{Hours: 7})
+	if a, b := ask(first), ask(first); a != 1 || b != 1 {
+		t.Errorf("asked twice it is read as %d and %d", a, b)
+	}
+	agent, stranger := *c, *c
+	agent.Key.Agent, stranger.Account.ID = account.NewAgentID(), account.NewID()
+	for n, other := range []usageAsk{
+		agent.asks("report", UsageReportInput{Hours: 7}), stranger.asks("report", UsageReportInput{Hours: 7}), c.asks("report", UsageReportInput{Hours: 8}),
+		c.asks("volume", UsageReportInput{Hours: 7}), first.ofKey(c.Key.ID), first.ofKey(account.NewKeyID()),
+	} {
+		if got := ask(other); got != n+2 {
+			t.Errorf("%+v shares the answer of another", other)
+		}
+	}
+	now = now.Add(usageKeptFor - 1)
+	if got := ask(first); got != 1 {
+		t.Errorf("just before ten seconds it is read again: %d", got)
+	}
+	now = now.Add(1)
+	if got := ask(first); got != 8 {
+		t.Errorf("after ten seconds it is still %d", got)
+	}
+	for range 2 * usageKeptMost {
+		ask(first.ofKey(account.NewKeyID()))
+	}
+	if n := h.usageKept.Len(); n != usageKeptMost {
+		t.Errorf("%d answers are kept", n)
+	}
+}
+
+// What is kept for one must never answer another who sees less.
+func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
+	t.Parallel()
+	of, agent := account.NewID(), account.NewAgentID()
+	ask := func(kind store.AccountKind, door account.Door, agent account.AgentID) usageAsk {
+		c := &Call{Account: store.Account{ID: of, Kind: kind}, Key: store.Key{ID: account.NewKeyID(), Door: door, Agent: agent}}
+		return c.asks("report", nil)
+	}
+	user := &Call{Account: store.Account{ID: of, Kind: store.KindOwner}}
+	all := user.asks("report", nil)
+	for what, c := range map[string]struct {
+		kind  store.AccountKind
+		door  account.Door
+		agent account.AgentID
+		all   bool // of the account's usage
+		again bool // another key of the kind asks the same
+	}{
+		"a key of the account":          {store.KindOwner, account.DoorAccount, account.AgentID{}, true, true},
+		"an adopted key":                {store.KindOwner, account.DoorAdopted, account.AgentID{}, false, false},
+		"an agent's key":                {store.KindOwner, account.DoorAccount, agent, false, true},
+		"a door key that nobody owns":   {store.KindDoor, account.DoorPublic, account.AgentID{}, true, true},
+		"the key of a wallet's own":     {store.KindWallet, account.DoorWallet, account.AgentID{}, true, true},
+		"a door key in a wrong account": {store.KindOwner, account.DoorPublic, account.AgentID{}, false, false},
+	} {
+		first, second := ask(c.kind, c.door, c.agent), ask(c.kind, c.door, c.agent)
+		if first == all != c.all || first == second != c.again {
+			t.Errorf("%s asks %+v, then %+v; the account %+v", what, first, second, all)
+		}
+	}
+}
+
+func TestWhoAsksTheSameUsageMeanwhileWaitsForIt(t *testing.T) {
+	t.Parallel()
+	h := &house{Options: Options{Now: time.Now}, usageKept: newUsageKept()}
+	const askers = 8
+	failure := errors.New("away")
+	reads, begun := 0, make(chan struct{})
+	read := func(context.Context) (int, error) {
+		reads++ // the race detector sees a second one
+		close(begun)
+		for h.usageFlights.Followed() < askers-1 {
+			time.Sleep(time.Millisecond)
+		}
+		return 0, failure
+	}
+	var all sync.WaitGroup
+	ask := func() {
+		if _, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, read); !errors.Is(err, failure) {
+			t.Errorf("it fails with %v", err)
+		}
+	}
+	all.Go(ask)
+	<-begun
+	for range askers - 1 {
+		all.Go(ask)
+	}
+	all.Wait()
+	if reads != 1 {
+		t.Errorf("%d reads", reads)
+	}
+	if n, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, func(context.Context) (int, error) { return 3, nil }); n != 3 || err != nil {
+		t.Errorf("a failure is kept: %d, %v", n, err)
+	}
+}

@@ -1,0 +1,136 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store"
+)
+
+// CacheSummary is what the cache answered, and what it saved.
+type CacheSummary struct {
+	Hits    int64          `json:"hits" doc:"calls answered from the cache or by the service itself"`
+	Misses  int64          `json:"misses" doc:"calls that were charged and could have been a hit; utilities, which compute their answer, are not among them"`
+	Rate    MaybeFigure    `json:"hit_rate" doc:"share from 0 to 1 of the answered calls; null without any"`
+	Avoided int64          `json:"upstream_calls_avoided" doc:"the hits without those of methods that the service answers by itself, like eth_chainId"`
+	Saved   plan.Units     `json:"units_saved" doc:"what upstream_calls_avoided would have cost, by their weights and tiers"`
+	Rung    string         `json:"priced_at" doc:"key of the rung of the price ladder that the account is on, or its plan by the month, for keys that do not manage it and for a plan that nobody pays for here; empty for a contract"`
+	Price   *dollars       `json:"usd_per_million" nullable:"true" doc:"what a million units cost there; null for a contract"`
+	Money   *dollars       `json:"usd_saved" nullable:"true" doc:"units_saved at that price, rounded down to the cent: 0 on rungs that cost nothing; null for a contract"`
+	Methods []CachedMethod `json:"by_method" doc:"at most 20, the most hits first"`
+	More    int64          `json:"more_methods" doc:"how many further ones by_method leaves out"`
+}
+
+// CachedMethod is how much of a method the cache answered.
+type CachedMethod struct {
+	Method string      `json:"method"`
+	Class  string      `json:"class"`
+	Hits   int64       `json:"hits"`
+	Misses int64       `json:"misses"`
+	Rate   MaybeFigure `json:"hit_rate"`
+}
+
+func (h *house) cacheReport(ctx context.Context, l *look) error {
+	answered, err := h.Store.AnsweredUsage(ctx, &l.window)
+	if err != nil {
+		return told(err, "usage")
+	}
+	steps, err := h.steps(ctx, l)
+	if err != nil {
+		return err
+	}
+	l.series("hits", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Hits) })
+	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Billable - s.Computed) })
+	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure { return share(s.Hits, s.Hits+s.Billable-s.Computed) })
+	current, err := h.currentRung(ctx, l.Call)
+	if err != nil {
+		return err
+	}
+	summary := h.cacheSummary(answered, listedRung(current)) // a plan that an operator set is priced as it is sold by the month
+	l.out.Summary.Cache = &summary
+	return nil
+}
+
+// cacheSummary adds up what was answered, and says what the hits of it would have cost on the rung
+// that the account is on; empty for a contract.
+func (h *house) cacheSummary(answered []store.AnsweredUsage, current string) CacheSummary {
+	summary := CacheSummary{Methods: []CachedMethod{}}
+	places := map[[2]string]int{}
+	for i := range answered {
+		a := &answered[i]
+		if account.Service(a.Service) == account.Utils { // nothing of them is kept, and no cache could answer them
+			continue
+		}
+		summary.Hits, summary.Misses = summary.Hits+a.Hits, summary.Misses+a.Billable
+		if !answersItself(a) {
+			summary.Avoided += a.Hits
+			summary.Saved += plan.Units(a.Hits) * h.weightOf(a)
+		}
+		at, known := places[[2]string{a.Method, a.Class}]
+		if !known { // its tiers follow one by one
+			at = len(summary.Methods)
+			places[[2]string{a.Method, a.Class}] = at
+			summary.Methods = append(summary.Methods, CachedMethod{Method: a.Method, Class: a.Class})
+		}
+		m := &summary.Methods[at]
+		m.Hits, m.Misses = m.Hits+a.Hits, m.Misses+a.Billable
+		m.Rate = share(m.Hits, m.Hits+m.Misses)
+	}
+	summary.Rate = share(summary.Hits, summary.Hits+summary.Misses)
+	summary.Methods, summary.More = mostHit(summary.Methods)
+	summary.price(current)
+	return summary
+}
+
+// mostHit keeps the methods with the most hits, and counts the others.
+func mostHit(methods []CachedMethod) (kept []CachedMethod, more int64) {
+	slices.SortStableFunc(methods, func(a, b CachedMethod) int {
+		return cmp.Or(cmp.Compare(b.Hits, a.Hits), cmp.Compare(b.Misses, a.Misses))
+	})
+	kept = methods[:min(len(methods), maxEntries)]
+	return kept, int64(len(methods) - len(kept))
+}
+
+// answersItself reports whether the service knows the answer by itself: it costs nothing, hit or
+// not, and no upstream is asked.
+func answersItself(a *store.AnsweredUsage) bool {
+	return account.Service(a.Service) == account.RPC && chain.IsLocal(a.Method)
+}
+
+// weightOf is what one such call costs when the cache does not answer it.
+func (h *house) weightOf(a *store.AnsweredUsage) plan.Units {
+	if account.Service(a.Service) == account.RPC {
+		weight := 1
+		if chain.Class(a.Class) == chain.Heavy {
+			weight = 2
+		}
+		return plan.Cost(weight, plan.Tier(a.Tier))
+	}
+	for _, op := range h.all {
+		if m := op.Meta(); m.Name == a.Method {
+			return m.Units
+		}
+	}
+	return 0
+}
+
+// price puts what was saved into money, at the rung that the account is on.
+func (s *CacheSummary) price(current string) {
+	if current == "" {
+		return
+	}
+	s.Rung = current
+	var cents plan.Cents // plans that stand on no rung cost nothing
+	for _, r := range plan.Ladder() {
+		if r.Key == current {
+			cents = r.CentsPerMillion()
+		}
+	}
+	const million = 1_000_000
+	price, money := dollars(cents), dollars(mulDiv(int64(max(0, s.Saved)), int64(cents), million*int64(plan.Unit)))
+	s.Price, s.Money = &price, &money
+}

@@ -1,0 +1,202 @@
+package service_test
+
+import (
+	"encoding/csv"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/service"
+	"github.com/chainaccess/gateway/store"
+)
+
+func explored(t *testing.T, b *books, in service.ExploreUsageInput) service.ExploredUsage {
+	t.Helper()
+	return must[service.ExploredUsage](t)(b.ExploreUsage.Invoke(b.ctx, b.ann, in))
+}
+
+// openRange is an account that used a key and another one's on two chains, today and two days ago.
+func openRange(t *testing.T) (b *books, other string) {
+	t.Helper()
+	b = openBooks(t, atNoon)
+	made := must[service.CreatedKey](t)(b.CreateKey.Invoke(b.ctx, b.ann, service.CreateKeyInput{Name: "bot"}))
+	id, err := account.ParseKeyID(made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.commit(t, noon, []account.LatencyLine{took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 4), took(id, "base_mainnet", "hit", time.Millisecond, 2)},
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 4, 4*plan.Unit),
+		b.written(b.keyID, "eth_mainnet", "eth_getLogs", "heavy", "ok", 1, 2*plan.Unit),
+		b.written(id, "base_mainnet", "eth_chainId", "standard", "hit", 2, 0))
+	b.commit(t, noon.Add(-48*time.Hour), nil,
+		b.written(id, "base_mainnet", "eth_call", "standard", "ok", 7, 7*plan.Unit), b.written(id, "base_mainnet", "", "", "rate_window", 3, 0))
+	b.commit(t, noon.Add(-20*24*time.Hour), nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 50, 50*plan.Unit))
+	return b, made.ID
+}
+
+func TestARangeHasEveryStepAndTheSameSumsInEveryWay(t *testing.T) {
+	t.Parallel()
+	b, other := openRange(t)
+	for _, c := range []struct {
+		in                 service.ExploreUsageInput
+		steps              int
+		requests, refusals int64
+		units              plan.Units
+		first              string
+	}{
+		{service.ExploreUsageInput{}, 7, 17, 3, 13 * plan.Unit, "2026-11-16T00:00:00Z"},
+		{service.ExploreUsageInput{Range: "24h"}, 24, 7, 0, 6 * plan.Unit, "2026-11-21T13:00:00Z"},
+		{service.ExploreUsageInput{Range: "30d"}, 30, 67, 3, 63 * plan.Unit, "2026-10-24T00:00:00Z"},
+		{service.ExploreUsageInput{Range: "period"}, 22, 67, 3, 63 * plan.Unit, "2026-11-01T00:00:00Z"},
+		{service.ExploreUsageInput{KeyID: other}, 7, 12, 3, 7 * plan.Unit, "2026-11-16T00:00:00Z"},
+		{service.ExploreUsageInput{Chain: "eth_mainnet"}, 7, 5, 0, 6 * plan.Unit, "2026-11-16T00:00:00Z"},
+		{service.ExploreUsageInput{Chain: "eth_mainnet", KeyID: other, Range: "30d"}, 30, 0, 0, 0, "2026-10-24T00:00:00Z"},
+	} {
+		got := explored(t, b, c.in)
+		if len(got.Steps) != c.steps || got.Since.Format(time.RFC3339) != c.first || !got.Steps[0].Start.Equal(got.Since) || !got.Steps[c.steps-1].Partial || got.Steps[0].Partial {
+			t.Errorf("%+v has %d steps from %s", c.in, len(got.Steps), got.Since)
+		}
+		var sum, chains, methods, keys service.UsageEntry
+		add := func(to *service.UsageEntry, of []service.UsageEntry) {
+			for i := range of {
+				to.Requests, to.Units, to.CacheHits, to.Refusals = to.Requests+of[i].Requests, to.Units+of[i].Units, to.CacheHits+of[i].CacheHits, to.Refusals+of[i].Refusals
+			}
+		}
+		for i := range got.Steps {
+			s := &got.Steps[i]
+			add(&sum, []service.UsageEntry{{Requests: s.Requests, Units: s.Units, CacheHits: s.Hits, Refusals: s.Refusals}})
+		}
+		add(&chains, got.ByChain)
+		add(&methods, got.ByMethod)
+		add(&keys, got.ByKey)
+		if got.Total.Requests != c.requests || got.Total.Units != c.units || got.Total.Refusals != c.refusals || sum != got.Total || chains != got.Total || methods != got.Total || keys != got.Total {
+			t.Errorf("%+v is %+v, by steps %+v, chains %+v, methods %+v, keys %+v", c.in, got.Total, sum, chains, methods, keys)
+		}
+	}
+}
+
+func TestARangeTellsClassesLatencyAndReasons(t *testing.T) {
+	t.Parallel()
+	b, other := openRange(t)
+	all := explored(t, b, service.ExploreUsageInput{})
+	if today := all.Steps[6]; today.Heavy != 2*plan.Unit || today.P50.Value == nil || all.Steps[4].P50.Value != nil {
+		t.Errorf("today is %+v, two days ago %+v", today, all.Steps[4])
+	}
+	if len(all.Latency) != 2 || all.Latency[0].Chain != "base_mainnet" || all.Latency[1].Calls != 4 || *all.P95.Value < *all.P50.Value {
+		t.Errorf("latencies are %+v", all.Latency)
+	}
+	if len(all.Reasons) != 1 || all.Reasons[0].Requests != 3 || all.Reasons[0].Code != fault.RateWindow.Entry().Code {
+		t.Errorf("reasons are %+v", all.Reasons)
+	}
+	if one := explored(t, b, service.ExploreUsageInput{KeyID: other}); len(one.Latency) != 1 || one.Latency[0].Calls != 2 || len(one.ByKey) != 1 || one.ByKey[0].Name != "bot" {
+		t.Errorf("of one key it is %+v, %+v", one.Latency, one.ByKey)
+	}
+	// Upper case is the same key.
+	if upper := explored(t, b, service.ExploreUsageInput{KeyID: strings.ToUpper(other)}); upper.Total.Requests != 12 {
+		t.Errorf("in upper case it is %+v", upper.Total)
+	}
+	b.refuses(t, b.ExploreUsage, b.eve, map[string]any{"key_id": other}, fault.NotYours)
+}
+
+func TestRecentFailuresOfAChainAreThoseOfTheChain(t *testing.T) {
+	t.Parallel()
+	b, other := openRange(t)
+	id, err := account.ParseKeyID(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []store.Call
+	for i := range 60 {
+		on := chain.ID("eth_mainnet")
+		if i%30 == 0 {
+			on = "base_mainnet"
+		}
+		calls = append(calls, store.Call{
+			RequestID: uuid.New(), StartedAt: noon.Add(-time.Duration(i+1) * time.Minute), Account: b.id, Key: id, Chain: on, Service: "rpc", Method: "eth_call", Class: "standard",
+			Outcome: fault.RateWindow.String(), HTTPStatus: 429, Duration: time.Millisecond,
+		})
+	}
+	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
+		t.Fatal(err)
+	}
+	sums := []store.RefusedSum{{Account: b.id, Key: id, Hour: noon.Add(-time.Hour).Truncate(time.Hour), Outcome: fault.RateWindow.String(), Calls: 900}}
+	if err := b.store.SetRefused(b.ctx, uuid.New(), sums); err != nil {
+		t.Fatal(err)
+	}
+	all := explored(t, b, service.ExploreUsageInput{})
+	if all.Beyond != 900 {
+		t.Errorf("%d calls are counted only, want 900", all.Beyond)
+	}
+	if len(all.Recent) != 50 || all.Recent[0].RequestID != calls[0].RequestID.String() || all.Recent[0].DurationMS != 1_000 {
+		t.Errorf("%d calls are listed, the first %+v", len(all.Recent), all.Recent[0])
+	}
+	of := explored(t, b, service.ExploreUsageInput{Chain: "base_mainnet"})
+	if len(of.Recent) != 2 || of.Recent[1].RequestID != calls[30].RequestID.String() {
+		t.Errorf("of base_mainnet there are %+v", of.Recent)
+	}
+	if of := explored(t, b, service.ExploreUsageInput{KeyID: b.keyID.String()}); len(of.Recent) != 0 || of.Beyond != 0 {
+		t.Errorf("of another key there are %d and %+v", of.Beyond, of.Recent)
+	}
+}
+
+// tableRows are the rows of a table for spreadsheets below its heads.
+func tableRows(t *testing.T, text string) [][]string {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[1:]
+}
+
+func TestUsageAsATableHasEveryWordAndNoFormula(t *testing.T) {
+	t.Parallel()
+	b, other := openRange(t)
+	made := must[service.CreatedKey](t)(b.CreateKey.Invoke(b.ctx, b.ann, service.CreateKeyInput{Name: `=HYPERLINK("http://x")`}))
+	id, err := account.ParseKeyID(made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.commit(t, noon, nil, b.written(id, "solana_mainnet", "getSlot", "standard", "ok", 1, plan.Unit))
+	table := func(in service.ExploreUsageInput) (string, [][]string) {
+		t.Helper()
+		name, media, text := must[service.UsageTable](t)(b.ExportUsage.Invoke(b.ctx, b.ann, in)).Document()
+		if !strings.HasPrefix(media, "text/csv") {
+			t.Fatal(media)
+		}
+		return name, tableRows(t, text)
+	}
+	name, rows := table(service.ExploreUsageInput{Range: "30d"})
+	if name != "usage-30d-2026-11-22.csv" || len(rows) != 7 || rows[0][0] != "2026-11-02T00:00:00Z" || rows[0][9] != "50" {
+		t.Errorf("%s has %q", name, rows)
+	}
+	var requests, refusals int64
+	for _, row := range rows {
+		n, _ := strconv.ParseInt(row[9], 10, 64)
+		r, _ := strconv.ParseInt(row[13], 10, 64)
+		requests, refusals = requests+n, refusals+r
+		if row[1] == made.ID && row[3] != `'=HYPERLINK("http://x")` {
+			t.Errorf("the name of a key is %q", row[3])
+		}
+	}
+	if requests != 68 || refusals != 3 {
+		t.Errorf("%d requests, %d refused", requests, refusals)
+	}
+	if _, rows := table(service.ExploreUsageInput{Range: "24h", KeyID: other}); len(rows) != 1 || rows[0][0] != "2026-11-22T12:00:00Z" || rows[0][12] != "2" || rows[0][7] != "eth_chainId" {
+		t.Errorf("of a key and a day it is %q", rows)
+	}
+	if _, rows := table(service.ExploreUsageInput{Chain: "base_mainnet"}); len(rows) != 3 {
+		t.Errorf("of a chain it is %q", rows)
+	}
+	w := store.UsageWindow{Account: b.id, Since: noon.Add(-20 * 24 * time.Hour).Truncate(24 * time.Hour)}
+	if lines, err := b.store.UsageLines(b.ctx, &w, false, 2); err != nil || len(lines) != 2 || lines[0].Requests != 50 {
+		t.Errorf("at most two lines are %+v, %v", lines, err)
+	}
+}

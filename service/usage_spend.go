@@ -1,0 +1,176 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// SpendSummary is how fast units are used, and where that leads.
+type SpendSummary struct {
+	Pace        plan.Units  `json:"pace_per_day" doc:"weighted units of a day, as used in the window, or since the account began where that is later"`
+	PeriodStart time.Time   `json:"period_start" doc:"of the allowance: the billing period, or the UTC day of a key that counts by the day"`
+	PeriodEnd   time.Time   `json:"period_end"`
+	Used        plan.Units  `json:"used" doc:"of the allowance, as the meter counted it at most 10 seconds ago"`
+	Limit       *plan.Units `json:"limit" nullable:"true" doc:"the allowance: quota, soft ceiling, the day's units or, in the scopes agent and key, the cap of the key; null for none"`
+	Packs       plan.Units  `json:"pack_units" doc:"left in packs that can still be drawn after the allowance; 0 in the scopes agent and key, which are not shown them"`
+	Projected   plan.Units  `json:"projected_at_period_end" doc:"used, and what the pace adds until the period ends"`
+	ExhaustsAt  *time.Time  `json:"exhausts_at" nullable:"true" doc:"when allowance and packs end at this pace; null when not before the period does"`
+	Risk        Risk        `json:"exhaustion_risk" enum:"low,medium,high" doc:"high: at this pace allowance and packs end before the period does, or have ended; medium: they would at one and a half times this pace; low: neither, or there is no limit"`
+	Then        string      `json:"on_exhaustion" enum:"refused,slowed,nothing" doc:"what happens to calls then"`
+}
+
+// Risk is how likely an allowance ends before its period does.
+type Risk string
+
+// The risks.
+const (
+	LowRisk    Risk = "low"
+	MediumRisk Risk = "medium"
+	HighRisk   Risk = "high"
+)
+
+// What happens to calls when an allowance has ended.
+const (
+	thenRefused = "refused"
+	thenSlowed  = "slowed"
+	thenNothing = "nothing"
+)
+
+func (h *house) spendReport(ctx context.Context, l *look) error {
+	steps, err := h.steps(ctx, l)
+	if err != nil {
+		return err
+	}
+	l.series("units", "units", steps, func(s *store.UsageStep) MaybeFigure { return figureOf(int64(s.Units)) })
+	l.series("pack_units", "units", steps, func(s *store.UsageStep) MaybeFigure { return figureOf(int64(s.PackUnits)) })
+	var used plan.Units
+	for i := range steps {
+		used += steps[i].Units
+	}
+	stands, err := h.stand(ctx, l.Call)
+	if err != nil {
+		return err
+	}
+	s := stands.allowance().spend(l.Call, used, l.window.Since, l.now)
+	l.out.Summary.Spend = &s
+	return nil
+}
+
+// spend says where the pace of what was used since an instant leads.
+func (a *allowance) spend(c *Call, used plan.Units, since, now time.Time) SpendSummary {
+	const day = 24 * time.Hour
+	began := since
+	if c.Account.CreatedAt.After(began) {
+		began = c.Account.CreatedAt
+	}
+	measured := max(time.Hour, now.Sub(began)) // less tells nothing
+	s := SpendSummary{
+		Pace:        plan.Units(mulDiv(int64(max(0, used)), int64(day), int64(measured))),
+		PeriodStart: a.start, PeriodEnd: a.end, Used: a.used, Then: a.then, Risk: LowRisk,
+	}
+	s.Projected = s.Used + plan.Units(mulDiv(int64(s.Pace), int64(max(0, a.end.Sub(a.at))), int64(day)))
+	for _, p := range a.packs {
+		s.Packs += p.Units - p.Used
+	}
+	if a.limit != account.Unlimited {
+		s.Limit = &a.limit
+		s.ExhaustsAt = timeOf(a.exhausts(s.Pace))
+		switch {
+		case s.ExhaustsAt != nil:
+			s.Risk = HighRisk
+		case !a.exhausts(s.Pace + s.Pace/2).IsZero(): //nolint:mnd // half as fast again
+			s.Risk = MediumRisk
+		}
+	}
+	return s
+}
+
+// allowance is what a caller may use until when, and the packs that are drawn after it, in their
+// order.
+type allowance struct {
+	at, start, end time.Time // at is the meter's time
+	used, limit    plan.Units
+	packs          []account.Pack
+	then           string
+}
+
+// allowance finds the fence that ends a caller's use first by its nature: the day of a key that
+// counts by it, else the plan's allowance; for a caller who sees a part of the account alone the
+// cap of its key, since the account's use is not its own.
+func (s *stance) allowance() *allowance {
+	a := &allowance{at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited, then: thenNothing}
+	for i := range s.standings.Counters {
+		n := &s.standings.Counters[i]
+		switch {
+		case s.part && n.Key == s.Key.ID && n.Service == "" && n.Day.IsZero():
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
+		case s.part:
+		case !n.Day.IsZero():
+			a.start = n.Day.UTC().Truncate(24 * time.Hour)
+			a.end = a.start.Add(24 * time.Hour)
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
+			return a
+		case n.Source == account.SourcePlan && n.Period == s.standings.Period.Key():
+			a.used, a.limit, a.then = n.ShouldBe, n.Limit, thenRefused
+			if s.terms.Quota() == account.Unlimited {
+				a.then = thenSlowed
+			}
+		}
+	}
+	a.packs = s.packs
+	return a
+}
+
+// keys are the caller's own key, if it has one.
+func (c *Call) keys() []store.Key {
+	if c.Key.ID.IsZero() {
+		return nil
+	}
+	return []store.Key{c.Key}
+}
+
+// exhausts is when the allowance and then its packs end at a pace, units a day; zero when that is
+// not before the allowance's period ends, upon which it begins anew. A pack that expires before it
+// is reached gives nothing.
+func (a *allowance) exhausts(pace plan.Units) time.Time {
+	const day = 24 * time.Hour
+	at := a.at
+	draw := func(left plan.Units, until time.Time) {
+		if left <= 0 || !until.After(at) {
+			return
+		}
+		lasts := until.Sub(at)
+		if pace > 0 {
+			lasts = min(lasts, time.Duration(mulDiv(int64(left), int64(day), int64(pace))))
+		}
+		at = at.Add(lasts)
+	}
+	draw(a.limit-a.used, a.end)
+	for _, p := range a.packs {
+		draw(p.Units-p.Used, p.Expires)
+	}
+	if at.Before(a.end) {
+		return at.UTC().Truncate(time.Second)
+	}
+	return time.Time{}
+}
+
+// drawable are the packs that can be drawn at a time, with what the meter counts of them now.
+func drawable(packs []account.Pack, counters []fences.Standing, at time.Time) []account.Pack {
+	var left []account.Pack
+	for _, p := range packs {
+		if i := slices.IndexFunc(counters, func(s fences.Standing) bool { return s.Source == p.ID.Source() }); i >= 0 {
+			p.Used = counters[i].ShouldBe
+		}
+		if at.Before(p.Expires) && p.Used < p.Units {
+			left = append(left, p)
+		}
+	}
+	return left
+}

@@ -1,0 +1,164 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Figure is a measured number in thousandths: milliseconds, units, counts, shares of one. It is a
+// JSON number with at most three decimals.
+type Figure int64
+
+const oneFigure = 1000
+
+// MarshalJSON writes 12.5.
+func (f Figure) MarshalJSON() ([]byte, error) { return plan.Units(f).AppendJSON(nil), nil }
+
+// Schema is that of a number.
+func (Figure) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
+
+// MaybeFigure is a figure, or null where nothing was measured.
+type MaybeFigure struct{ Value *Figure }
+
+// MarshalJSON writes the number or null.
+func (m MaybeFigure) MarshalJSON() ([]byte, error) {
+	if m.Value == nil {
+		return []byte("null"), nil
+	}
+	return m.Value.MarshalJSON()
+}
+
+// Schema is that of either.
+func (MaybeFigure) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[Figure](), true, ""), {Type: "null"}}}
+}
+
+func figureOf(n int64) MaybeFigure {
+	f := Figure(n)
+	return MaybeFigure{&f}
+}
+
+// count is a number of things as a figure.
+func count(n int64) MaybeFigure { return figureOf(n * oneFigure) }
+
+// share is how large a part is, rounded down so that 1 is all of it; null of nothing.
+func share(part, whole int64) MaybeFigure {
+	if whole <= 0 {
+		return MaybeFigure{}
+	}
+	return figureOf(mulDiv(max(0, part), oneFigure, whole))
+}
+
+// millis is a quantile in milliseconds; null where no call was answered.
+func millis(l *account.Latency, q float64) MaybeFigure {
+	d, ok := l.Quantile(q)
+	if !ok {
+		return MaybeFigure{}
+	}
+	return figureOf(d.Microseconds())
+}
+
+// The quantiles that are told.
+const (
+	median = 0.50
+	high   = 0.95
+)
+
+// mulDiv is a·b/c rounded down, for numbers that are not negative; the most that there is where it
+// is more.
+func mulDiv(a, b, c int64) int64 {
+	const most = 1<<63 - 1
+	over, product := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // not negative
+	if over >= uint64(c) {                            //nolint:gosec // not negative
+		return most
+	}
+	quotient, _ := bits.Div64(over, product, uint64(c)) //nolint:gosec // not negative
+	return int64(min(quotient, most))                   //nolint:gosec // bounded
+}
+
+// usageWindow is whose usage a caller may see, since an instant: an agent's key sees that of its
+// agent alone, whichever of its keys it used, and an adopted key its own.
+func (h *house) usageWindow(ctx context.Context, c *Call, since time.Time) (store.UsageWindow, statement.Scope, error) {
+	w := store.UsageWindow{Account: c.Account.ID, Since: since}
+	scope, _ := c.sees()
+	var err error
+	switch scope {
+	case statement.OfAgent:
+		w.Keys, err = h.Store.KeysOfAgent(ctx, c.Account.ID, c.Key.Agent)
+	case statement.OfKey:
+		w.Keys = []account.KeyID{c.Key.ID}
+	case statement.OfAccount:
+	}
+	return w, scope, told(err, "key")
+}
+
+// asOf is the instant before which all usage of the caller's account is recorded; nil while nothing
+// is known to be.
+func (h *house) asOf(ctx context.Context, c *Call) (*time.Time, error) {
+	at, err := h.Store.AccountWatermark(ctx, c.Account.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil //nolint:nilnil // it is not known
+	}
+	if err != nil {
+		return nil, told(err, "usage")
+	}
+	return &at, nil
+}
+
+// span is a look-back in steps of time.
+type span struct {
+	step  time.Duration
+	steps int
+}
+
+// spans are the look-backs of reports by time, by their names. The last step is under way.
+var spans = map[string]span{"24h": {time.Hour, 24}, "7d": {6 * time.Hour, 28}, "30d": {24 * time.Hour, 30}}
+
+const defaultSpan = "24h"
+
+func spanOf(name string) (string, span) {
+	if name == "" {
+		name = defaultSpan
+	}
+	return name, spans[name]
+}
+
+// since is the first instant of the look-back from now: a whole step of UTC.
+func (s span) since(now time.Time) time.Time {
+	return now.UTC().Truncate(s.step).Add(-time.Duration(s.steps-1) * s.step)
+}
+
+// starts are the beginnings of the steps.
+func (s span) starts(now time.Time) []time.Time {
+	all := make([]time.Time, s.steps)
+	for i := range all {
+		all[i] = s.since(now).Add(time.Duration(i) * s.step)
+	}
+	return all
+}
+
+// place is the step that holds an instant; false outside, which the meter's clock may be ahead of
+// ours.
+func (s span) place(now, at time.Time) (int, bool) {
+	i := int(at.Sub(s.since(now)) / s.step)
+	return i, i >= 0 && i < s.steps
+}
+
+// zeros are as many figures as there are steps, all 0.
+func (s span) zeros() []MaybeFigure {
+	all := make([]MaybeFigure, s.steps)
+	for i := range all {
+		all[i] = count(0)
+	}
+	return all
+}

@@ -1,0 +1,276 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// WhatICanDo is where a caller stands and what it can do next (docs/interface.md, 2.4).
+type WhatICanDo struct {
+	You            You             `json:"you" doc:"who the service takes the caller for"`
+	Budgets        []Budget        `json:"budgets" doc:"each counter that a limit goes by, as the meter counts it now; in the scopes agent and key those of the key alone"`
+	Doorways       []FenceDoorways `json:"fences_as_doorways" doc:"each limit of the caller with the ways past it"`
+	Volume         plan.Units      `json:"volume_30d_units" doc:"weighted units of the last 30 UTC days, today so far included, as recorded, of you.scope"`
+	Ladder         []LadderRung    `json:"ladder_at_your_volume" doc:"every way to buy units, with what volume_30d_units would cost on it"`
+	BreakEven      string          `json:"break_even" doc:"one sentence: from which volume the next lane is cheaper than the recommended one"`
+	Recommendation Recommendation  `json:"recommendation" doc:"the cheapest way that covers volume_30d_units"`
+	Advice         []Advice        `json:"active_advice" doc:"what the account's own last days suggest; empty when nothing does"`
+	Features       Features        `json:"account_features"`
+	Doors          []Door          `json:"doors" doc:"the ways to get keys or units"`
+	Pricing        Pricing         `json:"pricing"`
+	AsOf           *time.Time      `json:"as_of" nullable:"true" doc:"all usage before this instant is recorded, which volume_30d_units and active_advice go by; null while nothing is known to be"`
+}
+
+// You is the caller.
+type You struct {
+	AccountID string            `json:"account_id" format:"uuid"`
+	Kind      store.AccountKind `json:"account_kind" enum:"door,wallet,owner" doc:"door: one anonymous key; wallet: a verified wallet; owner: people who sign in"`
+	Plan      string            `json:"plan" doc:"key of the plan in force"`
+	PlanTitle string            `json:"plan_title"`
+	Door      account.Door      `json:"door,omitempty" enum:"public,wallet_bound,owner_adopted,account" doc:"how the key came about; absent for somebody who signed in"`
+	KeyID     string            `json:"key_id,omitempty" format:"uuid" doc:"absent for somebody who signed in"`
+	KeyPrefix string            `json:"key_prefix,omitempty" doc:"first 12 characters of the key"`
+	KeyName   string            `json:"key_name,omitempty"`
+	Agent     string            `json:"agent,omitempty" format:"uuid" doc:"the agent whose key it is"`
+	Scope     statement.Scope   `json:"scope" enum:"account,agent,key" doc:"whose usage and budgets the caller sees: the account's, its agent's or, with a key that an owner adopted, the key's"`
+	Manages   bool              `json:"manages_account" doc:"whether the caller may make and change keys and services"`
+	Supply    plan.Supply       `json:"supply" enum:"public,wholesale,premium" doc:"class of upstreams that serves the caller; a call drawn from a pack has premium"`
+	Rate      RateOffer         `json:"rate" doc:"requests in a sliding window, hits of the cache included, all keys of the account together"`
+}
+
+// Features are what the account has.
+type Features struct {
+	Services     []ServiceSwitch `json:"services" doc:"which services the caller may use"`
+	Data         bool            `json:"data_available" doc:"whether balances and history come with the plan, and are switched on"`
+	Premium      bool            `json:"premium_supply" doc:"whether calls can have premium upstreams, by the plan or by a pack"`
+	PaymentsLive bool            `json:"payments_live" doc:"whether plans and packs can be bought here by card now"`
+	Agents       AgentFeature    `json:"agents"`
+}
+
+// ServiceSwitch is whether a service is on.
+type ServiceSwitch struct {
+	Service account.Service `json:"service"`
+	On      bool            `json:"on" doc:"on the account and on the key"`
+}
+
+// AgentFeature is what the caller can do with agents.
+type AgentFeature struct {
+	MayClaim bool   `json:"may_claim" doc:"whether the caller can give agents keys of their own"`
+	Tool     string `json:"tool"`
+}
+
+// Door is a way to get a key, or units without one.
+type Door struct {
+	Name string `json:"name" enum:"public_key,wallet_bound,owner_adopted,account_key,agent_key,pay_per_call"`
+	Open *bool  `json:"open,omitempty" doc:"whether this caller can go through it today; absent for public_key, which counts by network address and says so when it is tried"`
+	Do   string `json:"do"`
+	Tool string `json:"tool,omitempty"`
+	At   string `json:"at" doc:"path or address"`
+}
+
+// Pricing is where prices are.
+type Pricing struct {
+	URL  string `json:"url" format:"uri"`
+	Tool string `json:"tool"`
+	Tax  string `json:"tax"`
+}
+
+func (h *house) whatCanIDo() *Op[Nothing, WhatICanDo] {
+	return define(h, Meta{
+		Name: "what_can_i_do", Title: "Where you stand and what you can do", Access: Holders, Reads: true,
+		Description: "Tells a caller what is left of each budget and when it comes back, the way past each of its limits, what its last 30 days would cost on every way to " +
+			"buy units, which is the cheapest and from when another one is, and what its own last days suggest. It costs nothing.",
+		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
+	}, h.runWhatCanIDo)
+}
+
+// stance is what the parts of the answer are made from.
+type stance struct {
+	*Call
+
+	terms     account.Terms
+	standings fences.Standings
+	budgets   []Budget
+	packs     []account.Pack // that can be drawn
+	answered  []store.AnsweredUsage
+	refused   []store.FailureGroup // of the last days, by reason
+	ladder    PriceLadder
+	drawsPack bool // whether calls beyond the plan are drawn from a pack, whoever sees it
+	part      bool // the caller sees its agent's or its key's use alone, and no budgets and packs of the account
+}
+
+// recentDays is how far back what was refused is advised on.
+const recentDays = 7 * 24 * time.Hour
+
+func (h *house) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatICanDo, error) {
+	s, err := h.stand(ctx, c)
+	if err != nil {
+		return WhatICanDo{}, err
+	}
+	recent, err := keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
+	if err != nil {
+		return WhatICanDo{}, err
+	}
+	s.answered, s.refused = recent.answered, recent.refused
+	can := WhatICanDo{Budgets: s.budgets, AsOf: recent.asOf, Volume: recent.volume}
+	if s.ladder, err = h.ladderAt(ctx, c, can.Volume); err != nil {
+		return WhatICanDo{}, err
+	}
+	can.You = h.youOf(s, recent.scope)
+	can.Ladder, can.Doorways, can.Features, can.Doors = s.ladder.Rungs, h.fenceDoorways(s), h.featuresOf(s), h.doorsFor(s)
+	can.Recommendation, can.BreakEven = h.recommendLane(s), breakEven(&s.ladder)
+	can.Advice = h.adviseOn(s)
+	can.Pricing = Pricing{URL: h.PublicURL + "/pricing", Tool: "list_plans", Tax: h.planTax(ctx, c)}
+	return can, nil
+}
+
+// recentUsage is what is recorded of a caller's last days. It is shared: nobody changes it.
+type recentUsage struct {
+	scope    statement.Scope
+	asOf     *time.Time
+	volume   plan.Units
+	answered []store.AnsweredUsage
+	refused  []store.FailureGroup
+}
+
+func (h *house) readRecent(ctx context.Context, c *Call) (r recentUsage, err error) {
+	w, scope, err := h.usageWindow(ctx, c, span{24 * time.Hour, ladderDays}.since(h.Now()))
+	if err != nil {
+		return r, err
+	}
+	r.scope = scope
+	if r.asOf, err = h.asOf(ctx, c); err != nil {
+		return r, err
+	}
+	late := w
+	late.Since = h.Now().Add(-recentDays)
+	var failures store.Failures
+	err = atOnce(ctx,
+		func(ctx context.Context) (err error) { r.answered, err = h.Store.AnsweredUsage(ctx, &w); return err },
+		func(ctx context.Context) (err error) {
+			failures, err = h.Store.Failures(ctx, &late, maxEntries)
+			return err
+		},
+	)
+	if err != nil {
+		return r, told(err, "usage")
+	}
+	for i := range r.answered {
+		r.volume += r.answered[i].Units // what was refused cost nothing
+	}
+	r.volume, r.refused = max(0, r.volume), failures.ByReason
+	return r, nil
+}
+
+// stand asks the meter for the caller's counters.
+func (h *house) stand(ctx context.Context, c *Call) (*stance, error) {
+	terms, err := c.Account.Terms()
+	if err != nil {
+		return nil, err
+	}
+	scope, _ := c.sees()
+	s := &stance{Call: c, part: scope != statement.OfAccount}
+	if s.standings, err = h.Fences.Standings(ctx, &c.Account, c.keys(), true); err != nil {
+		return nil, meterAway(err)
+	}
+	s.terms = terms.At(s.standings.At)
+	if s.terms.DrawsPacks() {
+		packs := drawable(c.Account.Packs, s.standings.Counters, s.standings.At)
+		if s.drawsPack = len(packs) > 0; !s.part {
+			s.packs = packs
+		}
+	}
+	s.budgets = budgetsOf(s)
+	return s, nil
+}
+
+func (h *house) youOf(s *stance, scope statement.Scope) You {
+	rate := s.rate()
+	you := You{
+		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title, Scope: scope, Manages: s.manages(),
+		Supply: s.terms.Plan.Supply, Rate: RateOffer{rate.Limit, int64(rate.Per / time.Second)},
+	}
+	if !s.Key.ID.IsZero() {
+		you.Door, you.KeyID, you.KeyPrefix, you.KeyName = s.Key.Door, s.Key.ID.String(), s.Key.Prefix, s.Key.Name
+	}
+	if !s.Key.Agent.IsZero() {
+		you.Agent = s.Key.Agent.String()
+	}
+	return you
+}
+
+// slowed reports whether the account is past its soft ceiling, which every key of it feels, whether
+// it sees that budget or not.
+func (s *stance) slowed() bool {
+	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters, func(n fences.Standing) bool { //nolint:gocritic // few
+		return n.Source == account.SourcePlan && n.Period == s.standings.Period.Key() && n.ShouldBe >= n.Limit
+	})
+}
+
+// rate is what all keys of the account have together now.
+func (s *stance) rate() account.RateWindow {
+	if s.slowed() {
+		return s.terms.Plan.SoftRate
+	}
+	return s.terms.Rate()
+}
+
+// isOff reports whether a service is switched off for the caller, on the account or on its key.
+func (s *stance) isOff(service account.Service) bool {
+	return s.offOnAccount(service) || s.offOnKey(service)
+}
+
+func (h *house) featuresOf(s *stance) Features {
+	f := Features{
+		Premium: s.terms.Plan.Supply == plan.Premium || s.drawsPack, PaymentsLive: h.Stripe != nil,
+		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{MayClaim: s.manages(), Tool: "claim_agent_start"},
+	}
+	for _, service := range account.Services() {
+		f.Services = append(f.Services, ServiceSwitch{service, !s.isOff(service)})
+	}
+	return f
+}
+
+// doorsFor are the ways to get keys, with whether this caller can go through them.
+func (h *house) doorsFor(s *stance) []Door {
+	open := func(is bool) *bool { return &is }
+	public, wallet := s.Key.Door == account.DoorPublic, s.Key.Door == account.DoorWallet
+	return []Door{
+		{Name: "public_key", Tool: "get_key", At: "POST /keys", Do: "Make an anonymous key without sign-up; three a UTC day for a network address, after which get_key refuses."},
+		{Name: "wallet_bound", Open: open(public), Tool: "bind_key_start", At: "POST /keys/bind/start", Do: "Bind an anonymous key to a wallet by a signature."},
+		{
+			Name: "owner_adopted", Open: open((public || wallet) && s.Key.Adoptable), At: h.PublicURL + "/agents",
+			Do: "Give your owner the claim code; the key then has the account's plan, packs and fences.",
+		},
+		{Name: "account_key", Open: open(s.manages()), Tool: "create_api_key", At: h.PublicURL + "/keys", Do: "Make a further key of the account."},
+		{Name: "agent_key", Open: open(s.manages()), Tool: "claim_agent_start", At: h.PublicURL + "/agents", Do: "Give an agent with a wallet a key of its own, with a cap."},
+		{Name: "pay_per_call", Open: open(h.Terms.Open()), At: h.PublicURL + menuPath, Do: "Pay for units in USDC, without an account."},
+	}
+}
+
+// taxRule is what holds for everybody (plan.VATApplies).
+const taxRule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, none elsewhere."
+
+// planTax says what is added to the prices of plans and packs; where the account is billed only to
+// whoever manages it.
+func (h *house) planTax(ctx context.Context, c *Call) string {
+	if !c.manages() {
+		return taxRule
+	}
+	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
+	switch {
+	case err != nil || customer.Place().Country == "": // the rule holds, whatever is known
+		return taxRule
+	case plan.VATApplies(customer.Place().Country):
+		return taxRule + " This account is billed in " + customer.Place().Country + ", so it is added."
+	}
+	return taxRule + " This account is billed in " + customer.Place().Country + ", so none is added."
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// NameAccount sets the name of an account by which its people tell it from others, with a line in
+// the audit log; the same name again writes nothing. Empty takes the name away. ErrNotFound when
+// there is no such account, or the author may not change it.
+func (s *Store) NameAccount(ctx context.Context, id account.ID, by Author, name string) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		if !by.Within.IsZero() && by.Within != id {
+			return ErrNotFound
+		}
+		row, err := q.LockAccount(ctx, id.UUID)
+		if err != nil {
+			return found(err)
+		}
+		if row.Name == name {
+			return nil
+		}
+		if err := q.SetAccountName(ctx, db.SetAccountNameParams{ID: id.UUID, Name: name}); err != nil {
+			return err
+		}
+		return noteOnly(ctx, q, subject{account: id}, "name_account", by, map[string]any{"name": row.Name}, map[string]any{"name": name})
+	})
+	if err != nil {
+		return fmt.Errorf("name account %s: %w", id, err)
+	}
+	return nil
+}

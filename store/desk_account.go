@@ -1,0 +1,24 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/chainaccess/gateway/identity/account"
+)
+
+// DeskAccount is what the desk needs to know of an account.
+type DeskAccount struct {
+	Name   string // may be empty
+	Plan   string
+	Status account.Status
+}
+
+// LoadDeskAccount reads what the desk shows of an account. ErrNotFound when there is none.
+func (s *Store) LoadDeskAccount(ctx context.Context, id account.ID) (DeskAccount, error) {
+	row, err := s.queries().GetAccount(ctx, id.UUID)
+	if err != nil {
+		return DeskAccount{}, fmt.Errorf("load account %s for the desk: %w", id, found(err))
+	}
+	return DeskAccount{row.Name, row.Plan, account.Status(row.Status)}, nil
+}

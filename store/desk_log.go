@@ -1,0 +1,106 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// ErrFormSent says that a form was sent before and said something else: its id belongs to that.
+var ErrFormSent = errors.New("store: the form was sent before and said something else")
+
+// FormID names a form that somebody was shown: what it says is done once, however often it is sent.
+// The zero one is no form.
+type FormID struct{ uuid.UUID }
+
+// digest is of what a form said: what is to be done, in which scope, and each of its fields. It
+// tells the same form that is sent again, because its answer was lost, from one that was changed in
+// between.
+func (f FormID) digest(action string, of Scope, content ...string) []byte {
+	if f.UUID == uuid.Nil {
+		return nil
+	}
+	h := sha256.New()
+	for _, field := range append([]string{action, of.String()}, content...) {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(field), field) // a hash takes everything
+	}
+	return h.Sum(nil)
+}
+
+// DeskLine is a line of the desk's log: who did what about a ticket, feedback or a wish, and when.
+// It holds nothing that people wrote.
+type DeskLine struct {
+	At            time.Time
+	Account       account.ID // zero for none
+	Subject       string     // reference of a ticket, feedback/<id>, wish/<id> or staff/<user>
+	Actor         string     // user <id>, key <id>, an operator, or service
+	Origin        string     // console, api, mcp, ops, worker
+	Action        string
+	Before, After map[string]any
+	Form          FormID
+	FormDigest    []byte // nil for no form
+}
+
+func writeDeskLine(ctx context.Context, q *db.Queries, l *DeskLine) error {
+	values := func(m map[string]any) []byte {
+		if m == nil {
+			m = nobody
+		}
+		return document(m)
+	}
+	return q.InsertDeskLine(ctx, db.InsertDeskLineParams{
+		At: l.At, Account: optional(l.Account.UUID), Subject: l.Subject, Actor: l.Actor, Origin: l.Origin, Action: l.Action, Before: values(l.Before),
+		After: values(l.After), Form: optional(l.Form.UUID), FormDigest: l.FormDigest,
+	})
+}
+
+// sentForm returns what was done with a form of an account that was sent before with a digest; an
+// empty subject when it was not sent. ErrFormSent when it said something else. The account is
+// locked, so that no two are sent at once.
+func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID, digest []byte) (done db.FindSentFormRow, err error) {
+	if form.UUID == uuid.Nil {
+		return done, nil
+	}
+	done, err = q.FindSentForm(ctx, db.FindSentFormParams{Account: of.UUID, Form: form.UUID})
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return done, nil
+	case err == nil && !bytes.Equal(done.FormDigest, digest):
+		return done, ErrFormSent
+	}
+	return done, err
+}
+
+// maxDeskLines bounds what is read of a subject. What customers do has bounds of its own; what
+// staff does has none but that of requests.
+const maxDeskLines = 1000
+
+// ListDeskLines reads what was done last about a subject, oldest first.
+func (s *Store) ListDeskLines(ctx context.Context, subject string) ([]DeskLine, error) {
+	rows, err := s.queries().ListDeskLines(ctx, db.ListDeskLinesParams{Subject: subject, Most: maxDeskLines})
+	if err != nil {
+		return nil, fmt.Errorf("list what was done about %s: %w", subject, err)
+	}
+	slices.Reverse(rows)
+	lines := make([]DeskLine, len(rows))
+	for i, row := range rows {
+		lines[i] = DeskLine{
+			At: row.At.UTC(), Account: account.ID{UUID: given(row.AccountID)}, Subject: row.Subject, Actor: row.Actor, Origin: row.Origin, Action: row.Action,
+		}
+		if err := errors.Join(json.Unmarshal(row.Before, &lines[i].Before), json.Unmarshal(row.After, &lines[i].After)); err != nil {
+			return nil, fmt.Errorf("line of %s: %w", subject, err)
+		}
+	}
+	return lines, nil
+}

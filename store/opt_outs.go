@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// ListOptOuts reads what a user wants no mails about.
+func (s *Store) ListOptOuts(ctx context.Context, user account.UserID) ([]account.Topic, error) {
+	names, err := s.queries().ListOptOuts(ctx, user.UUID)
+	if err != nil {
+		return nil, fmt.Errorf("list what user %s wants no mails about: %w", user, err)
+	}
+	topics := make([]account.Topic, len(names))
+	for i, name := range names {
+		topics[i] = account.Topic(name)
+	}
+	return topics, nil
+}
+
+// ListOptedOut reads which members of an account want no mails about a topic.
+func (s *Store) ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error) {
+	rows, err := s.queries().ListOptedOut(ctx, db.ListOptedOutParams{AccountID: id.UUID, Topic: string(topic)})
+	if err != nil {
+		return nil, fmt.Errorf("list who of account %s wants no mails about %s: %w", id, topic, err)
+	}
+	users := make([]account.UserID, len(rows))
+	for i, row := range rows {
+		users[i] = account.UserID{UUID: row}
+	}
+	return users, nil
+}
+
+// OptOut notes that a user wants no mails about a topic. Noting it again changes nothing.
+// ErrNotFound when there is no such user.
+func (s *Store) OptOut(ctx context.Context, user account.UserID, topic account.Topic) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		if _, err := q.GetUserEmail(ctx, user.UUID); err != nil {
+			return found(err)
+		}
+		return q.OptOut(ctx, db.OptOutParams{UserID: user.UUID, Topic: string(topic)})
+	})
+	if err != nil {
+		return fmt.Errorf("note that user %s wants no mails about %s: %w", user, topic, err)
+	}
+	return nil
+}
+
+// ChooseTopics notes which topics a user wants mails about, of all that there are.
+func (s *Store) ChooseTopics(ctx context.Context, user account.UserID, wanted map[account.Topic]bool) error {
+	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
+		for _, topic := range account.Topics() {
+			var err error
+			if wanted[topic] {
+				err = q.OptIn(ctx, db.OptInParams{UserID: user.UUID, Topic: string(topic)})
+			} else {
+				err = q.OptOut(ctx, db.OptOutParams{UserID: user.UUID, Topic: string(topic)})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("note what user %s wants mails about: %w", user, err)
+	}
+	return nil
+}
+
+// UserEmail reads the address of a user, or ErrNotFound.
+func (s *Store) UserEmail(ctx context.Context, user account.UserID) (account.Email, error) {
+	row, err := s.queries().GetUserEmail(ctx, user.UUID)
+	if err != nil {
+		return account.Email{}, fmt.Errorf("read the address of user %s: %w", user, found(err))
+	}
+	return account.RecordedEmail(row.Email, row.EmailKey), nil
+}

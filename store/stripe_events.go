@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// StripeEvent is a webhook that came, as far as it is kept: what it says is read again from Stripe.
+type StripeEvent struct {
+	ID         string
+	Type       string
+	APIVersion string
+	Object     string // id of what it is about
+	Customer   string // whose; empty when it says none
+	Session    string // of a checkout; empty for others
+	CreatedAt  time.Time
+	ReceivedAt time.Time
+}
+
+// RecordStripeEvent records an event, once by its id. It reports false when it came before.
+func (s *Store) RecordStripeEvent(ctx context.Context, e *StripeEvent) (fresh bool, err error) {
+	n, err := s.queries().InsertStripeEvent(ctx, db.InsertStripeEventParams{
+		ID: e.ID, Type: e.Type, ApiVersion: e.APIVersion, Object: e.Object, Customer: e.Customer, Session: e.Session, CreatedAt: e.CreatedAt,
+	})
+	if err != nil {
+		return false, fmt.Errorf("record event %s: %w", e.ID, err)
+	}
+	return n > 0, nil
+}
+
+// MarkStripeEvent records that nothing more is to be done for an event: the flow that reads again
+// has the signal, or nobody needs it.
+func (s *Store) MarkStripeEvent(ctx context.Context, id, result string) error {
+	if _, err := s.queries().MarkStripeEvent(ctx, db.MarkStripeEventParams{ID: id, Result: result}); err != nil {
+		return fmt.Errorf("mark event %s: %w", id, err)
+	}
+	return nil
+}
+
+// ListOpenStripeEvents reads up to limit events that came longer ago than that and are not marked,
+// oldest first.
+func (s *Store) ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]StripeEvent, error) {
+	rows, err := s.queries().ListOpenStripeEvents(ctx, db.ListOpenStripeEventsParams{
+		OlderSeconds: older.Seconds(), Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list events of Stripe: %w", err)
+	}
+	all := make([]StripeEvent, len(rows))
+	for i, row := range rows {
+		all[i] = StripeEvent{
+			ID: row.ID, Type: row.Type, APIVersion: row.ApiVersion, Object: row.Object, Customer: row.Customer, Session: row.Session,
+			CreatedAt: row.CreatedAt.UTC(), ReceivedAt: row.ReceivedAt.UTC(),
+		}
+	}
+	return all, nil
+}
+
+// DeleteStripeEvents deletes up to limit events that were processed and came before an instant, and
+// says how many.
+func (s *Store) DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
+	n, err := s.queries().DeleteStripeEvents(ctx, db.DeleteStripeEventsParams{Before: before, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	if err != nil {
+		return 0, fmt.Errorf("delete events of Stripe: %w", err)
+	}
+	return n, nil
+}

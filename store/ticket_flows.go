@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/messaging/ticket"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// TicketNews is a change of a ticket that its flow is to hear of.
+type TicketNews struct {
+	Number  ticket.Number
+	Account account.ID
+	Version int64
+}
+
+// MarkTicketTold records that the flow of a ticket has heard of a version.
+func (s *Store) MarkTicketTold(ctx context.Context, n TicketNews) error {
+	if err := s.queries().MarkTicketTold(ctx, db.MarkTicketToldParams{Number: int64(n.Number), Version: n.Version}); err != nil {
+		return fmt.Errorf("mark ticket %s as told: %w", n.Number.Reference(), err)
+	}
+	return nil
+}
+
+// ListUntoldTickets lists tickets in the order of their numbers, after one: those whose flow has
+// not heard of what changed before stale, and those that should have closed, because nothing
+// happened to them since overdue.
+func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number, limit int) ([]TicketNews, error) {
+	rows, err := s.queries().ListUntoldTickets(ctx, db.ListUntoldTicketsParams{
+		Stale: stale, Overdue: overdue, After: int64(after), Most: int32(min(limit, maxTicketPage)), //nolint:gosec // bounded
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list tickets whose flows are late: %w", err)
+	}
+	news := make([]TicketNews, len(rows))
+	for i, row := range rows {
+		news[i] = TicketNews{ticket.Number(row.Number), account.ID{UUID: row.AccountID}, row.Version}
+	}
+	return news, nil
+}
+
+// maxRefusals bounds the evidence of a ticket.
+const maxRefusals = 20
+
+// SumRefusals counts the recorded calls of a window that were refused or failed: the most frequent
+// ones first, 20 lines at most. The window's chain is not looked at.
+func (s *Store) SumRefusals(ctx context.Context, w *UsageWindow) ([]ticket.RefusalCount, error) {
+	rows, err := s.sums().SumRefusals(ctx, db.SumRefusalsParams{Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyPeriod: w.period(), Most: maxRefusals})
+	if err != nil {
+		return nil, w.failed("refusals", err)
+	}
+	counts := make([]ticket.RefusalCount, len(rows))
+	for i, row := range rows {
+		counts[i] = ticket.RefusalCount{
+			Reason: row.Outcome, Code: ticket.CodeOf(row.Outcome), Chain: chain.ID(row.Chain), Method: row.Method, Count: row.Requests, Last: row.LastHour.UTC(),
+		}
+	}
+	return counts, nil
+}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/chainaccess/gateway/identity/account"
+)
+
+// TicketWriter is who of an account wrote a message, by what they are called now.
+type TicketWriter struct {
+	User      account.UserID
+	Email     string          // of a user; empty when there is none any more
+	Key       account.KeyID   // zero for a user
+	Prefix    string          // the key's first characters; empty when there is none any more
+	Agent     account.AgentID // of an agent's key
+	AgentName string
+}
+
+// WritersOf looks up who wrote messages, by what Writer.Actor gives. What is no user and no key is
+// left out.
+func (s *Store) WritersOf(ctx context.Context, messages []TicketMessage) (map[string]TicketWriter, error) {
+	actors := make([]string, len(messages))
+	for i := range messages {
+		actors[i] = messages[i].Writer
+	}
+	return s.writersOf(ctx, actors)
+}
+
+// NamesOf looks up what users and keys are called, by what Writer.Actor gives: the address of a
+// user, the first characters of a key. Others, and those that are not there any more, are left out.
+func (s *Store) NamesOf(ctx context.Context, actors []string) (map[string]string, error) {
+	writers, err := s.writersOf(ctx, actors)
+	names := make(map[string]string, len(writers))
+	for actor, w := range writers {
+		switch {
+		case w.Email != "":
+			names[actor] = w.Email
+		case w.Prefix != "":
+			names[actor] = actorKey + w.Prefix
+		}
+	}
+	return names, err
+}
+
+func (s *Store) writersOf(ctx context.Context, actors []string) (map[string]TicketWriter, error) {
+	writers := map[string]TicketWriter{}
+	var keys []uuid.UUID
+	var users []string
+	for _, actor := range actors {
+		if _, known := writers[actor]; known {
+			continue
+		}
+		if id, ok := account.ParseActor(actor); ok {
+			writers[actor], users = TicketWriter{User: id}, append(users, actor)
+		} else if text, ok := strings.CutPrefix(actor, actorKey); ok {
+			if id, err := account.ParseKeyID(text); err == nil {
+				writers[actor], keys = TicketWriter{Key: id}, append(keys, id.UUID)
+			}
+		}
+	}
+	emails, err := s.EmailsOf(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	for _, actor := range users {
+		w := writers[actor]
+		w.Email = emails[actor]
+		writers[actor] = w
+	}
+	if len(keys) == 0 {
+		return writers, nil
+	}
+	rows, err := s.queries().ListKeyWriters(ctx, keys)
+	if err != nil {
+		return nil, fmt.Errorf("look up %d keys that wrote: %w", len(keys), err)
+	}
+	for _, row := range rows {
+		id := account.KeyID{UUID: row.ID}
+		writers[actorKey+id.String()] = TicketWriter{Key: id, Prefix: row.Prefix, Agent: account.AgentID{UUID: given(row.AgentID)}, AgentName: row.AgentName}
+	}
+	return writers, nil
+}

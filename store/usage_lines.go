@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// UsageLine is usage of an hour or a UTC day with every word told apart.
+type UsageLine struct {
+	Start                         time.Time
+	Key                           account.KeyID
+	Chain, Service, Method, Class string
+	UsageSums
+}
+
+// UsageLines reads a window line by line, by the hour or by the UTC day, which the window then
+// begins with; at most so many lines, the oldest first.
+func (s *Store) UsageLines(ctx context.Context, w *UsageWindow, hourly bool, most int) ([]UsageLine, error) {
+	p := db.ListUsageLinesParams{
+		Account: w.Account.UUID, Since: w.since(), Step: "day", Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int32(most), //nolint:gosec // a hundred thousand
+	}
+	if hourly {
+		p.Step = "hour"
+	}
+	rows, err := s.sums().ListUsageLines(ctx, p)
+	if err != nil {
+		return nil, w.failed("usage", err)
+	}
+	lines := make([]UsageLine, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		lines[i] = UsageLine{r.Start.UTC(), account.KeyID{UUID: r.KeyID}, r.Chain, r.Service, r.Method, r.Class, UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}}
+	}
+	return lines, nil
+}

@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/store/db"
+)
+
+// UsageWindow says whose recorded usage is asked for. What is recorded are hours: the window begins
+// with the hour of Since and has no end. It is read out of the days, but for the hours before the
+// first midnight and where hours are told apart.
+type UsageWindow struct {
+	Account account.ID
+	Since   time.Time
+	Keys    []account.KeyID // of these keys alone; nil for all
+	Chain   string          // of this chain alone; empty for all
+	Period  account.Period  // what was counted into this period alone; the zero one for all
+}
+
+func (w *UsageWindow) since() time.Time { return w.Since.UTC().Truncate(time.Hour) }
+
+func (w *UsageWindow) fromDay() time.Time { return midnightFrom(w.since()) }
+
+func (w *UsageWindow) keys() []uuid.UUID { return keyUUIDs(w.Keys) }
+
+func (w *UsageWindow) period() pgtype.Date { return onlyPeriod(w.Period) }
+
+// onlyPeriod is null for the zero period, which is every one to the queries. Usage is recorded
+// under the day on which its period begins.
+func onlyPeriod(p account.Period) pgtype.Date {
+	return pgtype.Date{Time: p.Start.UTC().Truncate(day), Valid: !p.Start.IsZero()}
+}
+
+// failed says what was not read.
+func (w *UsageWindow) failed(what string, err error) error {
+	return fmt.Errorf("read %s of account %s: %w", what, w.Account, err)
+}
+
+// keyUUIDs is nil for nil, which is every key to the queries.
+func keyUUIDs(keys []account.KeyID) []uuid.UUID {
+	if keys == nil {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		ids[i] = k.UUID
+	}
+	return ids
+}
+
+// UsageSums are the figures of some usage. What is neither in Billable nor in Hits was refused or
+// given back.
+type UsageSums struct {
+	Requests int64 // calls that came, each once
+	Billable int64 // answered and charged
+	Hits     int64 // answered by the cache or the service itself
+	Units    plan.Units
+}
+
+// Refused is how many calls were refused, or given back because the service failed.
+func (s UsageSums) Refused() int64 { return s.Requests - s.Billable - s.Hits }
+
+// UsageGroup is usage that shares a word; only the field of its dimension is set.
+type UsageGroup struct {
+	Class, Method, Chain string
+	Key                  account.KeyID
+	UsageSums
+}
+
+// UsageGroups are the largest groups of a dimension, the most used first, and how many groups there
+// are in all.
+type UsageGroups struct {
+	Groups []UsageGroup
+	All    int64
+}
+
+// UsageReport is the usage of a window as a whole and by each dimension.
+type UsageReport struct {
+	Whole                             UsageSums
+	ByClass, ByKey, ByMethod, ByChain UsageGroups
+}
+
+// ReportUsage adds up a window, and lists at most so many groups of each dimension. All of it is of
+// one snapshot.
+func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, most int) (UsageReport, error) {
+	var report UsageReport
+	rows, err := s.sums().SumUsageGroups(ctx, db.SumUsageGroupsParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(most),
+	})
+	if err != nil {
+		return report, w.failed("usage", err)
+	}
+	// The values of GROUPING(class, key_id, method, chain): a bit is set for each word that is not
+	// told apart.
+	dimensions := map[int32]*UsageGroups{0b0111: &report.ByClass, 0b1011: &report.ByKey, 0b1101: &report.ByMethod, 0b1110: &report.ByChain}
+	for i := range rows {
+		r := &rows[i]
+		sums := UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}
+		groups, ok := dimensions[r.Dimension]
+		if !ok {
+			report.Whole = sums
+			continue
+		}
+		groups.All = r.Groups
+		groups.Groups = append(groups.Groups, UsageGroup{Class: r.Class, Method: r.Method, Chain: r.Chain, Key: account.KeyID{UUID: r.KeyID}, UsageSums: sums})
+	}
+	return report, nil
+}
+
+// UsageStep is the usage of a step of time.
+type UsageStep struct {
+	Start time.Time
+	UsageSums
+	PackUnits plan.Units // of the units: drawn from packs
+	Computed  int64      // of the billable: by utilities, for which there is no cache
+}
+
+// UsageSteps adds up a window by steps of whole hours from its first hour on. Steps without usage
+// are not given.
+func (s *Store) UsageSteps(ctx context.Context, w *UsageWindow, step time.Duration) ([]UsageStep, error) {
+	if step <= 0 || step%time.Hour != 0 {
+		return nil, fmt.Errorf("read usage of account %s: a step of %s: ask for whole hours", w.Account, step)
+	}
+	rows, err := s.sums().SumUsageSteps(ctx, db.SumUsageStepsParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
+		StepSeconds: int64(step / time.Second),
+	})
+	if err != nil {
+		return nil, w.failed("usage", err)
+	}
+	steps := make([]UsageStep, len(rows))
+	for i, r := range rows {
+		steps[i] = UsageStep{r.Start.UTC(), UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}, plan.Units(r.PackUnits), r.Computed}
+	}
+	return steps, nil
+}
+
+// AnsweredUsage is what was answered under the words that say what a call weighs.
+type AnsweredUsage struct {
+	Service, Method, Class, Tier string
+	Billable, Hits               int64
+	Units                        plan.Units
+}
+
+// AnsweredUsage reads what upstreams and the cache answered in a window, the words with the most
+// hits first. There are as many as the catalog has.
+func (s *Store) AnsweredUsage(ctx context.Context, w *UsageWindow) ([]AnsweredUsage, error) {
+	rows, err := s.sums().SumAnswered(ctx, db.SumAnsweredParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
+	})
+	if err != nil {
+		return nil, w.failed("answered usage", err)
+	}
+	answered := make([]AnsweredUsage, len(rows))
+	for i, r := range rows {
+		answered[i] = AnsweredUsage{r.Service, r.Method, r.Class, r.Tier, r.Billable, r.Hits, plan.Units(r.Units)}
+	}
+	return answered, nil
+}
+
+// Failures are what was refused or failed in a window: the largest groups, and how many groups
+// there are in all.
+type Failures struct {
+	ByReason               []FailureGroup // Reason is set
+	ByMethod               []FailureGroup // Chain and Method are set
+	AllReasons, AllMethods int64
+}
+
+// FailureGroup counts failures that share a reason, or a method and its chain. A method that was
+// not known is empty.
+type FailureGroup struct {
+	Reason, Chain, Method string
+	Requests              int64
+}
+
+// Failures adds up what was refused or failed, at most so many groups of each kind, the largest
+// first.
+func (s *Store) Failures(ctx context.Context, w *UsageWindow, most int) (Failures, error) {
+	var f Failures
+	rows, err := s.sums().SumFailureGroups(ctx, db.SumFailureGroupsParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(most),
+	})
+	if err != nil {
+		return f, w.failed("failures", err)
+	}
+	const reasons = 0b011 // GROUPING(outcome, chain, method)
+	for _, r := range rows {
+		group := FailureGroup{r.Outcome, r.Chain, r.Method, r.Requests}
+		if r.Dimension == reasons {
+			f.ByReason, f.AllReasons = append(f.ByReason, group), r.Groups
+			continue
+		}
+		f.ByMethod, f.AllMethods = append(f.ByMethod, group), r.Groups
+	}
+	return f, nil
+}
+
+// FailureStep counts failures of a method in a step of time.
+type FailureStep struct {
+	Start         time.Time
+	Chain, Method string
+	Requests      int64
+}
+
+// FailureSteps adds up the failures of some methods on their chains by steps of whole hours from
+// the window's first hour on.
+func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Duration, of []FailureGroup) ([]FailureStep, error) {
+	if step <= 0 || step%time.Hour != 0 {
+		return nil, fmt.Errorf("read failures of account %s: a step of %s: ask for whole hours", w.Account, step)
+	}
+	p := db.SumFailureStepsParams{
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
+		StepSeconds: int64(step / time.Second), Chains: []string{}, Methods: []string{},
+	}
+	for _, g := range of {
+		p.Chains, p.Methods = append(p.Chains, g.Chain), append(p.Methods, g.Method)
+	}
+	rows, err := s.sums().SumFailureSteps(ctx, p)
+	if err != nil {
+		return nil, w.failed("failures", err)
+	}
+	steps := make([]FailureStep, len(rows))
+	for i, r := range rows {
+		steps[i] = FailureStep{r.Start.UTC(), r.Chain, r.Method, r.Requests}
+	}
+	return steps, nil
+}
+
+// FailedCalls reads the newest calls between two instants that were refused or failed, at most so
+// many. What costs no units is not among them. Only the fields that say which call it was and how
+// it went are set.
+func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time, most int) ([]Call, error) {
+	var rows []db.ListFailedCallsRow
+	var err error
+	if bound := int32(most); w.Keys == nil { //nolint:gosec // some dozens
+		rows, err = s.queries().ListFailedCalls(ctx, db.ListFailedCallsParams{Account: w.Account.UUID, Since: w.since(), Until: until, Most: bound})
+	} else {
+		var of []db.ListFailedCallsOfKeysRow
+		of, err = s.queries().ListFailedCallsOfKeys(ctx, db.ListFailedCallsOfKeysParams{
+			Account: w.Account.UUID, Since: w.since(), Until: until, Keys: w.keys(), Most: bound,
+		})
+		for _, r := range of {
+			rows = append(rows, db.ListFailedCallsRow(r))
+		}
+	}
+	if err != nil {
+		return nil, w.failed("failed calls", err)
+	}
+	calls := make([]Call, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		calls[i] = Call{
+			RequestID: r.RequestID, Index: int(r.BatchIndex), StartedAt: r.StartedAt.UTC(), Account: w.Account, Chain: chain.ID(r.Chain), Method: r.Method,
+			Outcome: r.Outcome, HTTPStatus: int(r.HttpStatus), Duration: time.Duration(r.DurationUs) * time.Microsecond,
+		}
+	}
+	return calls, nil
+}
+
+// KeysOfAgent lists the keys that an agent of an account has and had.
+func (s *Store) KeysOfAgent(ctx context.Context, owner account.ID, agent account.AgentID) ([]account.KeyID, error) {
+	ids, err := s.queries().ListKeysOfAgent(ctx, db.ListKeysOfAgentParams{Account: owner.UUID, Agent: agent.UUID})
+	if err != nil {
+		return nil, fmt.Errorf("list the keys of agent %s: %w", agent, err)
+	}
+	keys := make([]account.KeyID, len(ids))
+	for i, id := range ids {
+		keys[i] = account.KeyID{UUID: id}
+	}
+	return keys, nil
+}

@@ -1,0 +1,145 @@
+package chaos_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// apiKey is a key of the load. Every key has an account of its own.
+type apiKey struct {
+	holder
+	id, account string
+	accountID   account.ID
+	keyID       account.KeyID
+	secret      string
+}
+
+// holder is a kind of customer. Allowances are in whole units; 0 is none.
+type holder struct {
+	plan  string
+	door  account.Door
+	daily int64 // of a UTC day
+	// quota is a contract's, of a period; packs are drawn after it. Only with plan.Enterprise.
+	quota int64
+	packs []int64
+	// keyCap and serviceCap are fences of the key and of the service rpc on the account, of a
+	// period.
+	keyCap, serviceCap int64
+
+	connections int // from which it calls at a time
+}
+
+// allowance is what the holder can use before the test is over, in whole units; 0 for no bound that
+// matters.
+func (h *holder) allowance() int64 {
+	total := h.daily + h.keyCap + h.serviceCap + h.quota
+	for _, p := range h.packs {
+		total += p
+	}
+	return total
+}
+
+// holders are whose calls make the load: wide windows carry it, narrow ones and small allowances
+// have calls refused.
+func holders() []holder {
+	return []holder{
+		{plan: plan.Scale, door: account.DoorAccount, connections: 3},
+		{plan: plan.Scale, door: account.DoorAccount, connections: 2},
+		{plan: plan.Growth, door: account.DoorAccount, connections: 2},
+		{plan: plan.Enterprise, door: account.DoorAccount, quota: 150, packs: []int64{75, 300}, connections: 1},
+		{plan: plan.Pro, door: account.DoorAccount, daily: 40, connections: 1},
+		{plan: plan.Free, door: account.DoorAccount, connections: 1}, // 100 calls in 15 minutes
+		{plan: plan.Door1, door: account.DoorPublic, daily: 10_000, connections: 1},
+	}
+}
+
+// openAccounts opens what keys are made and fences are changed with, besides the processes of the
+// gateway.
+func (r *rig) openAccounts(pepper string) {
+	r.t.Helper()
+	var err error
+	if r.hasher, err = account.NewHasher([]byte(pepper)); err != nil {
+		r.t.Fatal(err)
+	}
+	if r.store, err = store.Open(r.t.Context(), r.url); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(r.store.Close)
+	if r.meter, err = meter.Open(r.t.Context(), r.redis.URL); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = r.meter.Close() })
+	r.fences = fences.New(r.store, r.meter, r.hasher, time.Now)
+	for _, h := range holders() {
+		key := r.newKey(h)
+		for range h.connections {
+			r.connections = append(r.connections, newConnection(key, r.log, r.urls(), r.random.Uint64()))
+		}
+	}
+}
+
+var harness = store.Author{Actor: "fault harness", Origin: "ops", Reason: "a scenario"}
+
+// newKey makes an account with one key and its fences.
+func (r *rig) newKey(h holder) apiKey {
+	r.t.Helper()
+	must := func(err error) {
+		r.t.Helper()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	kind := store.KindOwner
+	if h.door == account.DoorPublic {
+		kind = store.KindDoor
+	}
+	ctx := r.t.Context()
+	owner, err := r.store.CreateAccount(ctx, store.NewAccount{ID: account.NewID(), Kind: kind, Plan: h.plan})
+	must(err)
+	minted, err := account.MintKey(rand.Reader)
+	must(err)
+	digest := minted.Digest(r.hasher)
+	daily := account.Unlimited
+	if h.daily > 0 {
+		daily = plan.Units(h.daily) * plan.Unit
+	}
+	key, err := r.store.CreateKey(ctx, store.NewKey{
+		ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: minted.Prefix(), Door: h.door, Daily: daily,
+	})
+	must(err)
+	if h.quota > 0 {
+		contract := account.Custom{Quota: plan.Units(h.quota) * plan.Unit, Rate: plan.RateWindow{Limit: 10_000, Per: time.Second}}
+		_, err = r.fences.SetEnterprise(ctx, owner.ID, contract, harness)
+		must(err)
+	}
+	for i, units := range h.packs {
+		now := time.Now()
+		_, _, err = r.fences.GrantPack(ctx, store.Pack{
+			Pack:    account.Pack{ID: account.NewPackID(), Units: plan.Units(units) * plan.Unit, Expires: plan.AddMonths(now, 12).Add(time.Duration(i) * time.Hour)},
+			Account: owner.ID, Kind: "pack_s", Origin: account.NewPackID().String(), GrantedAt: now,
+		}, harness)
+		must(err)
+	}
+	if h.keyCap > 0 {
+		limit := json.Number(plan.Units(h.keyCap * int64(plan.Unit)).String())
+		_, err = r.fences.ConfigureKey(ctx, key.ID, account.Settings{MonthlyCap: &limit}, harness)
+		must(err)
+	}
+	if h.serviceCap > 0 {
+		caps := map[string]json.Number{"rpc": json.Number(plan.Units(h.serviceCap * int64(plan.Unit)).String())}
+		_, err = r.fences.ConfigureAccount(ctx, owner.ID, account.Settings{Caps: &caps}, harness)
+		must(err)
+	}
+	made := apiKey{
+		holder: h, id: key.ID.String(), account: owner.ID.String(), accountID: owner.ID, keyID: key.ID, secret: minted.Reveal(),
+	}
+	r.keys = append(r.keys, made)
+	return made
+}

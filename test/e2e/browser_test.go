@@ -1,0 +1,38 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// screenshots is where the looks at pages are kept: each page in light and dark, on a desktop and
+// on a phone.
+const screenshots = "../../.cache/screenshots"
+
+// TestPagesInABrowser goes through the console with Debian's Chromium: by mouse, by keyboard,
+// without JavaScript. The scripts run one after the other: a browser and a gateway keep a small
+// machine busy.
+func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
+	install(t)
+	kept, err := filepath.Abs(screenshots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(kept); err != nil {
+		t.Fatal(err)
+	}
+	env := append(gateway(t), "SCREENSHOTS="+kept)
+	scripts, err := filepath.Glob("browser/*.test.js")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	run(t, env, "node", append([]string{"--test", "--test-concurrency=1"}, scripts...)...)
+	shots, err := filepath.Glob(filepath.Join(kept, "*-dark-390.png"))
+	if err != nil || len(shots) < len(scripts) {
+		t.Errorf("only %d pages were looked at: %v", len(shots), err)
+	}
+}

@@ -1,0 +1,69 @@
+package provider
+
+import (
+	"strings"
+
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// readEndpoint reads an address at a key; false when it is none of a node.
+func readEndpoint(raw string, key telling) (e Endpoint, ok bool) {
+	p := split(raw)
+	if p.host == "" {
+		return e, false
+	}
+	f, label := formOf(p.host)
+	query := map[string]string{}
+	for _, pair := range p.query {
+		query[strings.ToLower(pair[0])] = pair[1]
+	}
+	e = Endpoint{Source: p.show(f), Provider: unknown, WebSocket: strings.HasPrefix(p.scheme, "ws")}
+	e.KeyInURL, e.Keyless = p.credential(f)
+	switch {
+	case f != nil:
+		e.Provider = f.Provider
+		e.Chain, e.Network = f.network(label, p.path, query)
+		ok = e.Chain != "" || e.Network != "" || e.KeyInURL || hasPlaceholder(p.host) || key == surely
+	case private(p.host):
+		e.Provider, ok = local, true
+	default:
+		e.Chain, e.Network = guess(&p)
+		rpc := key == surely || strings.Contains(strings.ToLower(p.host+"/"+strings.Join(p.path, "/")), "rpc")
+		ok = rpc || !isPage(p.host) && (e.Network != "" || key == some)
+		e.Guessed = !rpc && (!e.WebSocket || e.Chain == "")
+	}
+	if e.KeyInURL && !e.Keyless {
+		e.credentials = 1
+	}
+	if e.Network != "" {
+		e.Network = may(e.Network)
+	}
+	return e, ok
+}
+
+// guess looks for the name of a network in an address of an unknown form. A network that is not
+// served decides, wherever it stands: mainnet.era.zksync.io is none of Ethereum's. Mainnet alone is
+// anybody's.
+func guess(p *parts) (id chain.ID, name string) {
+	names := []string{}
+	for label := range strings.SplitSeq(p.host, ".") {
+		names = append(names, label)
+		if strings.Contains(label, "-") {
+			names = append(names, strings.Split(label, "-")...)
+		}
+	}
+	names = append(names, joined(p.path)...)
+	for _, n := range names {
+		found, known := named(n)
+		switch {
+		case !known || digits(n) || !isNetwork(n):
+		case found == "":
+			return "", n
+		case name == "" || id == "":
+			if id, name = found, n; n == "mainnet" {
+				id = ""
+			}
+		}
+	}
+	return id, name
+}

@@ -1,0 +1,86 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/chainaccess/gateway/activities"
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/workflows"
+)
+
+// until is a redeem whose client waits until so long after the flow's begin.
+func (p *paid) until(after time.Duration) workflows.Redeem {
+	in := newRedeem()
+	in.Request = activities.RedeemRequest{ID: "a request", Asked: p.begun, Deadline: p.begun.Add(after)}
+	return in
+}
+
+func TestRedeem_LateOneChangesNoCredential(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good, 10*time.Minute, final(good)))
+	first, timely := p.until(8*time.Second), p.until(time.Minute+8*time.Second)
+	p.redeem(0, first)
+	late := p.redeem(30*time.Second, p.until(8*time.Second))
+	again := p.redeem(time.Minute, timely)
+	p.run(t)
+	late.refused(t, "a late redeem of what is granted", fault.DurableUnavailable)
+	again.was(t, "one in time", x402.StageRedeemed)
+	if len(p.grants) != 1 || len(p.turns) != 1 || p.held.Key != timely.Credential.Key || p.turns[0].Request.ID != timely.Request.ID || !p.turns[0].Request.Asked.Equal(timely.Request.Asked) {
+		t.Errorf("granted %+v, rotated %+v", p.grants, p.turns)
+	}
+}
+
+func TestRedeem_LateOneGrantsNothingAndIsLookedAtForNobody(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good))
+	var late []*sent
+	for range 3 {
+		late = append(late, p.redeem(10*time.Second, p.until(8*time.Second)))
+	}
+	if stage := p.run(t); stage != x402.StagePayable || len(p.grants) != 0 || len(p.looks) != 1 {
+		t.Errorf("ended %s, granted %+v, looked %s", stage, p.grants, p.looks)
+	}
+	for _, l := range late {
+		l.refused(t, "late", fault.DurableUnavailable)
+	}
+}
+
+// The grant waits for a worker until nobody waits for it.
+func TestRedeem_ThatBecomesLateUnderWayGrantsNothing(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good))
+	slow := p.redeem(0, p.until(8*time.Second))
+	p.env.RegisterActivityWithOptions(func(_ context.Context, g activities.SettlementGrant) (activities.RecordedSettlement, error) {
+		p.grants = append(p.grants, g)
+		return activities.RecordedSettlement{}, nil // as an activity that began too late
+	}, activity.RegisterOptions{Name: "GrantSettlement", DisableAlreadyRegisteredCheck: true})
+	if stage := p.run(t); stage != x402.StagePayable || len(p.grants) != 1 {
+		t.Errorf("ended %s, granted %+v", stage, p.grants)
+	}
+	slow.refused(t, "late when a worker took the grant", fault.DurableUnavailable)
+}
+
+// A redeem of a credential that is younger than itself is answered with that one.
+func TestRedeem_SharesTheCredentialThatTheRecordKept(t *testing.T) {
+	t.Parallel()
+	p := settle(from(good, 10*time.Minute, final(good)))
+	p.hold(account.NewKeyID(), 90_000)
+	kept := p.held.Key
+	p.env.RegisterActivityWithOptions(func(_ context.Context, r activities.SettlementRotation) (activities.RecordedSettlement, error) {
+		p.turns = append(p.turns, r)
+		return p.held, nil
+	}, activity.RegisterOptions{Name: "RotateSettlement", DisableAlreadyRegisteredCheck: true})
+	p.retry(0)
+	answered := p.redeem(time.Second, p.until(9*time.Second))
+	p.run(t)
+	answered.was(t, "a redeem", x402.StageRedeemed)
+	if p.held.Key != kept || len(p.turns) != 1 {
+		t.Errorf("the credential is %s, rotated %+v", p.held.Key, p.turns)
+	}
+}
