@@ -359,15 +359,27 @@ func (g *gateway) lines(key string) []account.UsageLine {
 	return g.linesOf(g.identity(key).Account)
 }
 
-// linesOf are the usage lines of an account.
+// linesOf are the usage lines of an account, each summed over the buckets of ten seconds.
 func (g *gateway) linesOf(id account.ID) []account.UsageLine {
 	g.t.Helper()
 	buckets, _, err := g.meter.SealedBuckets(g.t.Context(), account.Shard(id), true, 10_000)
 	g.must(err)
 	var lines []account.UsageLine
+	at := map[account.UsageLine]int{}
 	for _, b := range buckets {
-		if b.Account == id {
-			lines = append(lines, b.Lines...)
+		if b.Account != id {
+			continue
+		}
+		for _, line := range b.Lines {
+			words := line
+			words.Requests, words.Units = 0, 0
+			i, known := at[words]
+			if !known {
+				i = len(lines)
+				at[words], lines = i, append(lines, words)
+			}
+			lines[i].Requests += line.Requests
+			lines[i].Units += line.Units
 		}
 	}
 	return lines
