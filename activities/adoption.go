@@ -21,7 +21,7 @@ type Owners interface {
 
 // Sealer makes mails of letters.
 type Sealer interface {
-	Prepare(l outbox.Letter) (store.NewMail, error)
+	Prepare(l outbox.Mail) (store.NewMail, error)
 }
 
 // AdoptionLetters writes to the owners of an account.
@@ -67,7 +67,7 @@ func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]stor
 		if members[i].Role != store.RoleOwner {
 			continue
 		}
-		mail, err := l.Sealer.Prepare(outbox.Letter{
+		mail, err := l.Sealer.Prepare(outbox.Mail{
 			Reason: "adopted/" + a.Key.String() + "/" + members[i].User.String(), To: members[i].Email.Address(), Account: a.Account,
 			Zone: settings.TimeZone, Mail: told,
 		})

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/faultpoint"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -51,7 +51,7 @@ type BillingFences interface {
 
 var (
 	_ BillingRecord = (*store.Store)(nil)
-	_ BillingFences = (*fences.Fences)(nil)
+	_ BillingFences = (*limits.Limits)(nil)
 )
 
 // Billing brings record and meter to what Stripe says. Everything that it does may be done again,

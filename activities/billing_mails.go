@@ -60,9 +60,9 @@ func (c *ChargeMails) ChargeFailed(ctx context.Context, f FailedCharge) error { 
 	if f.Card != nil {
 		said.Card = f.Card.Brand + " ending in " + f.Card.Last4
 	}
-	letters := make([]outbox.Letter, len(members))
+	letters := make([]outbox.Mail, len(members))
 	for i := range members {
-		letters[i] = outbox.Letter{
+		letters[i] = outbox.Mail{
 			Reason: fmt.Sprintf("charge/%s/%s", f.Invoice.ID, members[i].User),
 			To:     members[i].Email.Address(), Account: f.Account, Zone: settings.TimeZone, Mail: said,
 		}

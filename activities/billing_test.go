@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -33,7 +33,7 @@ type shop struct {
 	server *stripe.Server
 	way    *billing.Stripe
 	store  *store.Store
-	fences *fences.Fences
+	limits *limits.Limits
 	looked []account.ID // flows that were told
 }
 
@@ -57,7 +57,7 @@ func openShop(t *testing.T) *shop {
 	m, err := meter.Open(ctx, testkit.Redis(t).URL)
 	s.must(err)
 	t.Cleanup(func() { _ = m.Close() })
-	s.fences = fences.New(s.store, m, nil, time.Now)
+	s.limits = limits.New(s.store, m, nil, time.Now)
 	return s
 }
 
@@ -71,14 +71,14 @@ func (s *shop) must(err error) {
 // newBilling reconciles, and dies where it is told to; nil for nowhere.
 func (s *shop) newBilling(d *dying) *activities.Billing {
 	b := &activities.Billing{
-		Stripe: s.way, Record: s.store, Fences: s.fences, Mails: untold{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Stripe: s.way, Record: s.store, Fences: s.limits, Mails: untold{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Look: func(_ context.Context, id account.ID) error {
 			s.looked = append(s.looked, id)
 			return nil
 		},
 	}
 	if d != nil {
-		b.Stripe, b.Record, b.Fences = dyingStripe{s.way, d}, dyingRecord{s.store, d}, dyingFences{s.fences, d}
+		b.Stripe, b.Record, b.Fences = dyingStripe{s.way, d}, dyingRecord{s.store, d}, dyingFences{s.limits, d}
 	}
 	return b
 }
@@ -209,22 +209,22 @@ func (r dyingRecord) UpdateCustomer(ctx context.Context, c store.Customer) error
 }
 
 type dyingFences struct {
-	*fences.Fences
+	*limits.Limits
 	d *dying
 }
 
 func (f dyingFences) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (a store.Account, err error) { //nolint:gocritic // the interface's
-	err = f.d.step(func() (err error) { a, err = f.Fences.Entitle(ctx, id, e, by); return err })
+	err = f.d.step(func() (err error) { a, err = f.Limits.Entitle(ctx, id, e, by); return err })
 	return a, err
 }
 
 func (f dyingFences) GrantPack(ctx context.Context, p store.Pack, by store.Author) (granted store.Pack, fresh bool, err error) { //nolint:gocritic // the interface's
-	err = f.d.step(func() (err error) { granted, fresh, err = f.Fences.GrantPack(ctx, p, by); return err })
+	err = f.d.step(func() (err error) { granted, fresh, err = f.Limits.GrantPack(ctx, p, by); return err })
 	return granted, fresh, err
 }
 
 func (f dyingFences) VoidPack(ctx context.Context, origin, reason string, by store.Author) (void store.Pack, fresh bool, err error) {
-	err = f.d.step(func() (err error) { void, fresh, err = f.Fences.VoidPack(ctx, origin, reason, by); return err })
+	err = f.d.step(func() (err error) { void, fresh, err = f.Limits.VoidPack(ctx, origin, reason, by); return err })
 	return void, fresh, err
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -25,7 +25,7 @@ type DoorFences interface {
 	Enforce(ctx context.Context, keys ...account.KeyID) error
 }
 
-var _ DoorFences = (*fences.Fences)(nil)
+var _ DoorFences = (*limits.Limits)(nil)
 
 // AdoptionMails makes the mails that tell the owners of an account of a key that it adopts, one for
 // each owner and adoption however often they are made.

@@ -15,7 +15,7 @@ import (
 
 // NoticeStore keeps the notices of used allowances, and what they tell of.
 type NoticeStore interface {
-	OpenNotices(ctx context.Context, stale time.Duration, most int) ([]store.UsageNotice, error)
+	OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]store.UsageNotice, error)
 	FindNotice(ctx context.Context, id store.NoticeID) (store.UsageNotice, error)
 	StartNotice(ctx context.Context, id store.NoticeID) error
 	EndNotice(ctx context.Context, id store.NoticeID, result string, delivered bool) (string, error)

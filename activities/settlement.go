@@ -10,7 +10,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -38,7 +38,7 @@ type SettlementChain interface {
 }
 
 var (
-	_ SettlementFences = (*fences.Fences)(nil)
+	_ SettlementFences = (*limits.Limits)(nil)
 	_ SettlementRecord = (*store.Store)(nil)
 	_ SettlementChain  = (*settlement.Reader)(nil)
 )

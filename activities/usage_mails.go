@@ -24,7 +24,7 @@ type People interface {
 
 // Letterbox takes letters, all or none, each reason once (outbox.Outbox).
 type Letterbox interface {
-	Queue(ctx context.Context, letters ...outbox.Letter) error
+	Queue(ctx context.Context, letters ...outbox.Mail) error
 }
 
 // UsageMails tells of used allowances by mail: one to each user of the account, unless its settings
@@ -72,12 +72,12 @@ func (u *UsageMails) UsageReached(ctx context.Context, m UsageMessage) error {
 	if err != nil {
 		return err
 	}
-	letters := make([]outbox.Letter, 0, len(members))
+	letters := make([]outbox.Mail, 0, len(members))
 	for i := range members {
 		if slices.Contains(out, members[i].User) {
 			continue
 		}
-		letters = append(letters, outbox.Letter{
+		letters = append(letters, outbox.Mail{
 			Reason: fmt.Sprintf("usage/%s/%s/%d/%s", m.Account.ID, m.Notice.Period, m.Notice.Percent, members[i].User),
 			To:     members[i].Email.Address(), Account: m.Account.ID, Zone: settings.TimeZone, Mail: said,
 			Topic: account.TopicUsage, User: members[i].User,

@@ -23,7 +23,7 @@ type house struct {
 	members  []store.Member
 	name     string // of the account
 	settings store.Settings
-	letters  []outbox.Letter
+	letters  []outbox.Mail
 	out      []account.UserID // who wants no mails about usage
 	err      error            // of everything
 }
@@ -47,7 +47,7 @@ func (h *house) ListOptedOut(_ context.Context, _ account.ID, topic account.Topi
 	return h.out, h.err
 }
 
-func (h *house) Queue(_ context.Context, letters ...outbox.Letter) error {
+func (h *house) Queue(_ context.Context, letters ...outbox.Mail) error {
 	h.letters = append(h.letters, letters...)
 	return h.err
 }
@@ -209,7 +209,7 @@ func TestNoticesEndAsTheirMessengerSays(t *testing.T) {
 func TestUsageMailsGoFromTheRecordIntoTheOutbox(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)
-	letters, err := outbox.New(n.store, notify.House{Name: "Gateway", URL: "https://gateway.example", Contact: "a@b.example"}, []byte(strings.Repeat("secret", 8)), time.Now)
+	letters, err := outbox.New(n.store, notify.Site{Name: "Gateway", URL: "https://gateway.example", Contact: "a@b.example"}, []byte(strings.Repeat("secret", 8)), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

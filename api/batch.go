@@ -13,28 +13,28 @@ import (
 // larger one is sent as it is put together, so that it is not held twice.
 const wholeBatch = 256 << 10
 
-// outbox is the replies of a batch on their way out. Each is closed once, also when something
+// replyQueue is the replies of a batch on their way out. Each is closed once, also when something
 // panics: they hold memory.
-type outbox struct {
+type replyQueue struct {
 	replies []*relay.Reply
 	closed  int
 }
 
 // close ends the next reply, of which written bytes went out.
-func (o *outbox) close(written int) {
+func (o *replyQueue) close(written int) {
 	reply := o.replies[o.closed]
 	o.closed++
 	reply.Close(http.StatusOK, int64(written))
 }
 
-func (o *outbox) closeRest() {
+func (o *replyQueue) closeRest() {
 	for o.closed < len(o.replies) {
 		o.close(0)
 	}
 }
 
 func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
-	out := &outbox{replies: replies}
+	out := &replyQueue{replies: replies}
 	defer out.closeRest()
 	h, allHit, size := c.Writer.Header(), true, 0
 	var window fault.Window
@@ -59,7 +59,7 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 }
 
 // sendBatch sends a batch as a whole.
-func (s *server) sendBatch(c *gin.Context, out *outbox) {
+func (s *server) sendBatch(c *gin.Context, out *replyQueue) {
 	id := c.Writer.Header().Get(requestIDHeader)
 	body := []byte{}
 	sizes := make([]int, len(out.replies))
@@ -76,7 +76,7 @@ func (s *server) sendBatch(c *gin.Context, out *outbox) {
 }
 
 // streamBatch sends a batch reply by reply, and gives the memory of each back as soon as it is out.
-func (s *server) streamBatch(c *gin.Context, out *outbox) {
+func (s *server) streamBatch(c *gin.Context, out *replyQueue) {
 	to := s.outgoing(c)
 	defer to.release()
 	c.Writer.WriteHeader(http.StatusOK)

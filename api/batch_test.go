@@ -58,12 +58,12 @@ func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	var mu sync.Mutex // guards under and most
-	var under, most int
+	var under, limit int
 	count := func(n int) {
 		mu.Lock()
 		defer mu.Unlock()
 		under += n
-		most = max(most, under)
+		limit = max(limit, under)
 	}
 	// Everything that arrives waits for what arrives with it, for as long as a batch without a
 	// bound would take to arrive after its first item.
@@ -77,8 +77,8 @@ func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
 		testkit.Result("0x1")(x)
 	})
 	g.rpc(g.unlimited(), chain.EthMainnet, batchOf(60, "eth_call")).batch(60)
-	if most < 2 || most > 16 {
-		t.Errorf("%d items ran at once, want some but at most 16", most)
+	if limit < 2 || limit > 16 {
+		t.Errorf("%d items ran at once, want some but at most 16", limit)
 	}
 }
 

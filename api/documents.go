@@ -183,7 +183,7 @@ func describe(o Options, routes []plainRoute) *huma.OpenAPI {
 	}
 	return openapi.Build(openapi.Options{
 		Operations: o.Capabilities.All(), Schemas: o.Capabilities.Schemas(), Plain: plain, Console: consoleRoutes(o),
-		Shown: shownRoutes(o), StockClients: o.Cashier != nil, PublicURL: o.PublicURL, Contact: o.Links.Contact,
+		Shown: shownRoutes(o), StockClients: o.Stock != nil, PublicURL: o.PublicURL, Contact: o.Links.Contact,
 	})
 }
 
@@ -321,8 +321,8 @@ func (r rendering) page(facts func() (pages.Facts, error)) (*page, error) {
 	return p, nil
 }
 
-// toolsOf lists the metered capabilities that have a route.
-func toolsOf(all []service.Capability) []service.Meta {
+// toolsOf lists the metered operations that have a route.
+func toolsOf(all []service.Definition) []service.Meta {
 	var metas []service.Meta
 	for _, c := range all {
 		if m := c.Meta(); m.Metered() && m.Route.Path != "" {

@@ -23,9 +23,9 @@ func (g *gateway) fence(key string, s account.Settings, ofAccount bool) {
 	id := g.identity(key)
 	var err error
 	if ofAccount {
-		_, err = g.fences.ConfigureAccount(g.t.Context(), id.Account, s, author)
+		_, err = g.limits.ConfigureAccount(g.t.Context(), id.Account, s, author)
 	} else {
-		_, err = g.fences.ConfigureKey(g.t.Context(), id.Key, s, author)
+		_, err = g.limits.ConfigureKey(g.t.Context(), id.Key, s, author)
 	}
 	g.must(err)
 }
@@ -100,7 +100,7 @@ func TestACallDrawnFromAPackHasPremiumSupply(t *testing.T) {
 	key := g.accountKey(plan.Free)
 	id := g.identity(key)
 	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020) // a public caller has no upstream here
-	_, _, err := g.fences.GrantPack(t.Context(), store.Pack{
+	_, _, err := g.limits.GrantPack(t.Context(), store.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: 2 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)},
 		Account: id.Account, Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
 	}, author)
@@ -156,10 +156,10 @@ func TestAChangeOfPlanReachesTheChoiceOfUpstreamsAtOnce(t *testing.T) {
 	key := g.accountKey(plan.Free)
 	id := g.identity(key)
 	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020)
-	_, err := g.fences.SetPlan(t.Context(), id.Account, plan.Must(plan.Pro), author)
+	_, err := g.limits.SetPlan(t.Context(), id.Account, plan.Must(plan.Pro), author)
 	g.must(err)
 	g.eth(key, "eth_call").result()
-	_, err = g.fences.SetPlan(t.Context(), id.Account, plan.Must(plan.Builder), author)
+	_, err = g.limits.SetPlan(t.Context(), id.Account, plan.Must(plan.Builder), author)
 	g.must(err)
 	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020)
 }

@@ -33,8 +33,8 @@ var (
 	decompressors = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
-// pays reports whether an answer of this size goes compressed to the client.
-func pays(h http.Header, size int) bool { return size >= gzipFrom && assets.AcceptsGzip(h) }
+// worthCompressing reports whether an answer of this size goes compressed to the client.
+func worthCompressing(h http.Header, size int) bool { return size >= gzipFrom && assets.AcceptsGzip(h) }
 
 // takeCompressor returns nil when as many as may be are at work. Every other is given back.
 func takeCompressor(w io.Writer) *gzip.Writer {

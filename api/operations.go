@@ -22,9 +22,9 @@ import (
 // addresses and signatures.
 const maxArguments = 64 << 10
 
-// routeOperations registers a handler for each capability that has a route.
+// routeOperations registers a handler for each operation that has a route.
 func (s *server) routeOperations(engine *gin.Engine) {
-	tables := map[string]service.Capability{}
+	tables := map[string]service.Definition{}
 	for _, c := range s.Capabilities.All() {
 		if path, ok := strings.CutSuffix(c.Meta().Route.Path, asCSV); ok {
 			tables[path] = c
@@ -72,9 +72,9 @@ func besides(suffix string, with, without gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// operation is the handler of a capability: it brings caller and arguments, and renders what comes
+// operation is the handler of an operation: it brings caller and arguments, and renders what comes
 // back.
-func (s *server) operation(op service.Capability) gin.HandlerFunc {
+func (s *server) operation(op service.Definition) gin.HandlerFunc {
 	status := op.Meta().Route.Status
 	return func(c *gin.Context) {
 		h := c.Writer.Header()
@@ -128,7 +128,7 @@ func (s *server) caller(c *gin.Context) *service.Caller {
 
 // arguments gathers those of the path, of the query and of the body. A GET has its further ones in
 // the query, all else in the body.
-func arguments(c *gin.Context, op service.Capability) (map[string]any, *fault.Error) {
+func arguments(c *gin.Context, op service.Definition) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if c.Request.Method == http.MethodGet {
 		if refusal := queryArguments(c, op.Input(), args); refusal != nil {
@@ -145,11 +145,11 @@ func arguments(c *gin.Context, op service.Capability) (map[string]any, *fault.Er
 
 // bodyArguments reads a JSON object. An operation without fields takes no body, an empty object
 // too.
-func bodyArguments(c *gin.Context, most int64, args map[string]any) *fault.Error {
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, most))
+func bodyArguments(c *gin.Context, limit int64, args map[string]any) *fault.Error {
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which this operation does not need. Send the fields that it takes.", most)
+			return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which this operation does not need. Send the fields that it takes.", limit)
 		}
 		return fault.New(fault.NotJSON, "The body could not be read. Send it again.").Wrap(err)
 	}

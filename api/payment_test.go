@@ -92,7 +92,7 @@ func TestACredentialThatIsUnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T
 	g.pay(ended, "eth_call").result()
 	next, err := account.MintCredential(rand.Reader)
 	g.must(err)
-	_, err = g.fences.RotateCredential(t.Context(), store.Rotation{ID: of.ID, Credential: store.Credential{Key: account.NewKeyID(), Digest: next.Digest(g.hasher), Prefix: next.Prefix()}, By: author})
+	_, err = g.limits.RotateCredential(t.Context(), store.Rotation{ID: of.ID, Credential: store.Credential{Key: account.NewKeyID(), Digest: next.Digest(g.hasher), Prefix: next.Prefix()}, By: author})
 	g.must(err)
 	g.pay(ended, "eth_call").unpaid("unknown")
 	g.pay(next.Reveal(), "eth_call").result()

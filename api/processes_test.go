@@ -15,7 +15,7 @@ import (
 
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay"
@@ -38,18 +38,18 @@ func (g *gateway) another(change ...func(*options)) string {
 	m, err := meter.Open(g.t.Context(), g.redis.URL)
 	g.must(err)
 	g.t.Cleanup(func() { _ = m.Close() })
-	f := fences.New(s, m, g.hasher, time.Now)
+	f := limits.New(s, m, g.hasher, time.Now)
 	log := slog.New(slog.NewJSONHandler(g.logs, nil))
 	server := httptest.NewServer(api.Handler(api.Options{
 		Relay: relay.New(relay.Options{
-			Pool: g.pool, Fences: f, Meter: m, Recorder: g.recorder, Cache: g.newCache(o), Links: links, Timeout: testTimeout,
+			Pool: g.pool, Limits: f, Meter: m, Recorder: g.recorder, Cache: g.newCache(o), Links: links, Timeout: testTimeout,
 			MaxAnswer: 1 << 20, Now: time.Now, Logger: log,
 		}),
 		Capabilities: service.New(service.Options{
-			Store: s, Fences: f, Meter: m, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example", Now: time.Now,
+			Store: s, Limits: f, Meter: m, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example", Now: time.Now,
 			Random: rand.Reader, Logger: log,
 		}),
-		Fences: f, Meter: m, Store: s, Pool: g.pool, Links: links, PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 20,
+		Limits: f, Meter: m, Store: s, Pool: g.pool, Links: links, PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 20,
 		Now: time.Now, Logger: log, Draining: make(chan struct{}),
 	}))
 	g.t.Cleanup(server.Close)

@@ -38,7 +38,7 @@ func (g *gateway) granted(id x402.ID, found *x402.Finding, tier plan.Tier, count
 	}
 	credential, err := account.MintCredential(rand.Reader)
 	g.must(err)
-	_, err = g.fences.GrantSettlement(g.t.Context(), store.Grant{
+	_, err = g.limits.GrantSettlement(g.t.Context(), store.Grant{
 		ID: id, Deal: deal, Found: *found, Origin: "api",
 		Credential: store.Credential{Key: account.NewKeyID(), Digest: credential.Digest(g.hasher), Prefix: credential.Prefix()},
 	})
@@ -102,7 +102,7 @@ func TestReceiptOfAPaymentThatWasReorganisedSaysSo(t *testing.T) {
 	tx, found := paid(2, 90_000)
 	id := x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}
 	g.granted(id, found, plan.Balanced, "")
-	_, err := g.fences.ConcludeSettlement(t.Context(), id, x402.FinalityGone, nil, "The transaction is no longer part of the chain.", store.Author{Actor: "workflow", Origin: "workflow", Reason: "reorganised"})
+	_, err := g.limits.ConcludeSettlement(t.Context(), id, x402.FinalityGone, nil, "The transaction is no longer part of the chain.", store.Author{Actor: "workflow", Origin: "workflow", Reason: "reorganised"})
 	g.must(err)
 	g.receipt(tx).golden("receipt reorganised")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// What is redeemed and how is a test of capability; here stand the statuses and headers of what
+// What is redeemed and how is a test of operation; here stand the statuses and headers of what
 // needs no flow.
 func TestRedeemAnswers202UntilTheTransactionIsInABlockAnd402WhenItDoesNotPay(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/api/internal/openapi"
 )
 
-// plainRoute is a route that is no capability, with what the document says of it.
+// plainRoute is a route that is no operation, with what the document says of it.
 type plainRoute struct {
 	openapi.Plain
 

@@ -23,7 +23,7 @@ import (
 
 // rpc is POST /rpc/{chain}: one JSON-RPC request or a batch.
 func (s *server) rpc(c *gin.Context) {
-	if s.pays(c.Request) {
+	if s.wantsPayment(c.Request) {
 		s.sell(c)
 		return
 	}
@@ -65,9 +65,9 @@ func (s *server) relay(c *gin.Context, e *relay.Envelope, body []byte) {
 func (s *server) identify(r *http.Request, network netip.Prefix) (*meter.Subject, *fault.Error) {
 	key := bearer(r)
 	if payment := r.Header.Get(paymentHeader); key == "" && payment != "" {
-		return s.Fences.IdentifyCredential(r.Context(), payment, network)
+		return s.Limits.IdentifyCredential(r.Context(), payment, network)
 	}
-	return s.Fences.Identify(r.Context(), key, network)
+	return s.Limits.Identify(r.Context(), key, network)
 }
 
 // paymentHeader carries a pay-per-call credential (docs/interface.md, 2.5).
@@ -205,7 +205,7 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 // is where it may write the header.
 func (s *server) send(c *gin.Context, status int, body []byte, length []string) int64 {
 	h := c.Writer.Header()
-	if pays(c.Request.Header, len(body)) {
+	if worthCompressing(c.Request.Header, len(body)) {
 		if b := compress(body); b != nil {
 			defer giveBackZipped(b)
 			h["Content-Encoding"] = gzipValue

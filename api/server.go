@@ -16,9 +16,9 @@ import (
 	"github.com/chainaccess/gateway/identity/geo"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/telemetry"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
-	"github.com/chainaccess/gateway/payments/cashier"
+	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -29,8 +29,8 @@ import (
 // Options are what the door works with. It owns none of them.
 type Options struct {
 	Relay          *relay.Relay
-	Capabilities   *service.Catalogue
-	Fences         *fences.Fences
+	Capabilities   *service.Registry
+	Limits         *limits.Limits
 	Meter          *meter.Meter
 	Store          *store.Store
 	Pool           *upstream.Pool
@@ -46,8 +46,8 @@ type Options struct {
 	Logger      *slog.Logger
 	Metrics     *telemetry.Calls  // nil: refusals are not counted
 	Tracer      *telemetry.Tracer // nil: requests are not traced
-	// Cashier sells bundles of calls to stock x402 clients; nil does not.
-	Cashier *cashier.Cashier
+	// Stock sells bundles of calls to stock x402 clients; nil does not.
+	Stock *stock.Processor
 	// Agents is the agents' door; nil serves none.
 	Agents Agents
 	// Pages are what browsers see; nil serves none.
@@ -95,7 +95,7 @@ func Handler(o Options) http.Handler {
 
 	engine.POST("/rpc/:chain", s.rpc)
 	engine.OPTIONS("/rpc/:chain", s.preflight)
-	if o.Cashier != nil {
+	if o.Stock != nil {
 		engine.POST(paidRPCPrefix+":chain", s.paidRPC)
 		engine.OPTIONS(paidRPCPrefix+":chain", s.preflight)
 	}

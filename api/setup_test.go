@@ -27,11 +27,11 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/payments/cashier"
 	"github.com/chainaccess/gateway/payments/settlement"
+	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/cache"
@@ -66,9 +66,9 @@ type gateway struct {
 	database   string
 	redis      *testkit.RedisServer
 	meter      *meter.Meter
-	fences     *fences.Fences
+	limits     *limits.Limits
 	relay      *relay.Relay
-	operations *service.Catalogue
+	operations *service.Registry
 	hasher     *account.Hasher
 	recorder   *store.Recorder
 	logs       *logBuffer
@@ -103,13 +103,13 @@ type options struct {
 	listener  net.Listener
 	cacheURL  string // of the cache's second tier; empty for none
 	pages     api.Pages
-	toolbox   func(*service.Toolbox) // changes what metered capabilities answer from
+	toolbox   func(*service.Toolbox) // changes what metered operations answer from
 	terms     x402.Terms             // of paying per call; closed when zero
 	stock     bool                   // stock x402 clients can pay
 	locator   *geo.Locator
 	stripe    *billing.Stripe                           // sells plans; nil for none
 	secret    string                                    // of Stripe's webhooks
-	cashier   func(*gateway, *options) *cashier.Cashier // of payments of stock x402 clients; nil for none
+	cashier   func(*gateway, *options) *stock.Processor // of payments of stock x402 clients; nil for none
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -137,29 +137,29 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	g.pool = g.newPool(o)
 	g.pool.Instrument(g.metrics.Upstreams, o.tracer, log)
 	g.board = upstream.NewBoard(g.meter.Client())
-	g.fences = fences.New(g.store, g.meter, g.hasher, o.now)
+	g.limits = limits.New(g.store, g.meter, g.hasher, o.now)
 	g.recorder = store.NewRecorder(g.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond, Logger: log})
 	t.Cleanup(g.flushRecords)
 	answers := g.newCache(o)
 	calls := relay.New(relay.Options{
-		Pool: g.pool, Fences: g.fences, Meter: g.meter, Recorder: g.recorder, Cache: answers, Links: links,
+		Pool: g.pool, Limits: g.limits, Meter: g.meter, Recorder: g.recorder, Cache: answers, Links: links,
 		Timeout: o.timeout, MaxAnswer: o.maxAnswer, BatchMemory: o.batches, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
 	})
 	g.relay = calls
 	g.metrics.WatchCache(calls.CacheFigures)
 	g.operations = service.New(service.Options{
-		Store: g.store, Fences: g.fences, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
+		Store: g.store, Limits: g.limits, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
 		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
 		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
 		Stripe: o.stripe, WebhookSecret: o.secret, Contact: "support@gateway.example",
 		Terms: o.terms, StockClients: o.stock, Payments: settlement.New(g.pool, chain.BaseMainnet, o.terms),
 	})
-	var sells *cashier.Cashier
+	var sells *stock.Processor
 	if o.cashier != nil {
 		sells, g.sells = o.cashier(g, &o), true
 	}
 	agents := mcp.New(mcp.Options{
-		Capabilities: g.operations, Relay: calls, Fences: g.fences, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
+		Capabilities: g.operations, Relay: calls, Limits: g.limits, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
 		Hosts: o.hosts, MaxBodyBytes: o.maxBody, Now: o.now, Logger: log,
 	})
 	for _, t := range agents.Tools() {
@@ -167,8 +167,8 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	}
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.operations,
-		Fences: g.fences, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Cashier: sells, Now: o.now, Logger: log, Draining: make(chan struct{}),
+		Limits: g.limits, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
+		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Stock: sells, Now: o.now, Logger: log, Draining: make(chan struct{}),
 		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages, Agents: agents, AgentTools: g.tools,
 	}), o.timeout, log)
 	if o.server != nil {
@@ -290,7 +290,7 @@ func (g *gateway) flushRecords() {
 // doorKey makes an anonymous key past the limit of its address.
 func (g *gateway) doorKey() string {
 	g.t.Helper()
-	key, err := g.fences.NewDoorKey(g.t.Context(), rand.Reader)
+	key, err := g.limits.NewDoorKey(g.t.Context(), rand.Reader)
 	g.must(err)
 	return g.remember(key)
 }
@@ -336,14 +336,14 @@ func (g *gateway) identity(key string) account.Identity {
 // suspend suspends the key's account and puts that in force.
 func (g *gateway) suspend(key string) {
 	g.t.Helper()
-	_, err := g.fences.SetStatus(g.t.Context(), g.identity(key).Account, account.Suspended, store.Author{Actor: "test", Origin: "test"})
+	_, err := g.limits.SetStatus(g.t.Context(), g.identity(key).Account, account.Suspended, store.Author{Actor: "test", Origin: "test"})
 	g.must(err)
 }
 
 // revoke revokes the key and puts that in force.
 func (g *gateway) revoke(key string) {
 	g.t.Helper()
-	_, err := g.fences.RevokeKey(g.t.Context(), g.identity(key).Key, store.Author{Actor: "test", Origin: "test"})
+	_, err := g.limits.RevokeKey(g.t.Context(), g.identity(key).Key, store.Author{Actor: "test", Origin: "test"})
 	g.must(err)
 }
 

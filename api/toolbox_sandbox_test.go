@@ -77,7 +77,7 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 	}
 	floor, before := c.amount(g.ComputedFrom.MinPriorityFee), new(big.Int)
 	for k, offer := range []toolbox.GasOffer{g.Recommendations.Slow, g.Recommendations.Standard, g.Recommendations.Fast} {
-		tip, most := c.amount(offer.MaxPriorityFeePerGas), c.amount(offer.MaxFeePerGas)
+		tip, limit := c.amount(offer.MaxPriorityFeePerGas), c.amount(offer.MaxFeePerGas)
 		below, above := 0, 0 // of the blocks that count
 		for i, row := range history.Reward {
 			if history.Full[i] < 0.1 {
@@ -94,7 +94,7 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 		if !isMedian && tip.Cmp(floor) != 0 && tip.Cmp(before) != 0 || tip.Cmp(before) < 0 || tip.Cmp(floor) < 0 {
 			c.t.Errorf("%s: tip %s is no median of %d blocks (%d below, %d above)", c.on.ID, tip, g.ComputedFrom.BlocksCounted, below, above)
 		}
-		room := new(big.Int).Sub(new(big.Int).Sub(most, tip), base) // a quarter, half, the whole of the base fee
+		room := new(big.Int).Sub(new(big.Int).Sub(limit, tip), base) // a quarter, half, the whole of the base fee
 		if want := new(big.Int).Div(new(big.Int).Mul(base, big.NewInt([]int64{1, 2, 4}[k])), big.NewInt(4)); room.CmpAbs(want) < 0 || new(big.Int).Sub(room, want).CmpAbs(common.Big1) > 0 {
 			c.t.Errorf("%s: room of %s over %s", c.on.ID, room, base)
 		}
@@ -110,12 +110,12 @@ func (c *conformance) dataFeeAgrees() {
 	c.use("/toolbox/gas/"+string(c.on.ID), &g)
 	switch fee := g.L1DataFee; c.on.ID {
 	case chain.BaseMainnet, chain.OptimismMainnet:
-		var most hexutil.Big
+		var limit hexutil.Big
 		oracle, err := contracts.Named("GasPriceOracle")
 		c.must(err)
-		c.readCall(&most, sandbox.GasPriceOracle, c.pack(oracle.ABI, "getL1FeeUpperBound", big.NewInt(int64(fee.Bytes))))
-		if got := c.amount(fee.Fee); got.Sign() <= 0 || got.Cmp(most.ToInt()) > 0 || fee.InGasLimit {
-			c.t.Errorf("%s: %+v, at most %s", c.on.ID, fee, most.ToInt())
+		c.readCall(&limit, sandbox.GasPriceOracle, c.pack(oracle.ABI, "getL1FeeUpperBound", big.NewInt(int64(fee.Bytes))))
+		if got := c.amount(fee.Fee); got.Sign() <= 0 || got.Cmp(limit.ToInt()) > 0 || fee.InGasLimit {
+			c.t.Errorf("%s: %+v, at most %s", c.on.ID, fee, limit.ToInt())
 		}
 	case chain.ArbitrumOne:
 		if fee.Gas == nil || *fee.Gas == 0 || !fee.InGasLimit || c.amount(fee.Fee).Sign() <= 0 || c.amount(fee.L1BaseFeePerGas).Sign() <= 0 {

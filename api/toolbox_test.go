@@ -11,7 +11,7 @@ import (
 	nodes "github.com/chainaccess/gateway/toolbox/node"
 )
 
-// newToolbox makes what metered capabilities answer from, as cmd/internal/wire does, over the
+// newToolbox makes what metered operations answer from, as cmd/internal/wire does, over the
 // chains of a test.
 func newToolbox(pool *upstream.Pool, o *options) service.Toolbox {
 	reader := nodes.New(pool, links)

@@ -39,11 +39,11 @@ func TestWindow_IsOnEveryAnswerOfTheRelay(t *testing.T) {
 	}
 	for what, a := range answers {
 		got, remaining, reset := a.window()
-		most := limit - 1
+		upTo := limit - 1
 		if what == "a batch" {
-			most = limit - 5
+			upTo = limit - 5
 		}
-		if got != limit || remaining > most || remaining < limit-len(answers)-5 || reset != 1 {
+		if got != limit || remaining > upTo || remaining < limit-len(answers)-5 || reset != 1 {
 			t.Errorf("%s: %d of %d left, reset in %d", what, remaining, got, reset)
 		}
 		if a.header.Get("Retry-After") != "" {

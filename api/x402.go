@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/payments/cashier"
+	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
 	"github.com/chainaccess/gateway/relay"
 )
@@ -41,10 +41,10 @@ func (s *server) paidRPC(c *gin.Context) {
 	s.sell(c)
 }
 
-// pays reports whether a request to the relay's own path is for the cashier: it has no key, and it
-// pays or says that it would.
-func (s *server) pays(r *http.Request) bool {
-	if s.Cashier == nil || bearer(r) != "" {
+// wantsPayment reports whether a request to the relay's own path is for stock payments: it has no
+// key, and it pays or says that it would.
+func (s *server) wantsPayment(r *http.Request) bool {
+	if s.Stock == nil || bearer(r) != "" {
 		return false
 	}
 	payment := r.Header.Get(paymentHeader)
@@ -92,7 +92,7 @@ func (s *server) sell(c *gin.Context) {
 		s.refuseRPC(c, refusal)
 		return
 	}
-	sale, refusal := s.Cashier.Take(c.Request.Context(), &q, &p, e.Network)
+	sale, refusal := s.Stock.Take(c.Request.Context(), &q, &p, e.Network)
 	switch {
 	case refusal == nil:
 		s.serveSale(c, e, body, &q, version, &sale)
@@ -108,7 +108,7 @@ func (s *server) sell(c *gin.Context) {
 func (s *server) quote(c *gin.Context) x402.Quote {
 	r := c.Request
 	country := s.Locator.Country(r.Header, clientNetwork(r, s.TrustedProxies))
-	return s.Cashier.Quote(plan.Tier(r.Header.Get("X-Route-Tier")), country, s.PublicURL+paidRPCPrefix+c.Param("chain"))
+	return s.Stock.Quote(plan.Tier(r.Header.Get("X-Route-Tier")), country, s.PublicURL+paidRPCPrefix+c.Param("chain"))
 }
 
 // askForPayment answers 402 in both versions of the protocol at once: version 1 reads the body,
@@ -127,7 +127,7 @@ func (s *server) askForPayment(c *gin.Context, q *x402.Quote, why string) {
 
 // serveSale relays the call that was paid for, and gives the payer the receipt and the credential
 // for the rest, whatever comes of the call.
-func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x402.Quote, version int, sale *cashier.Sale) {
+func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x402.Quote, version int, sale *stock.Sale) {
 	h := c.Writer.Header()
 	receipt := x402.ReceiptV1Header
 	if version == x402.Version2 {
@@ -136,7 +136,7 @@ func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x4
 	h.Set(receipt, q.Terms.Receipt(version, sale.Settlement.Tx, sale.Settlement.Payer))
 	h.Set(soldHeader, sale.Credential.Reveal())
 	h.Set("Cache-Control", "no-store")
-	subject, refusal := s.Fences.IdentifyCredential(c.Request.Context(), sale.Credential.Reveal(), clientNetwork(c.Request, s.TrustedProxies))
+	subject, refusal := s.Limits.IdentifyCredential(c.Request.Context(), sale.Credential.Reveal(), clientNetwork(c.Request, s.TrustedProxies))
 	if refusal != nil {
 		s.refuseRPC(c, refusal)
 		return

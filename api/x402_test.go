@@ -17,8 +17,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/metering/plan"
-	"github.com/chainaccess/gateway/payments/cashier"
 	"github.com/chainaccess/gateway/payments/facilitator"
+	"github.com/chainaccess/gateway/payments/stock"
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
@@ -49,9 +49,9 @@ func selling(t *testing.T) (*gateway, *scriptedFacilitator) {
 	f := &scriptedFacilitator{}
 	g := setup(t, behindProxies(t), func(o *options) {
 		o.stock = true
-		o.cashier = func(g *gateway, o *options) *cashier.Cashier {
-			return cashier.New(cashier.Options{
-				Record: g.store, Facilitator: f, Grants: g.fences, Networks: netlimit.New(g.meter, netlimit.Defaults(), time.Now), Terms: o.terms, Token: x402.Token{Name: "USD Coin", Version: "2"},
+		o.cashier = func(g *gateway, o *options) *stock.Processor {
+			return stock.New(stock.Options{
+				Record: g.store, Facilitator: f, Grants: g.limits, Networks: netlimit.New(g.meter, netlimit.Defaults(), time.Now), Terms: o.terms, Token: x402.Token{Name: "USD Coin", Version: "2"},
 				Hasher: g.hasher, Head: func() (uint64, bool) { return 1000, true }, Now: time.Now, Random: rand.Reader,
 			})
 		}

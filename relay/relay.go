@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/internal/faultpoint"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/admission"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/cache"
@@ -30,7 +30,7 @@ import (
 // Options are what a relay works with. It owns none of them.
 type Options struct {
 	Pool      *upstream.Pool
-	Fences    *fences.Fences
+	Limits    *limits.Limits
 	Meter     *meter.Meter
 	Recorder  *store.Recorder
 	Latencies *meter.Latencies // of answered calls, for statistics; nil counts none
@@ -52,7 +52,7 @@ type Relay struct {
 	Options
 	gate    admission.Gate
 	answers *answers
-	flights cache.Group[flightKey, landing]
+	flights cache.Group[flightKey, readResult]
 	log     callLog
 	memory  *batchMemory
 }
@@ -60,7 +60,7 @@ type Relay struct {
 // New makes a relay.
 func New(o Options) *Relay {
 	return &Relay{
-		Options: o, gate: admission.Gate{Fences: o.Fences, Meter: o.Meter, Logger: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer},
+		Options: o, gate: admission.Gate{Limits: o.Limits, Meter: o.Meter, Logger: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer},
 		answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now), memory: newBatchMemory(o.BatchMemory),
 	}
 }

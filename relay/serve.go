@@ -106,9 +106,9 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 
 // Whole relays one request and gathers its answer in memory, at most so many bytes of it: for a
 // door that cannot pass one on in pieces.
-func (r *Relay) Whole(ctx context.Context, e *Envelope, req jsonrpc.Request, most int) *Reply {
+func (r *Relay) Whole(ctx context.Context, e *Envelope, req jsonrpc.Request, limit int) *Reply {
 	reply := r.Do(ctx, e, 0, req)
-	reply.gather(ctx, &room{shared: r.memory, most: most, single: true})
+	reply.gather(ctx, &room{shared: r.memory, most: limit, single: true})
 	return reply
 }
 

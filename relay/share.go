@@ -22,15 +22,15 @@ type flightKey struct {
 	tier       plan.Tier
 }
 
-// landing is what a shared call gave. Its bytes are copies that nobody changes.
-type landing struct {
+// readResult is what a shared call gave. Its bytes are copies that nobody changes.
+type readResult struct {
 	result, inBand []byte
 	failure        *fault.Error
 	upstream       string
 	alone          bool // the answer streams to its leader: everybody asks alone
 }
 
-type flight = cache.Flight[flightKey, landing]
+type flight = cache.Flight[flightKey, readResult]
 
 // read asks the upstreams for a read, or waits for the same read when it is under way: identical
 // reads whose answer may be served again share one call. Each is admitted, charged, refunded and
@@ -66,16 +66,16 @@ func (r *Relay) bounded(ctx context.Context, c *call) context.Context {
 
 // lead makes the call that others wait for. It goes on for them when its own client leaves.
 func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.Request, l *lookup) (answer *upstream.Answer, failure *fault.Error) {
-	ctx, end := f.Lead(client)
-	landed := landing{failure: fault.New(fault.InternalFault, "")} // of a panic
+	ctx, end := f.Start(client)
+	landed := readResult{failure: fault.New(fault.InternalFault, "")} // of a panic
 	defer func() {
-		f.Land(func() landing { return landed.copied(answer) })
+		f.Finish(func() readResult { return landed.copied(answer) })
 		if !landed.alone {
 			end()
 		}
 	}()
 	answer, failure = c.envelope.Chain.Read(r.bounded(ctx, c), ask)
-	landed = landing{failure: failure, upstream: ask.Asked.Upstream}
+	landed = readResult{failure: failure, upstream: ask.Asked.Upstream}
 	if answer != nil && answer.Rest != nil {
 		landed.alone, c.endFlight = true, end
 		return answer, failure
@@ -88,7 +88,7 @@ func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.R
 }
 
 // copied completes a landing with bytes that outlive the leader's answer.
-func (l landing) copied(answer *upstream.Answer) landing {
+func (l readResult) copied(answer *upstream.Answer) readResult {
 	if answer != nil && !l.alone {
 		l.inBand = bytes.Clone(answer.Error)
 		if l.result == nil {
@@ -99,7 +99,7 @@ func (l landing) copied(answer *upstream.Answer) landing {
 }
 
 // follow waits for a call that another makes, as long as this one may take.
-func (r *Relay) follow(client context.Context, f *flight, c *call, ask *upstream.Request) landing {
+func (r *Relay) follow(client context.Context, f *flight, c *call, ask *upstream.Request) readResult {
 	landed, ok := f.Wait(client, c.started.Add(r.Timeout).Sub(r.Now()))
 	switch {
 	case ok:

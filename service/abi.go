@@ -27,7 +27,7 @@ func (in *ABIInput) check() *fault.Error {
 	return refusal
 }
 
-func (h *house) getABI() *Op[ABIInput, contracts.ABI] {
+func (h *service) getABI() *Operation[ABIInput, contracts.ABI] {
 	return define(h, Meta{
 		Name: "get_abi", Title: "Get a contract's ABI", Access: KeyHolders, Reads: true,
 		Route:   Route{http.MethodGet, "/toolbox/abi/{chain}/{address}", http.StatusOK},
@@ -40,7 +40,7 @@ func (h *house) getABI() *Op[ABIInput, contracts.ABI] {
 	}, h.runGetABI)
 }
 
-func (h *house) runGetABI(ctx context.Context, c *Call, in ABIInput) (contracts.ABI, error) {
+func (h *service) runGetABI(ctx context.Context, c *Call, in ABIInput) (contracts.ABI, error) {
 	address, err := wallet.ParseAddress(in.Address)
 	if err != nil {
 		return contracts.ABI{}, err

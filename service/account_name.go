@@ -16,7 +16,7 @@ type NamedAccount struct {
 	Name string `json:"name"`
 }
 
-func (h *house) nameAccount() *Op[NameAccountInput, NamedAccount] {
+func (h *service) nameAccount() *Operation[NameAccountInput, NamedAccount] {
 	return define(h, Meta{
 		Name: "name_account", Title: "Name the account", Access: Users,
 		Description: "Gives the account the name by which its people tell it from others. It costs nothing, and a repeat changes nothing more.",
@@ -29,6 +29,6 @@ func (h *house) nameAccount() *Op[NameAccountInput, NamedAccount] {
 			}
 			in.Name = name
 		}
-		return NamedAccount(in), told(h.Store.NameAccount(ctx, c.Account.ID, c.author("settings"), in.Name), "account")
+		return NamedAccount(in), toFault(h.Store.NameAccount(ctx, c.Account.ID, c.author("settings"), in.Name), "account")
 	})
 }

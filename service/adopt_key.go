@@ -24,7 +24,7 @@ type AdoptedKey struct {
 	Note      string    `json:"note"`
 }
 
-func (h *house) adoptKey() *Op[AdoptKeyInput, AdoptedKey] {
+func (h *service) adoptKey() *Operation[AdoptKeyInput, AdoptedKey] {
 	return define(h, Meta{
 		Name: "adopt_key", Title: "Adopt a key", Access: Owners,
 		Description: "Takes a key of the anonymous door, bound to a wallet or not, into the owner's account: its plan, packs and fences hold from this answer " +
@@ -34,7 +34,7 @@ func (h *house) adoptKey() *Op[AdoptKeyInput, AdoptedKey] {
 }
 
 // runAdoptKey asks the record first: what is adopted is answered from there.
-func (h *house) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (AdoptedKey, error) {
+func (h *service) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (AdoptedKey, error) {
 	code, ok := account.ParseClaimCode(in.ClaimCode)
 	if !ok {
 		return AdoptedKey{}, fault.New(fault.FieldRefused, "claim_code is no claim code: 54 characters that begin with cagc_. Copy all of it.").With("field", "claim_code")
@@ -47,7 +47,7 @@ func (h *house) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (Ado
 	case err != nil:
 		return AdoptedKey{}, recordAway(err)
 	case !before.Key.IsZero():
-		return adoptedKey(key.ID, key.Prefix, before.AdoptedAt), h.Fences.Enforce(ctx, key.ID)
+		return adoptedKey(key.ID, key.Prefix, before.AdoptedAt), h.Limits.Enforce(ctx, key.ID)
 	}
 	adopted, err := h.Flows.Adopt(ctx, activities.KeyAdoption{Key: key.ID, Account: c.Account.ID, User: c.User.User, By: c.doorAuthor()})
 	if err != nil {

@@ -58,7 +58,7 @@ type AgentView struct {
 	ServicesOff       []account.Service `json:"services_off"`
 }
 
-func (h *house) claimAgentStart() *Op[ClaimAgentStartInput, Challenged] {
+func (h *service) claimAgentStart() *Operation[ClaimAgentStartInput, Challenged] {
 	return define(h, Meta{
 		Name: "claim_agent_start", Title: "Begin to claim an agent", Access: Managers,
 		Description: "Gives the message that an agent's wallet signs to become an agent of the account with a key of its own. It costs nothing. The message " +
@@ -67,7 +67,7 @@ func (h *house) claimAgentStart() *Op[ClaimAgentStartInput, Challenged] {
 	}, h.runClaimAgentStart)
 }
 
-func (h *house) runClaimAgentStart(ctx context.Context, c *Call, in ClaimAgentStartInput) (Challenged, error) {
+func (h *service) runClaimAgentStart(ctx context.Context, c *Call, in ClaimAgentStartInput) (Challenged, error) {
 	name, refusal := label("name", in.Name)
 	if refusal != nil {
 		return Challenged{}, refusal
@@ -90,7 +90,7 @@ func (h *house) runClaimAgentStart(ctx context.Context, c *Call, in ClaimAgentSt
 	return h.challenged(&open, "claim_agent_complete"), nil
 }
 
-func (h *house) claimAgentComplete() *Op[ClaimAgentInput, ClaimedAgent] {
+func (h *service) claimAgentComplete() *Operation[ClaimAgentInput, ClaimedAgent] {
 	return define(h, Meta{
 		Name: "claim_agent_complete", Title: "Claim an agent", Access: Managers,
 		Description: "Makes the wallet that signed an agent of the account and shows its key once. It costs nothing. While the message lives, a repeat gives " +
@@ -99,7 +99,7 @@ func (h *house) claimAgentComplete() *Op[ClaimAgentInput, ClaimedAgent] {
 	}, h.runClaimAgentComplete)
 }
 
-func (h *house) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAgentInput) (ClaimedAgent, error) {
+func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAgentInput) (ClaimedAgent, error) {
 	address, err := addressOf(in.Address)
 	if err != nil {
 		return ClaimedAgent{}, err
@@ -154,7 +154,7 @@ func noClaim() *fault.Error {
 	return fault.New(fault.BindingRefused, "No claim of this wallet is under way, or its message is older than ten minutes. Begin with claim_agent_start.")
 }
 
-func (h *house) listAgents() *Op[Nothing, AgentList] {
+func (h *service) listAgents() *Operation[Nothing, AgentList] {
 	return define(h, Meta{
 		Name: "list_agents", Title: "List agents", Access: Managers, Reads: true,
 		Description: "Lists the fleet of the account: agents that proved a wallet, each with its key, and keys that were adopted by their claim codes. It costs nothing.",
@@ -162,14 +162,14 @@ func (h *house) listAgents() *Op[Nothing, AgentList] {
 	}, h.runListAgents)
 }
 
-func (h *house) runListAgents(ctx context.Context, c *Call, _ Nothing) (AgentList, error) {
+func (h *service) runListAgents(ctx context.Context, c *Call, _ Nothing) (AgentList, error) {
 	agents, err := h.Store.ListAgents(ctx, c.Account.ID)
 	if err != nil {
-		return AgentList{}, told(err, "agent")
+		return AgentList{}, toFault(err, "agent")
 	}
 	adopted, err := h.Store.ListAdoptedKeys(ctx, c.Account.ID)
 	if err != nil {
-		return AgentList{}, told(err, "key")
+		return AgentList{}, toFault(err, "key")
 	}
 	list := AgentList{Count: len(agents) + len(adopted), Agents: make([]AgentView, 0, len(agents)+len(adopted))}
 	for i := range agents {

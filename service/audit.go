@@ -41,7 +41,7 @@ type AuditLine struct {
 
 const defaultAuditLines = 100
 
-func (h *house) listAudit() *Op[ListAuditInput, AuditLog] {
+func (h *service) listAudit() *Operation[ListAuditInput, AuditLog] {
 	return define(h, Meta{
 		Name: "list_audit_log", Title: "List changes", Access: Users, Reads: true,
 		Description: "Lists the changes of the account and its keys: who, when, from where, what, newest first, by pages. It costs nothing.",
@@ -49,7 +49,7 @@ func (h *house) listAudit() *Op[ListAuditInput, AuditLog] {
 	}, h.runListAudit)
 }
 
-func (h *house) runListAudit(ctx context.Context, c *Call, in ListAuditInput) (AuditLog, error) {
+func (h *service) runListAudit(ctx context.Context, c *Call, in ListAuditInput) (AuditLog, error) {
 	if in.Limit == 0 {
 		in.Limit = defaultAuditLines
 	}
@@ -59,7 +59,7 @@ func (h *house) runListAudit(ctx context.Context, c *Call, in ListAuditInput) (A
 	}
 	lines, err := h.Store.ListAuditBefore(ctx, c.Account.ID, before, in.Limit+1)
 	if err != nil {
-		return AuditLog{}, told(err, "change")
+		return AuditLog{}, toFault(err, "change")
 	}
 	next := ""
 	if len(lines) > in.Limit {
@@ -68,7 +68,7 @@ func (h *house) runListAudit(ctx context.Context, c *Call, in ListAuditInput) (A
 	}
 	emails, err := h.Store.EmailsOf(ctx, actors(lines))
 	if err != nil {
-		return AuditLog{}, told(err, "change")
+		return AuditLog{}, toFault(err, "change")
 	}
 	log := AuditLog{Lines: make([]AuditLine, len(lines)), NextCursor: next}
 	for i, l := range lines {

@@ -27,7 +27,7 @@ func (in *BalancesInput) check() (refusal *fault.Error) {
 	return refusal
 }
 
-func (h *house) getBalances() *Op[BalancesInput, toolbox.Balances] {
+func (h *service) getBalances() *Operation[BalancesInput, toolbox.Balances] {
 	return define(h, Meta{
 		Name: "get_balances", Title: "Get balances of an address",
 		Description: "Lists what an address holds now: the chain's coin on all six chains, ERC-20 tokens where an upstream keeps them by owner, and " +
@@ -45,7 +45,7 @@ func (h *house) getBalances() *Op[BalancesInput, toolbox.Balances] {
 	}, h.runGetBalances)
 }
 
-func (h *house) runGetBalances(ctx context.Context, _ *Call, in BalancesInput) (toolbox.Balances, error) {
+func (h *service) runGetBalances(ctx context.Context, _ *Call, in BalancesInput) (toolbox.Balances, error) {
 	balances, err := h.Toolbox.Ledger.Balances(ctx, in.Chain, in.Address)
 	balances.UnitWeight = dataUnits
 	return balances, err

@@ -55,7 +55,7 @@ var billingFails = []fault.Reason{fault.DurableUnavailable}
 const lookPatience = 5 * time.Second
 
 // selling refuses while payments are off.
-func (h *house) selling() *fault.Error {
+func (h *service) selling() *fault.Error {
 	if h.Stripe == nil {
 		return fault.New(fault.DurableUnavailable, "Payments are off on this gateway: nothing can be bought, changed or paid here. Free and door keys work as ever; write to %s for a plan.",
 			h.Contact)
@@ -87,7 +87,7 @@ func toldByStripe(err error) error {
 }
 
 // inForce waits a while until what Stripe was told is in force here, and says whether it is.
-func (h *house) inForce(ctx context.Context, id account.ID, why string) bool {
+func (h *service) inForce(ctx context.Context, id account.ID, why string) bool {
 	waits, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()
 	err := h.Purchases.LookNow(waits, id)

@@ -70,7 +70,7 @@ func openTill(t *testing.T) *till {
 		o.Now, o.Stripe, o.WebhookSecret, o.Contact, o.Purchases = server.Now, d.way, whsec, "support@gateway.example", d
 	})
 	d.books = &activities.Billing{
-		Stripe: d.way, Record: d.store, Fences: d.fences, Now: server.Now, Logger: slog.New(slog.DiscardHandler), Mails: silent{},
+		Stripe: d.way, Record: d.store, Fences: d.limits, Now: server.Now, Logger: slog.New(slog.DiscardHandler), Mails: silent{},
 		Look: d.LookNow, Close: func(context.Context, activities.Closing) error { return nil },
 	}
 	d.owner = d.signIn(t, "ann@buyer.example")

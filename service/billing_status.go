@@ -14,20 +14,20 @@ import (
 
 // BillingStatus is what an account has and how it is paid (docs/interface.md, 2.4).
 type BillingStatus struct {
-	Tier         string                      `json:"tier" doc:"key of the plan that is in force"`
-	TierTitle    string                      `json:"tier_title"`
-	NextTier     string                      `json:"next_tier,omitempty" doc:"key of the plan that takes over at next_tier_from; absent when none is known to"`
-	NextTierFrom *time.Time                  `json:"next_tier_from,omitempty"`
-	Live         bool                        `json:"payments_live" doc:"whether anything can be bought here now"`
-	Customer     *string                     `json:"billing_customer" nullable:"true" doc:"the account's customer at the payment provider; null before the first purchase"`
-	Country      string                      `json:"billing_country,omitempty" doc:"ISO 3166-1 code by which VAT goes; absent when none is known, which counts as the EU"`
-	VATPercent   int64                       `json:"vat_percent" doc:"what is added to net prices"`
-	TaxNote      string                      `json:"tax_note,omitempty" doc:"why billing_country is not the one of the billing address, and what settles it; absent where they agree"`
-	Subscription OrNull[SubscriptionView]    `json:"subscription" doc:"null without one"`
-	Payment      OrNull[CardView]            `json:"payment_method" doc:"null while none is on file"`
-	Founding     OrNull[FoundingReservation] `json:"founding_reservation" doc:"the account's seat of the founding offer; null without one"`
-	Packs        []PackView                  `json:"packs" doc:"in the order in which they are drawn; those that are used up, expired or void are left out"`
-	SoftLanding  OrNull[SoftLanding]         `json:"soft_landing" doc:"of a plan that slows down instead of refusing; null on others"`
+	Tier         string                        `json:"tier" doc:"key of the plan that is in force"`
+	TierTitle    string                        `json:"tier_title"`
+	NextTier     string                        `json:"next_tier,omitempty" doc:"key of the plan that takes over at next_tier_from; absent when none is known to"`
+	NextTierFrom *time.Time                    `json:"next_tier_from,omitempty"`
+	Live         bool                          `json:"payments_live" doc:"whether anything can be bought here now"`
+	Customer     *string                       `json:"billing_customer" nullable:"true" doc:"the account's customer at the payment provider; null before the first purchase"`
+	Country      string                        `json:"billing_country,omitempty" doc:"ISO 3166-1 code by which VAT goes; absent when none is known, which counts as the EU"`
+	VATPercent   int64                         `json:"vat_percent" doc:"what is added to net prices"`
+	TaxNote      string                        `json:"tax_note,omitempty" doc:"why billing_country is not the one of the billing address, and what settles it; absent where they agree"`
+	Subscription Nullable[SubscriptionView]    `json:"subscription" doc:"null without one"`
+	Payment      Nullable[CardView]            `json:"payment_method" doc:"null while none is on file"`
+	Founding     Nullable[FoundingReservation] `json:"founding_reservation" doc:"the account's seat of the founding offer; null without one"`
+	Packs        []PackView                    `json:"packs" doc:"in the order in which they are drawn; those that are used up, expired or void are left out"`
+	SoftLanding  Nullable[SoftLanding]         `json:"soft_landing" doc:"of a plan that slows down instead of refusing; null on others"`
 }
 
 // SubscriptionView is what is paid again and again.
@@ -81,7 +81,7 @@ type SoftLanding struct {
 	Until     time.Time  `json:"until" doc:"when the period ends and full speed returns"`
 }
 
-func (h *house) billingStatus() *Op[Nothing, BillingStatus] {
+func (h *service) billingStatus() *Operation[Nothing, BillingStatus] {
 	return define(h, Meta{
 		Name: "get_billing_status", Title: "Plan and payment", Access: Managers, Reads: true,
 		Description: "Shows the plan that is in force, the subscription that pays for it, the card by its brand and last four digits, packs with what is left of them, and " +
@@ -90,7 +90,7 @@ func (h *house) billingStatus() *Op[Nothing, BillingStatus] {
 	}, h.runBillingStatus)
 }
 
-func (h *house) runBillingStatus(ctx context.Context, c *Call, _ Nothing) (BillingStatus, error) {
+func (h *service) runBillingStatus(ctx context.Context, c *Call, _ Nothing) (BillingStatus, error) {
 	terms, err := c.Account.Terms()
 	if err != nil {
 		return BillingStatus{}, err
@@ -113,7 +113,7 @@ func (h *house) runBillingStatus(ctx context.Context, c *Call, _ Nothing) (Billi
 	return s, err
 }
 
-func (h *house) customerPart(ctx context.Context, c *Call, s *BillingStatus) error {
+func (h *service) customerPart(ctx context.Context, c *Call, s *BillingStatus) error {
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -123,16 +123,16 @@ func (h *house) customerPart(ctx context.Context, c *Call, s *BillingStatus) err
 	if card := customer.Card; card != nil {
 		s.Payment.Value = &CardView{card.Brand, card.Last4, card.ExpMonth, card.ExpYear}
 	}
-	return told(err, "customer")
+	return toFault(err, "customer")
 }
 
-func (h *house) subscriptionPart(ctx context.Context, c *Call, s *BillingStatus) error {
+func (h *service) subscriptionPart(ctx context.Context, c *Call, s *BillingStatus) error {
 	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
-		return told(err, "subscription")
+		return toFault(err, "subscription")
 	}
 	item, _ := plan.FindItem(sub.Price) // a price that is not ours has no plan
 	view := &SubscriptionView{
@@ -154,13 +154,13 @@ func (h *house) subscriptionPart(ctx context.Context, c *Call, s *BillingStatus)
 const lookedCheckouts = 20
 
 // foundingPart finds a seat that an open checkout holds.
-func (h *house) foundingPart(ctx context.Context, c *Call, s *BillingStatus) error {
+func (h *service) foundingPart(ctx context.Context, c *Call, s *BillingStatus) error {
 	if s.Founding.Value != nil {
 		return nil
 	}
 	checkouts, err := h.Store.ListCheckouts(ctx, c.Account.ID, lookedCheckouts)
 	if err != nil {
-		return told(err, "checkout")
+		return toFault(err, "checkout")
 	}
 	offer := plan.Founding()
 	for i := range checkouts {
@@ -174,7 +174,7 @@ func (h *house) foundingPart(ctx context.Context, c *Call, s *BillingStatus) err
 
 // packsPart lists what can be drawn. What was used of it is of the account that was loaded when the
 // caller was identified.
-func (h *house) packsPart(ctx context.Context, c *Call, s *BillingStatus) error {
+func (h *service) packsPart(ctx context.Context, c *Call, s *BillingStatus) error {
 	if len(c.Account.Packs) == 0 {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (h *house) packsPart(ctx context.Context, c *Call, s *BillingStatus) error 
 	}
 	packs, err := h.Store.ListPacks(ctx, c.Account.ID)
 	if err != nil {
-		return told(err, "pack")
+		return toFault(err, "pack")
 	}
 	now := h.Now()
 	for i := range packs {
@@ -201,12 +201,12 @@ func (h *house) packsPart(ctx context.Context, c *Call, s *BillingStatus) error 
 }
 
 // softLanding is nil on plans that refuse.
-func (h *house) softLanding(ctx context.Context, c *Call, terms *account.Terms) (*SoftLanding, error) {
+func (h *service) softLanding(ctx context.Context, c *Call, terms *account.Terms) (*SoftLanding, error) {
 	ceiling := terms.Plan.SoftCeiling()
 	if terms.Custom != nil || ceiling == plan.Unlimited {
 		return nil, nil //nolint:nilnil // such a plan has none
 	}
-	standings, err := h.Fences.Standings(ctx, &c.Account, nil, true)
+	standings, err := h.Limits.CounterStates(ctx, &c.Account, nil, true)
 	if err != nil {
 		return nil, meterAway(err)
 	}

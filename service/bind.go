@@ -27,22 +27,22 @@ func newRegistry() huma.Registry {
 }
 
 // schema returns the schema of a struct type itself, not a reference to it.
-func (h *house) schema(t reflect.Type) *huma.Schema {
-	s := h.registry.Schema(t, true, "")
+func (h *service) schema(t reflect.Type) *huma.Schema {
+	s := h.schemas.Schema(t, true, "")
 	for s.Ref != "" {
-		s = h.registry.SchemaFromRef(s.Ref)
+		s = h.schemas.SchemaFromRef(s.Ref)
 	}
 	return s
 }
 
 // bind checks arguments against the schema of an input and makes one of them.
-func (o *Op[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
+func (o *Operation[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
 	in := new(In)
 	args, mistakes := o.house.check(o.in, args)
 	if len(mistakes) > 0 {
 		return in, o.house.mistake(o.in, args, mistakes)
 	}
-	if o.fill.fill(in, args) {
+	if o.fill.decode(in, args) {
 		return in, nil
 	}
 	in = new(In)
@@ -58,10 +58,10 @@ func (o *Op[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
 
 // check returns the arguments that the schema knows, and all that is wrong: a number of mistakes
 // that the schema bounds, not the caller.
-func (h *house) check(s *huma.Schema, args map[string]any) (fitting map[string]any, mistakes []error) {
-	fitting, mistakes = sift(s, args)
+func (h *service) check(s *huma.Schema, args map[string]any) (fitting map[string]any, mistakes []error) {
+	fitting, mistakes = validate(s, args)
 	result := huma.ValidateResult{Errors: mistakes}
-	huma.Validate(h.registry, s, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, fitting, &result)
+	huma.Validate(h.schemas, s, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, fitting, &result)
 	return fitting, result.Errors
 }
 
@@ -76,7 +76,7 @@ func refuseField(field, format string, args ...any) *fault.Error {
 const maxMistakes = 5
 
 // mistake names what is wrong with each field, and what it takes.
-func (h *house) mistake(s *huma.Schema, args map[string]any, errs []error) *fault.Error {
+func (h *service) mistake(s *huma.Schema, args map[string]any, errs []error) *fault.Error {
 	var told []string
 	var fields []map[string]string
 	seen := make(map[string]bool, len(errs))

@@ -24,7 +24,7 @@ type BindInput struct {
 	Signature string `json:"signature" minLength:"1" maxLength:"20000" doc:"what the wallet gave for message_to_sign, 0x and hexadecimal digits" example:"0xf16ea9a3478698f695fd1401bfe27e9e4a7e8e3da94aa72b021125e31fa899cc573c48ea3fe1d4ab61a9db10c19032026e3ed2dbccba5a178235ac27f945043111b"`
 }
 
-func (h *house) bindKeyStart() *Op[BindStartInput, Challenged] {
+func (h *service) bindKeyStart() *Operation[BindStartInput, Challenged] {
 	return define(h, Meta{
 		Name: "bind_key_start", Title: "Begin to bind a key to a wallet", Access: KeyHolders,
 		Route: Route{http.MethodPost, "/keys/bind/start", http.StatusOK},
@@ -34,7 +34,7 @@ func (h *house) bindKeyStart() *Op[BindStartInput, Challenged] {
 	}, h.runBindKeyStart)
 }
 
-func (h *house) runBindKeyStart(ctx context.Context, c *Call, in BindStartInput) (Challenged, error) {
+func (h *service) runBindKeyStart(ctx context.Context, c *Call, in BindStartInput) (Challenged, error) {
 	address, err := addressOf(in.Address)
 	if err != nil {
 		return Challenged{}, err
@@ -60,7 +60,7 @@ func (h *house) runBindKeyStart(ctx context.Context, c *Call, in BindStartInput)
 	return h.challenged(&open, h.PublicURL+"/keys/bind"), nil
 }
 
-func (h *house) bindKeyComplete() *Op[BindInput, Welcome] {
+func (h *service) bindKeyComplete() *Operation[BindInput, Welcome] {
 	return define(h, Meta{
 		Name: "bind_key_complete", Title: "Bind a key to a wallet", Access: KeyHolders,
 		Route: Route{http.MethodPost, "/keys/bind", http.StatusOK},
@@ -70,7 +70,7 @@ func (h *house) bindKeyComplete() *Op[BindInput, Welcome] {
 	}, h.runBindKeyComplete)
 }
 
-func (h *house) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (Welcome, error) {
+func (h *service) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (Welcome, error) {
 	address, err := addressOf(in.Address)
 	if err != nil {
 		return Welcome{}, err
@@ -110,7 +110,7 @@ func (h *house) runBindKeyComplete(ctx context.Context, c *Call, in BindInput) (
 
 // boundBefore answers for a key whose binding is over: the same to the same wallet, which proves
 // itself again over what it signed.
-func (h *house) boundBefore(ctx context.Context, c *Call, address wallet.Address, signature string) (Welcome, error) {
+func (h *service) boundBefore(ctx context.Context, c *Call, address wallet.Address, signature string) (Welcome, error) {
 	bound, err := h.Store.FindWalletOfKey(ctx, c.Key.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -124,13 +124,13 @@ func (h *house) boundBefore(ctx context.Context, c *Call, address wallet.Address
 	if err := h.proves(ctx, address, bound.Message, signature); err != nil {
 		return Welcome{}, err
 	}
-	if err := h.Fences.Enforce(ctx, c.Key.ID); err != nil {
+	if err := h.Limits.Enforce(ctx, c.Key.ID); err != nil {
 		return Welcome{}, err
 	}
 	return h.boundWelcome(c, address), nil
 }
 
-func (h *house) boundWelcome(c *Call, address wallet.Address) Welcome {
+func (h *service) boundWelcome(c *Call, address wallet.Address) Welcome {
 	w := h.welcome(c.Key.Prefix, account.DoorWallet, c.secret.ClaimCode(h.Hasher))
 	w.Bound, w.BoundAddress = true, address.Checksummed()
 	return w

@@ -38,7 +38,7 @@ type Budget struct {
 }
 
 // budgetsOf lists the counters that the caller's calls go by.
-func budgetsOf(s *stance) []Budget {
+func budgetsOf(s *callerState) []Budget {
 	budgets := []Budget{}
 	end := s.standings.Period.End
 	for i := range s.standings.Counters {
@@ -73,10 +73,10 @@ func budgetsOf(s *stance) []Budget {
 	return budgets
 }
 
-func (s *stance) offOnAccount(service account.Service) bool {
+func (s *callerState) offOnAccount(service account.Service) bool {
 	return slices.Contains(s.Account.Services.Off, service)
 }
 
-func (s *stance) offOnKey(service account.Service) bool {
+func (s *callerState) offOnKey(service account.Service) bool {
 	return slices.Contains(s.Key.Services.Off, service)
 }

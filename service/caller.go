@@ -33,7 +33,7 @@ type Caller struct {
 	// Country returns the ISO 3166-1 code of where the caller is, for tax; empty when not located.
 	// Nil locates nobody. It is asked only by what needs it.
 	Country func() string
-	Visitor bool // somebody without a key on a public page: metered capabilities are limited by network instead
+	Visitor bool // somebody without a key on a public page: metered operations are limited by network instead
 }
 
 // country is where the caller is, as an ISO 3166-1 code; empty when not located.
@@ -44,7 +44,7 @@ func (c *Caller) country() string {
 	return c.Country()
 }
 
-// Call is one use of a capability, once its caller is known. What is not known stays zero.
+// Call is one use of an operation, once its caller is known. What is not known stays zero.
 type Call struct {
 	*Caller
 	Account store.Account // with its packs
@@ -52,13 +52,13 @@ type Call struct {
 	User    SignedIn      // of a caller who signed in
 
 	secret  account.Key
-	house   *house
+	house   *service
 	started time.Time
 	crowd   string        // whom a key-free use is counted by: "key:" and its id, or the network
-	kept    time.Duration // how long the answer of a metered capability is kept
+	kept    time.Duration // how long the answer of a metered operation is kept
 }
 
-// keep has the answer kept for another time than the capability's own; 0 does not keep it.
+// keep has the answer kept for another time than the operation's own; 0 does not keep it.
 func (c *Call) keep(d time.Duration) { c.kept = d }
 
 // author signs changes in the audit log, and bounds them to the caller's account.
@@ -73,7 +73,7 @@ func (c *Call) author(reason string) store.Author {
 	return by
 }
 
-// ManagementLimit is how often a key or a user may use capabilities that cost no units
+// ManagementLimit is how often a key or a user may use operations that cost no units
 // (docs/decisions/0062).
 var ManagementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
@@ -85,7 +85,7 @@ var AdviceLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 func (a Access) ofUsers() bool { return a == Users || a == Owners || a == Staff }
 
 // identify finds out who calls and whether they may.
-func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
+func (h *service) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	switch {
 	case m.Access == Everybody && m.PerNetwork:
 		c.crowd = h.crowdOf(ctx, c.Caller)
@@ -105,17 +105,17 @@ func (h *house) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 // crowdOf is by whom a key-free use is counted: by the key that comes along, so that callers who
 // share an address do not use up each other's limit, else by the network. Keys that are none, or
 // cannot be looked up, change nothing: nothing here needs one.
-func (h *house) crowdOf(ctx context.Context, c *Caller) string {
+func (h *service) crowdOf(ctx context.Context, c *Caller) string {
 	if c.Bearer != "" {
-		if subject, refusal := h.Fences.Identify(ctx, c.Bearer, c.Network); refusal == nil {
+		if subject, refusal := h.Limits.Identify(ctx, c.Bearer, c.Network); refusal == nil {
 			return "key:" + subject.Key.String()
 		}
 	}
 	return c.Network.String()
 }
 
-func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error {
-	subject, refusal := h.Fences.Identify(ctx, c.Bearer, c.Network)
+func (h *service) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error {
+	subject, refusal := h.Limits.Identify(ctx, c.Bearer, c.Network)
 	if refusal != nil {
 		return refusal
 	}
@@ -153,7 +153,7 @@ func (h *house) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Error 
 func manages(k *store.Key) bool { return k.Door == account.DoorAccount && k.Agent.IsZero() }
 
 // managesNothing refuses a key that does not manage its account, and says who does.
-func (h *house) managesNothing(k *store.Key) *fault.Error {
+func (h *service) managesNothing(k *store.Key) *fault.Error {
 	kind := "was adopted"
 	switch {
 	case !k.Agent.IsZero():
@@ -197,7 +197,7 @@ func (c *Call) sees() (statement.Scope, store.Scope) {
 func (c *Call) manages() bool { return c.Key.ID.IsZero() || manages(&c.Key) }
 
 // limit lets a call through a limit by name.
-func (h *house) limit(ctx context.Context, name string, w account.RateWindow) *fault.Error {
+func (h *service) limit(ctx context.Context, name string, w account.RateWindow) *fault.Error {
 	taken, err := h.Meter.Limit(ctx, name, w)
 	if err != nil {
 		return meterAway(err)
@@ -213,12 +213,12 @@ func (h *house) limit(ctx context.Context, name string, w account.RateWindow) *f
 
 // limitNetwork lets an action of a network through the bounds of its address, its area and all
 // together.
-func (h *house) limitNetwork(ctx context.Context, network netip.Prefix, action netlimit.Action) *fault.Error {
+func (h *service) limitNetwork(ctx context.Context, network netip.Prefix, action netlimit.Action) *fault.Error {
 	return h.limitNetworkBy(ctx, network, action, 1)
 }
 
 // limitNetworkBy is limitNetwork for n of an action at once.
-func (h *house) limitNetworkBy(ctx context.Context, network netip.Prefix, action netlimit.Action, n int64) *fault.Error {
+func (h *service) limitNetworkBy(ctx context.Context, network netip.Prefix, action netlimit.Action, n int64) *fault.Error {
 	taken, err := h.Networks.TakeSome(ctx, action, n, network)
 	if err != nil {
 		return meterAway(err)
@@ -234,8 +234,8 @@ func (h *house) limitNetworkBy(ctx context.Context, network netip.Prefix, action
 
 // limitStranger is limitNetwork for what paying accounts may always do: nobody can use up what they
 // have.
-func (h *house) limitStranger(ctx context.Context, c *Call, action netlimit.Action) *fault.Error {
-	if pays(&c.Account) {
+func (h *service) limitStranger(ctx context.Context, c *Call, action netlimit.Action) *fault.Error {
+	if isPaying(&c.Account) {
 		return nil
 	}
 	return h.limitNetwork(ctx, c.Network, action)
@@ -282,20 +282,20 @@ func recordAway(err error) *fault.Error {
 	return f.Wrap(err)
 }
 
-// notYours is for ids that name nothing of the caller's account, whether or not they name something
+// notFound is for ids that name nothing of the caller's account, whether or not they name something
 // of another's.
-func notYours(what string) *fault.Error {
+func notFound(what string) *fault.Error {
 	return fault.New(fault.NotYours, "No %s of yours has this id. List them to see what there is.", what)
 }
 
-// told turns an error of what a capability works with into a refusal: what is not found is not the
-// caller's.
-func told(err error, what string) error {
+// toFault turns an error of what an operation works with into a refusal: what is not found is not
+// the caller's.
+func toFault(err error, what string) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrNotFound):
-		return notYours(what)
+		return notFound(what)
 	}
 	if refusal, ok := errors.AsType[*fault.Error](err); ok {
 		return refusal

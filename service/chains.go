@@ -23,7 +23,7 @@ func UnknownChain(name string, links chain.Links) *fault.Error {
 
 // knowsChain refuses a chain in the path that is none. One that is, and does not fit the operation,
 // its schema refuses, which says why.
-func (o *Op[In, Out]) knowsChain(args map[string]any) *fault.Error {
+func (o *Operation[In, Out]) knowsChain(args map[string]any) *fault.Error {
 	name, ok := args["chain"].(string)
 	if !ok || !o.meta.chainInPath() {
 		return nil
@@ -36,7 +36,7 @@ func (o *Op[In, Out]) knowsChain(args map[string]any) *fault.Error {
 
 // onChain notes the chain of a use. Without an upstream here there is no answer, whatever else is
 // asked.
-func (o *Op[In, Out]) onChain(u *use, id chain.ID) *fault.Error {
+func (o *Operation[In, Out]) onChain(u *use, id chain.ID) *fault.Error {
 	if id == "" { // an optional chain that was not named
 		return nil
 	}

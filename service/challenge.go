@@ -24,7 +24,7 @@ type Challenged struct {
 const signInChain = 1
 
 // challenge makes a message for a wallet, with a nonce that works once.
-func (h *house) challenge(address wallet.Address, path, statement string) (workflows.Challenge, error) {
+func (h *service) challenge(address wallet.Address, path, statement string) (workflows.Challenge, error) {
 	public, err := url.Parse(h.PublicURL)
 	if err != nil {
 		return workflows.Challenge{}, fault.Internal(err)
@@ -42,7 +42,7 @@ func (h *house) challenge(address wallet.Address, path, statement string) (workf
 }
 
 // challenged shows a challenge that a flow took.
-func (h *house) challenged(c *workflows.Challenge, next string) Challenged {
+func (h *service) challenged(c *workflows.Challenge, next string) Challenged {
 	return Challenged{
 		Address: c.Address.Checksummed(), MessageToSign: c.Message, ExpiresInSeconds: max(1, int64(c.Expires.Sub(h.Now()).Round(time.Second)/time.Second)),
 		Note: "Sign message_to_sign with the wallet and send the signature to " + next + ". It costs no gas and sends no transaction. A newer challenge ends this one.",
@@ -50,7 +50,7 @@ func (h *house) challenged(c *workflows.Challenge, next string) Challenged {
 }
 
 // proves refuses a signature that is not the wallet's over the message.
-func (h *house) proves(ctx context.Context, address wallet.Address, message, signature string) error {
+func (h *service) proves(ctx context.Context, address wallet.Address, message, signature string) error {
 	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.wallets(chain.EthMainnet), address, message, signature))
 }
 
@@ -83,7 +83,7 @@ func (c *Call) doorAuthor() activities.DoorAuthor {
 }
 
 // wallets is where contract wallets of a chain are asked; nil where there is no chain.
-func (h *house) wallets(on chain.ID) wallet.ChainCaller {
+func (h *service) wallets(on chain.ID) wallet.ChainCaller {
 	if h.Toolbox.Node == nil {
 		return nil
 	}

@@ -50,7 +50,7 @@ type StartedCheckout struct {
 	Note       string    `json:"note"`
 }
 
-func (h *house) startCheckout() *Op[StartCheckoutInput, StartedCheckout] {
+func (h *service) startCheckout() *Operation[StartCheckoutInput, StartedCheckout] {
 	return define(h, Meta{
 		Name: "start_checkout", Title: "Buy a plan or a pack", Access: Owners,
 		Description: "Gives the address of a page where a plan or a pack is paid by card. No money moves until a person pays there, within an hour. A new checkout of a plan " +
@@ -59,7 +59,7 @@ func (h *house) startCheckout() *Op[StartCheckoutInput, StartedCheckout] {
 	}, h.runStartCheckout)
 }
 
-func (h *house) runStartCheckout(ctx context.Context, c *Call, in StartCheckoutInput) (StartedCheckout, error) {
+func (h *service) runStartCheckout(ctx context.Context, c *Call, in StartCheckoutInput) (StartedCheckout, error) {
 	item, known := plan.FindItem(in.Item)
 	if !known {
 		return StartedCheckout{}, fault.New(fault.FieldRefused, "item takes the key of a rung of the price ladder that is on sale.")
@@ -84,7 +84,7 @@ type PackCheckout struct {
 	Note  string     `json:"note"`
 }
 
-func (h *house) buyPack() *Op[BuyPackInput, PackCheckout] {
+func (h *service) buyPack() *Operation[BuyPackInput, PackCheckout] {
 	return define(h, Meta{
 		Name: "buy_pack", Title: "Buy a pack of units", Access: Holders,
 		Description: "Gives the address of a page where a person buys a prepaid pack by card. Packs are drawn after the plan's quota and are valid for " + strconv.Itoa(plan.PackMonths) +
@@ -93,7 +93,7 @@ func (h *house) buyPack() *Op[BuyPackInput, PackCheckout] {
 	}, h.runBuyPack)
 }
 
-func (h *house) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (PackCheckout, error) {
+func (h *service) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (PackCheckout, error) {
 	if !c.User.User.IsZero() && !c.User.Owner {
 		return PackCheckout{}, fault.New(fault.WrongKindOfKey, "Only owners of the account buy packs. Ask one of them: they are listed under members.")
 	}
@@ -108,7 +108,7 @@ func (h *house) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (PackC
 
 // checkOut is a purchase on its way. When the account's customer turns out to be deleted at Stripe
 // it begins once more with another.
-func (h *house) checkOut(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
+func (h *service) checkOut(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
 	started, err := h.checkOutOnce(ctx, c, item, country)
 	if !errors.Is(err, billing.ErrGone) {
 		return started, err
@@ -122,7 +122,7 @@ func (h *house) checkOut(ctx context.Context, c *Call, item plan.Item, country s
 	return h.checkOutOnce(ctx, c, item, country)
 }
 
-func (h *house) checkOutOnce(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
+func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
 	if refusal := h.mayBuy(ctx, c); refusal != nil {
 		return StartedCheckout{}, refusal
 	}
@@ -141,7 +141,7 @@ func (h *house) checkOutOnce(ctx context.Context, c *Call, item plan.Item, count
 		ExpiresAt: now.Add(checkoutLife),
 	})
 	if err != nil {
-		return StartedCheckout{}, told(err, "account")
+		return StartedCheckout{}, toFault(err, "account")
 	}
 	url, err := h.openSession(ctx, &opened, item, customer.ID)
 	if err != nil {
@@ -165,7 +165,7 @@ func (h *house) checkOutOnce(ctx context.Context, c *Call, item plan.Item, count
 }
 
 // mayBuy refuses accounts that buy nothing, and those that begin too often.
-func (h *house) mayBuy(ctx context.Context, c *Call) *fault.Error {
+func (h *service) mayBuy(ctx context.Context, c *Call) *fault.Error {
 	if refusal := h.selling(); refusal != nil {
 		return refusal
 	}
@@ -181,7 +181,7 @@ func (h *house) mayBuy(ctx context.Context, c *Call) *fault.Error {
 // clearTheWay refuses a second subscription, and ends checkouts of plans that are open still, so
 // that nobody pays two by mistake. Two that are paid at the same moment all the same come to one
 // subscription, and the other is sent back.
-func (h *house) clearTheWay(ctx context.Context, c *Call) error {
+func (h *service) clearTheWay(ctx context.Context, c *Call) error {
 	if c.Account.Custom != nil {
 		return fault.New(fault.FieldRefused, "This account has a contract of its own. Write to %s to change it.", h.Contact)
 	}
@@ -190,11 +190,11 @@ func (h *house) clearTheWay(ctx context.Context, c *Call) error {
 		return fault.New(fault.FieldRefused, "This account has a subscription already. Change its plan, or resume it, on the billing page.")
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return told(err, "subscription")
+		return toFault(err, "subscription")
 	}
 	open, err := h.Store.ListCheckouts(ctx, c.Account.ID, lookedCheckouts)
 	if err != nil {
-		return told(err, "checkout")
+		return toFault(err, "checkout")
 	}
 	for i := range open {
 		item, known := plan.FindItem(open[i].Item)
@@ -209,7 +209,7 @@ func (h *house) clearTheWay(ctx context.Context, c *Call) error {
 }
 
 // endCheckout has an open checkout expire. Its seat is free only once Stripe says so.
-func (h *house) endCheckout(ctx context.Context, c *store.Checkout) error {
+func (h *service) endCheckout(ctx context.Context, c *store.Checkout) error {
 	session, err := h.Stripe.ExpireSession(ctx, c.Session)
 	if err != nil {
 		return toldByStripe(err)
@@ -219,7 +219,7 @@ func (h *house) endCheckout(ctx context.Context, c *store.Checkout) error {
 		return fault.New(fault.FieldRefused, "A checkout of a plan was paid just now. Look at the billing page in some seconds.")
 	}
 	_, err = h.Store.EndCheckout(ctx, c.ID, store.CheckoutExpired, h.Now())
-	return told(err, "checkout")
+	return toFault(err, "checkout")
 }
 
 // networkCountry is where a browser is; empty when that is not known.
@@ -234,10 +234,10 @@ func (c *Call) networkCountry() string {
 // customerOf returns the account's customer, made at its first purchase, with the country that is
 // asked for. A country that is asked for is the customer's from then on; without one the country of
 // the browser is taken until there is a better one.
-func (h *house) customerOf(ctx context.Context, c *Call, country string) (store.Customer, error) {
+func (h *service) customerOf(ctx context.Context, c *Call, country string) (store.Customer, error) {
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Customer{}, told(err, "customer")
+		return store.Customer{}, toFault(err, "customer")
 	}
 	network := c.networkCountry()
 	assumed := customer.Assumed && country == ""
@@ -254,7 +254,7 @@ func (h *house) customerOf(ctx context.Context, c *Call, country string) (store.
 			return store.Customer{}, toldByStripe(err)
 		}
 		if customer, err = h.Store.PutCustomer(ctx, c.Account.ID, id, declared); err != nil {
-			return store.Customer{}, told(err, "customer")
+			return store.Customer{}, toFault(err, "customer")
 		}
 	}
 	if country == customer.Country {
@@ -270,7 +270,7 @@ func (h *house) customerOf(ctx context.Context, c *Call, country string) (store.
 		customer.Network = network
 	}
 	if err := h.Store.SetCustomerEvidence(ctx, &customer, country); err != nil {
-		return store.Customer{}, told(err, "customer")
+		return store.Customer{}, toFault(err, "customer")
 	}
 	if country != "" && assumed {
 		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
@@ -282,10 +282,10 @@ func (h *house) customerOf(ctx context.Context, c *Call, country string) (store.
 
 // replaceCustomer returns an account whose customer was deleted at Stripe another one, once what it
 // had by the old one is ended here. It reports false when the customer is there.
-func (h *house) replaceCustomer(ctx context.Context, c *Call, country string) (replaced bool, err error) {
+func (h *service) replaceCustomer(ctx context.Context, c *Call, country string) (replaced bool, err error) {
 	old, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	if err != nil {
-		return false, told(err, "customer")
+		return false, toFault(err, "customer")
 	}
 	deleted, err := h.Stripe.CustomerDeleted(ctx, old.ID)
 	if err != nil || !deleted {
@@ -297,7 +297,7 @@ func (h *house) replaceCustomer(ctx context.Context, c *Call, country string) (r
 	}
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
-		return false, told(err, "subscription")
+		return false, toFault(err, "subscription")
 	case err == nil && !sub.Status.Over():
 		f := fault.New(fault.DurableUnavailable, "This account was deleted at the payment provider, which ended its subscription; that is not in force here yet. Try again in a minute.")
 		f.RetryAfter = retryStripe
@@ -311,13 +311,13 @@ func (h *house) replaceCustomer(ctx context.Context, c *Call, country string) (r
 		return false, toldByStripe(err)
 	}
 	_, err = h.Store.ReplaceCustomer(ctx, c.Account.ID, old.ID, id, country)
-	return err == nil, told(err, "customer")
+	return err == nil, toFault(err, "customer")
 }
 
 // openSession has Stripe make the page of a checkout, and somebody wait for what becomes of it. A
 // checkout whose session may or may not have been made stays open until it expires: its seat is not
 // given twice.
-func (h *house) openSession(ctx context.Context, c *store.Checkout, item plan.Item, customer string) (url string, err error) { //nolint:gocritic // a copy does no harm
+func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.Item, customer string) (url string, err error) { //nolint:gocritic // a copy does no harm
 	session, url, err := h.Stripe.OpenCheckout(ctx, &billing.Checkout{
 		ID: c.ID.String(), Account: c.Account, Customer: customer, Item: item, VAT: plan.VATApplies(c.Country), Expires: c.ExpiresAt,
 		SuccessURL: h.PublicURL + donePath + c.ID.String(), CancelURL: h.PublicURL + billingPath,
@@ -331,7 +331,7 @@ func (h *house) openSession(ctx context.Context, c *store.Checkout, item plan.It
 		return "", toldByStripe(err)
 	}
 	if err := h.Store.SetCheckoutSession(ctx, c.ID, session); err != nil {
-		return "", told(err, "checkout")
+		return "", toFault(err, "checkout")
 	}
 	c.Session = session
 	h.follow(ctx, c)
@@ -340,7 +340,7 @@ func (h *house) openSession(ctx context.Context, c *store.Checkout, item plan.It
 
 // follow has somebody wait for what becomes of a checkout. When they cannot be told they find it by
 // themselves.
-func (h *house) follow(ctx context.Context, c *store.Checkout) {
+func (h *service) follow(ctx context.Context, c *store.Checkout) {
 	if err := h.Purchases.FollowCheckout(ctx, c); err != nil {
 		h.Logger.Warn("a checkout will be followed later", "account_id", c.Account, "checkout_id", c.ID, "error", err)
 	}
@@ -361,7 +361,7 @@ type FinishedCheckout struct {
 	Note       string `json:"note"`
 }
 
-func (h *house) finishCheckout() *Op[FinishCheckoutInput, FinishedCheckout] {
+func (h *service) finishCheckout() *Operation[FinishCheckoutInput, FinishedCheckout] {
 	return define(h, Meta{
 		Name: "finish_checkout", Title: "See what became of a checkout", Access: Users, ReadsToo: true,
 		Description: "Has the payment provider asked now what became of a checkout, and says it. For a browser that comes back from paying; what was paid is granted without " +
@@ -370,7 +370,7 @@ func (h *house) finishCheckout() *Op[FinishCheckoutInput, FinishedCheckout] {
 	}, h.runFinishCheckout)
 }
 
-func (h *house) runFinishCheckout(ctx context.Context, c *Call, in FinishCheckoutInput) (FinishedCheckout, error) {
+func (h *service) runFinishCheckout(ctx context.Context, c *Call, in FinishCheckoutInput) (FinishedCheckout, error) {
 	id, err := store.ParseCheckoutID(in.CheckoutID)
 	if err != nil {
 		return FinishedCheckout{}, fault.New(fault.FieldRefused, "checkout_id takes the id of a checkout, 36 characters as start_checkout gives it.")
@@ -380,18 +380,18 @@ func (h *house) runFinishCheckout(ctx context.Context, c *Call, in FinishCheckou
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return FinishedCheckout{}, told(err, "checkout")
+		return FinishedCheckout{}, toFault(err, "checkout")
 	}
 	if found.State == store.CheckoutOpen && found.Session != "" && h.Stripe != nil {
 		h.follow(ctx, &found)
 		h.inForce(ctx, c.Account.ID, "checkout")
 		if found, err = h.Store.FindCheckout(ctx, id); err != nil {
-			return FinishedCheckout{}, told(err, "checkout")
+			return FinishedCheckout{}, toFault(err, "checkout")
 		}
 	}
 	now, err := h.Store.LoadAccount(ctx, c.Account.ID)
 	if err != nil {
-		return FinishedCheckout{}, told(err, "account")
+		return FinishedCheckout{}, toFault(err, "account")
 	}
 	item, _ := plan.FindItem(found.Item)
 	return FinishedCheckout{

@@ -39,7 +39,7 @@ func (in *DecodeInput) check() *fault.Error {
 	return nil
 }
 
-func (h *house) decodeCalldata() *Op[DecodeInput, contracts.Decoded] {
+func (h *service) decodeCalldata() *Operation[DecodeInput, contracts.Decoded] {
 	return define(h, Meta{
 		Name: "decode_calldata", Title: "Decode a call of a contract", Access: KeyHolders, Reads: true,
 		Route:   Route{http.MethodPost, "/toolbox/decode/{chain}/{address}", http.StatusOK},
@@ -53,7 +53,7 @@ func (h *house) decodeCalldata() *Op[DecodeInput, contracts.Decoded] {
 	}, h.runDecodeCalldata)
 }
 
-func (h *house) runDecodeCalldata(ctx context.Context, c *Call, in DecodeInput) (contracts.Decoded, error) {
+func (h *service) runDecodeCalldata(ctx context.Context, c *Call, in DecodeInput) (contracts.Decoded, error) {
 	address, err := wallet.ParseAddress(in.Address)
 	if err != nil {
 		return contracts.Decoded{}, err

@@ -33,7 +33,7 @@ func openDoors(t *testing.T) *office {
 	w := worker.New(temporal, workflows.QueueGateway, worker.Options{})
 	workflows.RegisterGateway(w)
 	w.RegisterActivity(&activities.Doors{
-		Fences: o.fences, Logger: slog.New(slog.DiscardHandler),
+		Fences: o.limits, Logger: slog.New(slog.DiscardHandler),
 		Mails: &activities.AdoptionLetters{Owners: o.store, Sealer: o, URL: "https://gateway.example", Now: time.Now},
 	})
 	if err := w.Start(); err != nil {
@@ -154,7 +154,7 @@ func TestAddressesOfWalletsAreChecked(t *testing.T) {
 		"none": nil, "empty": "", "short": "0x12", "no prefix": strings.Repeat("ab", 21), "no hex": "0x" + strings.Repeat("zz", 20),
 		"long": "0x" + strings.Repeat("ab", 21), "a number": 12.0, "zero": "0x" + strings.Repeat("0", 40), "with a line break": "0x" + strings.Repeat("ab", 20) + "\n",
 	} {
-		for _, op := range []service.Capability{o.BindKeyStart, o.BindKeyComplete, o.ClaimAgentStart, o.ClaimAgentComplete} {
+		for _, op := range []service.Definition{o.BindKeyStart, o.BindKeyComplete, o.ClaimAgentStart, o.ClaimAgentComplete} {
 			caller, args := holder(key.Key), map[string]any{"address": address}
 			switch op.Meta().Name {
 			case "claim_agent_start":

@@ -54,7 +54,7 @@ const ensKept = 5 * time.Minute
 
 const ensUnits = plan.Unit
 
-func (h *house) resolveENS() *Op[ResolveENSInput, ens.Forward] {
+func (h *service) resolveENS() *Operation[ResolveENSInput, ens.Forward] {
 	return define(h, Meta{
 		Name: "resolve_ens", Title: "Resolve an ENS name",
 		Description: "Gives the Ethereum address of an ENS name, as the chain has it now. Use it before sending to a name; for the name of an address use " +
@@ -72,13 +72,13 @@ func (h *house) resolveENS() *Op[ResolveENSInput, ens.Forward] {
 	}, h.runResolveENS)
 }
 
-func (h *house) runResolveENS(ctx context.Context, _ *Call, in ResolveENSInput) (ens.Forward, error) {
+func (h *service) runResolveENS(ctx context.Context, _ *Call, in ResolveENSInput) (ens.Forward, error) {
 	answer, err := h.Toolbox.ENS.Resolve(ctx, in.Name)
 	answer.UnitWeight = ensUnits
 	return answer, err
 }
 
-func (h *house) reverseENS() *Op[ReverseENSInput, ens.Reverse] {
+func (h *service) reverseENS() *Operation[ReverseENSInput, ens.Reverse] {
 	return define(h, Meta{
 		Name: "reverse_ens", Title: "Find the ENS name of an address",
 		Description: "Gives the primary ENS name that an Ethereum address declared for itself. Such records are self-declared, so the name is also resolved " +
@@ -96,7 +96,7 @@ func (h *house) reverseENS() *Op[ReverseENSInput, ens.Reverse] {
 	}, h.runReverseENS)
 }
 
-func (h *house) runReverseENS(ctx context.Context, _ *Call, in ReverseENSInput) (ens.Reverse, error) {
+func (h *service) runReverseENS(ctx context.Context, _ *Call, in ReverseENSInput) (ens.Reverse, error) {
 	address, err := wallet.ParseAddress(in.Address)
 	if err != nil {
 		return ens.Reverse{}, err

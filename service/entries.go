@@ -34,7 +34,7 @@ type ShownEntry struct {
 	Wishes         int       `json:"wishes" doc:"requests for an enterprise agreement that stand"`
 }
 
-func (h *house) showEntry() *Op[EntryInput, ShownEntry] {
+func (h *service) showEntry() *Operation[EntryInput, ShownEntry] {
 	return define(h, Meta{
 		Name: "show_entry", Title: "Look at what an address was entered for", Access: Everybody, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Says what the link of a confirming mail is about, and changes nothing: programs that look at mails follow links.",
@@ -43,7 +43,7 @@ func (h *house) showEntry() *Op[EntryInput, ShownEntry] {
 	})
 }
 
-func (h *house) confirmEntry() *Op[ConfirmEntryInput, ShownEntry] {
+func (h *service) confirmEntry() *Operation[ConfirmEntryInput, ShownEntry] {
 	return define(h, Meta{
 		Name: "confirm_entry", Title: "Confirm a place on the waitlist", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Confirms the address of a link, with news of the product or without, and puts it back on the waitlist when it was taken off. A repeat changes nothing more.",
@@ -52,7 +52,7 @@ func (h *house) confirmEntry() *Op[ConfirmEntryInput, ShownEntry] {
 	})
 }
 
-func (h *house) leaveEntry() *Op[EntryInput, ShownEntry] {
+func (h *service) leaveEntry() *Operation[EntryInput, ShownEntry] {
 	return define(h, Meta{
 		Name: "leave_entry", Title: "Leave the waitlist, or withdraw a request", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Deletes the address of a link where it was entered: from the waitlist, or with its requests for an enterprise agreement. A repeat changes nothing more.",
@@ -61,7 +61,7 @@ func (h *house) leaveEntry() *Op[EntryInput, ShownEntry] {
 	})
 }
 
-func (h *house) shownEntry(e support.Entry, err error) (ShownEntry, error) { //nolint:gocritic // the results of a call
+func (h *service) shownEntry(e support.Entry, err error) (ShownEntry, error) { //nolint:gocritic // the results of a call
 	switch {
 	case errors.Is(err, outbox.ErrLink):
 		return ShownEntry{}, fault.New(fault.FieldRefused, "This link is not complete. Copy all of it from the mail.").With("field", "token")
@@ -69,7 +69,7 @@ func (h *house) shownEntry(e support.Entry, err error) (ShownEntry, error) { //n
 		return ShownEntry{}, fault.New(fault.FieldRefused, "This link is over: it worked for %d days. Write to %s to have the address taken off.", support.LinkDays, h.Contact).
 			With("field", "token")
 	case err != nil:
-		return ShownEntry{}, told(err, "entry")
+		return ShownEntry{}, toFault(err, "entry")
 	}
 	shown := ShownEntry{About: e.About, Email: e.Email.Address(), Status: "left", Wishes: e.Wishes}
 	switch {

@@ -97,7 +97,7 @@ func TestALinkOfAnEntryThatIsNoneDoesNothing(t *testing.T) {
 	link := o.enter(t, "ann@buyer.example")
 	content := []byte(`{"about":"waitlist","email":"ann@buyer.example","qualifier":"curious"}`)
 	over := o.SealLink("what an address was entered for", content, time.Now().Add(-time.Second))
-	foreign, err := outbox.New(o.store, notify.House{}, []byte(strings.Repeat("peppar", 8)), time.Now)
+	foreign, err := outbox.New(o.store, notify.Site{}, []byte(strings.Repeat("peppar", 8)), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ const refusalsOf = 24 * time.Hour
 // evidence gathers what is known of a ticket's matter (docs/decisions/0068): the call when one is
 // named, the refusals of the last day, the fences that hold and how the chain stands. A key that
 // sees its agent's or its own alone brings no more than that.
-func (h *house) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticket.Evidence, error) {
+func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticket.Evidence, error) {
 	now := h.Now()
 	e := ticket.Evidence{GatheredAt: now.UTC()}
 	key := c.Key
@@ -42,7 +42,7 @@ func (h *house) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticke
 	}
 	refusals, err := h.Store.SumRefusals(ctx, &window)
 	if err != nil {
-		return e, told(err, "usage")
+		return e, toFault(err, "usage")
 	}
 	e.Refusals = refusals
 	e.Fences = ticket.FencesThen{Plan: c.Account.Plan, Status: string(c.Account.Status), Account: fenceList(c.Account.Services)}
@@ -56,10 +56,10 @@ func (h *house) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticke
 // which is zero when it is the account's no more. Of a batch it is the first call that was refused.
 // A call of another account is not found, nor for a key that sees its agent's or its own alone one
 // of others.
-func (h *house) reportedCall(ctx context.Context, c *Call, request uuid.UUID) (*ticket.ReportedCall, store.Key, error) {
+func (h *service) reportedCall(ctx context.Context, c *Call, request uuid.UUID) (*ticket.ReportedCall, store.Key, error) {
 	calls, err := h.Store.FindCalls(ctx, request)
 	if err != nil {
-		return nil, store.Key{}, told(err, "call")
+		return nil, store.Key{}, toFault(err, "call")
 	}
 	var found *store.Call
 	for i := range calls {
@@ -73,7 +73,7 @@ func (h *house) reportedCall(ctx context.Context, c *Call, request uuid.UUID) (*
 	}
 	key, err := h.Store.LoadKeyOf(ctx, c.Account.ID, found.Key)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, key, told(err, "key")
+		return nil, key, toFault(err, "key")
 	}
 	if scope := c.scope(); scope != (store.Scope{}) && scope.UUID != key.Agent.UUID && scope.UUID != found.Key.UUID {
 		return nil, key, noCall()
@@ -91,7 +91,7 @@ func noCall() *fault.Error {
 }
 
 // chainCondition tells how a chain stands; nil for one that is not served here.
-func (h *house) chainCondition(id chain.ID) *ticket.ChainCondition {
+func (h *service) chainCondition(id chain.ID) *ticket.ChainCondition {
 	if h.Pool == nil {
 		return nil
 	}

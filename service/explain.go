@@ -43,10 +43,10 @@ const maxCode = math.MaxInt32
 
 // Schema is that of either.
 func (ErrorCode) Schema(huma.Registry) *huma.Schema {
-	least, most, short, long := float64(-maxCode), float64(maxCode), 1, 60
+	least, limit, short, long := float64(-maxCode), float64(maxCode), 1, 60
 	return &huma.Schema{
 		OneOf: []*huma.Schema{
-			{Type: huma.TypeInteger, Minimum: &least, Maximum: &most, Description: "error.code, such as -32005"},
+			{Type: huma.TypeInteger, Minimum: &least, Maximum: &limit, Description: "error.code, such as -32005"},
 			{Type: huma.TypeString, MinLength: &short, MaxLength: &long, Pattern: "^ *[-+0-9A-Za-z_]+ *$", Description: "the same as a text, or a reason's name in snake_case"},
 		},
 	}
@@ -86,7 +86,7 @@ type NodesMeaning struct {
 	Steps   []string `json:"steps"`
 }
 
-func (h *house) explainError() *Op[ExplainInput, Explanation] {
+func (h *service) explainError() *Operation[ExplainInput, Explanation] {
 	return define(h, Meta{
 		Name: "explain_error", Title: "Explain an error code", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
 		Description: "Explains an error code: what it means, with which HTTP status it comes, what to do next, and whether the gateway or a chain's node says it. A code with " +

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// TrialInput is of a capability that only tests have.
+// TrialInput is of an operation that only tests have.
 type TrialInput struct {
 	Chain chain.ID `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet"`
 	Word  string   `json:"word" minLength:"1" maxLength:"20"`
@@ -37,8 +37,8 @@ type TrialOutput struct {
 	Run  int64  `json:"run"`
 }
 
-// Try adds a capability to a catalogue.
-func (c *Catalogue) Try(meta Meta, run func(context.Context, *Call, TrialInput) (TrialOutput, error)) *Op[TrialInput, TrialOutput] {
+// Try adds an operation to a catalogue.
+func (c *Registry) Try(meta Meta, run func(context.Context, *Call, TrialInput) (TrialOutput, error)) *Operation[TrialInput, TrialOutput] {
 	return define(c.house, meta, run)
 }
 
@@ -46,13 +46,13 @@ func (c *Catalogue) Try(meta Meta, run func(context.Context, *Call, TrialInput) 
 func (c *Call) Keep(seconds int) { c.keep(time.Duration(seconds) * time.Second) }
 
 // SharedRedeems counts the redeems that waited for another one of their payer.
-func (c *Catalogue) SharedRedeems() uint64 { return c.house.payers.Followed() }
+func (c *Registry) SharedRedeems() uint64 { return c.house.payers.Followed() }
 
 // Followed is how many uses waited for the run of another.
-func (c *Catalogue) Followed() uint64 { return c.house.flights.Followed() }
+func (c *Registry) Followed() uint64 { return c.house.flights.Followed() }
 
 // Occupy takes every place of those that read texts, until it is told to give them back.
-func (c *Catalogue) Occupy() (free func()) {
+func (c *Registry) Occupy() (free func()) {
 	for range cap(c.house.readers) {
 		c.house.readers <- struct{}{}
 	}
@@ -67,4 +67,4 @@ func (c *Catalogue) Occupy() (free func()) {
 const MaxLines = maxLines
 
 // BoundTables makes tables of usage of fewer lines at most.
-func (c *Catalogue) BoundTables(most int) { c.house.maxLines = most }
+func (c *Registry) BoundTables(limit int) { c.house.maxLines = limit }

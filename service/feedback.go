@@ -46,7 +46,7 @@ type FeedbackList struct {
 	NextCursor string         `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last one"`
 }
 
-func (h *house) submitFeedback() *Op[SubmitFeedbackInput, FeedbackView] {
+func (h *service) submitFeedback() *Operation[SubmitFeedbackInput, FeedbackView] {
 	return define(h, Meta{
 		Name: "submit_feedback", Title: "Give feedback", Access: Holders, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Records a wish, praise or a complaint for those who build the service; what becomes of it stands in list_feedback. For something that fails file a " +
@@ -54,7 +54,7 @@ func (h *house) submitFeedback() *Op[SubmitFeedbackInput, FeedbackView] {
 	}, h.runSubmitFeedback)
 }
 
-func (h *house) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbackInput) (FeedbackView, error) {
+func (h *service) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbackInput) (FeedbackView, error) {
 	if refusal := prose("title", in.Title, false); refusal != nil {
 		return FeedbackView{}, refusal
 	}
@@ -81,7 +81,7 @@ func (h *house) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedbac
 	return feedbackView(&f), nil
 }
 
-func (h *house) listFeedback() *Op[ListFeedbackInput, FeedbackList] {
+func (h *service) listFeedback() *Operation[ListFeedbackInput, FeedbackList] {
 	return define(h, Meta{
 		Name: "list_feedback", Title: "List feedback", Access: Holders, Reads: true, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Lists the account's feedback with its status and what the service replied, newest first, by pages. An agent's key sees its agent's, one that was " +
@@ -89,7 +89,7 @@ func (h *house) listFeedback() *Op[ListFeedbackInput, FeedbackList] {
 	}, h.runListFeedback)
 }
 
-func (h *house) runListFeedback(ctx context.Context, c *Call, in ListFeedbackInput) (FeedbackList, error) {
+func (h *service) runListFeedback(ctx context.Context, c *Call, in ListFeedbackInput) (FeedbackList, error) {
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
@@ -103,7 +103,7 @@ func (h *house) runListFeedback(ctx context.Context, c *Call, in ListFeedbackInp
 	}
 	all, err := h.Store.ListFeedback(ctx, filter)
 	if err != nil {
-		return FeedbackList{}, told(err, "feedback")
+		return FeedbackList{}, toFault(err, "feedback")
 	}
 	list := FeedbackList{Feedback: []FeedbackView{}}
 	for i := range all[:min(len(all), in.Limit)] {

@@ -20,7 +20,7 @@ type FenceDoorways struct {
 
 // fenceDoorways are the limits of a caller: of a door key those that came with it, of others those
 // of its account and its key.
-func (h *house) fenceDoorways(s *stance) []FenceDoorways {
+func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 	if s.Key.Door == account.DoorPublic || s.Key.Door == account.DoorWallet {
 		return h.doorKeyFences(s)
 	}
@@ -60,7 +60,7 @@ func (h *house) fenceDoorways(s *stance) []FenceDoorways {
 
 // doorKeyFences are the limits that come with a door key, each with those doorways of its welcome
 // that lead past it.
-func (h *house) doorKeyFences(s *stance) []FenceDoorways {
+func (h *service) doorKeyFences(s *callerState) []FenceDoorways {
 	var code account.ClaimCode
 	if s.Key.Adoptable {
 		code = s.secret.ClaimCode(h.Hasher)
@@ -91,7 +91,7 @@ func (h *house) doorKeyFences(s *stance) []FenceDoorways {
 }
 
 // budgetFence is the limit behind a budget; false for a pack, whose end is no limit by itself.
-func (h *house) budgetFence(s *stance, b *Budget) (FenceDoorways, bool) {
+func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
 	f := FenceDoorways{Code: b.Code, Ways: map[string]Doorway{}, Limit: b.Limit.Grouped() + " units of the billing period"}
 	if b.ResetsAt != nil {
 		f.Ways["wait"] = Doorway{Open: true, Do: "Wait until the count begins anew.", At: b.ResetsAt.UTC().Format(time.RFC3339)}
@@ -127,7 +127,7 @@ func (h *house) budgetFence(s *stance, b *Budget) (FenceDoorways, bool) {
 }
 
 // switchedOff are the services that are off, and where each is switched on.
-func (h *house) switchedOff(s *stance) []FenceDoorways {
+func (h *service) switchedOff(s *callerState) []FenceDoorways {
 	var list []FenceDoorways
 	for _, service := range account.Services() {
 		f := FenceDoorways{Fence: "service_off", Limit: string(service) + " is switched off", Code: fault.ServiceOff.Entry().Code, Ways: map[string]Doorway{}}
@@ -146,7 +146,7 @@ func (h *house) switchedOff(s *stance) []FenceDoorways {
 
 // change is a doorway that whoever manages the account goes through by a tool; others ask its
 // owner.
-func (h *house) change(s *stance, past, tool, what, page string) Doorway {
+func (h *service) change(s *callerState, past, tool, what, page string) Doorway {
 	do := "With " + tool + ": " + what + "."
 	if !s.manages() {
 		do = "Ask the account's owner to " + what + "; this key may not."
@@ -154,7 +154,7 @@ func (h *house) change(s *stance, past, tool, what, page string) Doorway {
 	return Doorway{Past: past, Do: do, At: h.PublicURL + page, Open: s.manages()}
 }
 
-func (h *house) upgrade(s *stance, past string) Doorway {
+func (h *service) upgrade(s *callerState, past string) Doorway {
 	do := "Change to a larger plan, which list_plans and ladder_at_your_volume show; a person pays for it."
 	if s.part {
 		do = "Ask the account's owner for a larger plan."
@@ -162,7 +162,7 @@ func (h *house) upgrade(s *stance, past string) Doorway {
 	return Doorway{Past: past, Do: do, At: h.PublicURL + "/billing", Open: h.Stripe != nil}
 }
 
-func (h *house) packDoorway(s *stance, past string) Doorway {
+func (h *service) packDoorway(s *callerState, past string) Doorway {
 	do := "Call buy_pack and hand its checkout_url to a person who pays; packs are drawn after the quota, with premium supply."
 	if s.part {
 		do = "Ask the account's owner to buy a pack, or hand them the checkout_url of buy_pack."

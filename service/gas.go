@@ -19,7 +19,7 @@ type GasInput struct {
 
 func (in *GasInput) chain() chain.ID { return in.Chain }
 
-func (h *house) getGas() *Op[GasInput, toolbox.Gas] {
+func (h *service) getGas() *Operation[GasInput, toolbox.Gas] {
 	return define(h, Meta{
 		Name: "get_gas", Title: "Get gas recommendations",
 		Description: "Recommends the fees of an EIP-1559 transaction on an EVM chain, three times: slow, standard and fast. The base fee is the next " +
@@ -43,7 +43,7 @@ const gasUnits = plan.Unit
 // chainFailures are the reasons with which whatever reads a chain fails.
 var chainFailures = []fault.Reason{fault.NoUpstream, fault.UpstreamFailed, fault.UpstreamTimeout}
 
-func (h *house) runGetGas(ctx context.Context, _ *Call, in GasInput) (toolbox.Gas, error) {
+func (h *service) runGetGas(ctx context.Context, _ *Call, in GasInput) (toolbox.Gas, error) {
 	gas, err := h.Toolbox.Gas.Recommend(ctx, in.Chain)
 	gas.UnitWeight = gasUnits
 	return gas, err

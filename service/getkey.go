@@ -17,7 +17,7 @@ const KeysPerDay = 3
 // GetKeyInput is nothing: the anonymous door asks nothing.
 type GetKeyInput struct{}
 
-func (h *house) getKey() *Op[GetKeyInput, Welcome] {
+func (h *service) getKey() *Operation[GetKeyInput, Welcome] {
 	return define(h, Meta{
 		Name: "get_key", Title: "Make a key without sign-up", Route: Route{http.MethodPost, "/keys", http.StatusCreated}, Access: Everybody,
 		Description: "Makes an anonymous API key, shown once. It costs nothing and lets 10,000 weighted units through each UTC day. " +
@@ -28,7 +28,7 @@ func (h *house) getKey() *Op[GetKeyInput, Welcome] {
 
 // runGetKey takes the address's count first and gives it back when no key was made, so that at most
 // a crash between the two costs the visitor one of three.
-func (h *house) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcome, error) {
+func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcome, error) {
 	taken, err := h.Networks.Take(ctx, netlimit.NewKeys, c.Network)
 	if err != nil {
 		return Welcome{}, meterAway(err)
@@ -43,7 +43,7 @@ func (h *house) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcome,
 		f.Window = &fault.Window{Limit: taken.Limit, Reset: taken.Reset}
 		return Welcome{}, f
 	}
-	key, err := h.Fences.NewDoorKey(ctx, h.Random)
+	key, err := h.Limits.NewDoorKey(ctx, h.Random)
 	if err != nil {
 		h.giveBackKey(ctx, taken)
 		f := fault.New(fault.DurableUnavailable, "No key could be made right now. Retry in a minute; it does not count against your address.")
@@ -72,10 +72,10 @@ func noMoreKeys(taken *netlimit.Taken) *fault.Error {
 const giveBackTimeout = 2 * time.Second
 
 // giveBackKey undoes the count of a key that was not made, also when the visitor is gone.
-func (h *house) giveBackKey(ctx context.Context, taken netlimit.Taken) {
+func (h *service) giveBackKey(ctx context.Context, taken netlimit.Taken) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()
-	if err := h.Networks.GiveBack(ctx, taken); err != nil {
+	if err := h.Networks.ReturnQuota(ctx, taken); err != nil {
 		h.Logger.Warn("a new-key count could not be given back", "error", err)
 	}
 }

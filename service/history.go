@@ -30,7 +30,7 @@ func (in *HistoryInput) check() (refusal *fault.Error) {
 	return toolbox.CheckCursor(in.Chain, in.Address, in.Cursor)
 }
 
-func (h *house) getHistory() *Op[HistoryInput, toolbox.History] {
+func (h *service) getHistory() *Operation[HistoryInput, toolbox.History] {
 	return define(h, Meta{
 		Name: "get_history", Title: "Get transfers of an address",
 		Description: "Lists transfers from and to an address on an EVM chain, the newest first: of the coin, of ERC-20, ERC-721 and ERC-1155 tokens, and on " +
@@ -48,7 +48,7 @@ func (h *house) getHistory() *Op[HistoryInput, toolbox.History] {
 	}, h.runGetHistory)
 }
 
-func (h *house) runGetHistory(ctx context.Context, _ *Call, in HistoryInput) (toolbox.History, error) {
+func (h *service) runGetHistory(ctx context.Context, _ *Call, in HistoryInput) (toolbox.History, error) {
 	history, err := h.Toolbox.Ledger.History(ctx, toolbox.HistoryPage{Chain: in.Chain, Address: in.Address, Cursor: in.Cursor, Limit: in.Limit})
 	history.UnitWeight = dataUnits
 	return history, err

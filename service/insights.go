@@ -36,7 +36,7 @@ type Refused struct {
 // Of what was refused the overview shows so many reasons.
 const maxRefused = 5
 
-func (h *house) getInsights() *Op[Nothing, UsageInsights] {
+func (h *service) getInsights() *Operation[Nothing, UsageInsights] {
 	return define(h, Meta{
 		Name: "get_insights", Title: "What follows from the account's use", Access: Users, Reads: true,
 		Description: "Tells where the account's pace leads, what the cache saved, which plan costs least at its volume, and why calls of the last 24 hours were refused, " +
@@ -47,18 +47,18 @@ func (h *house) getInsights() *Op[Nothing, UsageInsights] {
 	})
 }
 
-func (h *house) makeInsights(ctx context.Context, c *Call) (in UsageInsights, err error) {
-	var s *stance
+func (h *service) makeInsights(ctx context.Context, c *Call) (in UsageInsights, err error) {
+	var s *callerState
 	var recent recentUsage
 	var week plan.Units
 	now, since := h.Now(), spans["7d"].since(h.Now())
-	err = atOnce(ctx,
+	err = inParallel(ctx,
 		func(ctx context.Context) (err error) {
 			recent, err = keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
 			return err
 		},
 		func(ctx context.Context) (err error) { in.Refused, err = h.refusedOfADay(ctx, c); return err },
-		func(ctx context.Context) (err error) { s, err = h.stand(ctx, c); return err },
+		func(ctx context.Context) (err error) { s, err = h.loadState(ctx, c); return err },
 		func(ctx context.Context) (err error) { week, err = h.usedSince(ctx, c, since); return err },
 	)
 	if err != nil {
@@ -77,10 +77,10 @@ func (h *house) makeInsights(ctx context.Context, c *Call) (in UsageInsights, er
 
 // usedSince is what an account used since an instant: the spend of get_usage_stats, which tells its
 // steps apart.
-func (h *house) usedSince(ctx context.Context, c *Call, since time.Time) (plan.Units, error) {
+func (h *service) usedSince(ctx context.Context, c *Call, since time.Time) (plan.Units, error) {
 	services, err := h.Store.SumServices(ctx, c.Account.ID, account.KeyID{}, since)
 	if err != nil {
-		return 0, told(err, "usage")
+		return 0, toFault(err, "usage")
 	}
 	var used plan.Units
 	for _, units := range services {
@@ -90,11 +90,11 @@ func (h *house) usedSince(ctx context.Context, c *Call, since time.Time) (plan.U
 }
 
 // refusedOfADay is why calls of the last 24 hours were refused or failed.
-func (h *house) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
+func (h *service) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
 	w := store.UsageWindow{Account: c.Account.ID, Since: spans["24h"].since(h.Now())}
 	failures, err := h.Store.Failures(ctx, &w, maxRefused)
 	if err != nil {
-		return nil, told(err, "usage")
+		return nil, toFault(err, "usage")
 	}
 	list := []Refused{}
 	if len(failures.ByReason) == 0 {
@@ -117,10 +117,10 @@ func (h *house) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
 
 // newestFailures is the request id of the newest failed call of each reason, among so many as one
 // walk of an index gives: a reason that other ones have drowned is not there.
-func (h *house) newestFailures(ctx context.Context, w *store.UsageWindow) (map[string]string, error) {
+func (h *service) newestFailures(ctx context.Context, w *store.UsageWindow) (map[string]string, error) {
 	calls, err := h.Store.FailedCalls(ctx, w, h.Now(), maxSifted)
 	if err != nil {
-		return nil, told(err, "call")
+		return nil, toFault(err, "call")
 	}
 	newest := make(map[string]string, maxRefused)
 	for i := range calls {

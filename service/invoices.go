@@ -41,7 +41,7 @@ type InvoiceView struct {
 	Failed      bool       `json:"failed" doc:"whether a charge was declined and it is not paid"`
 }
 
-func (h *house) listInvoices() *Op[ListInvoicesInput, InvoiceList] {
+func (h *service) listInvoices() *Operation[ListInvoicesInput, InvoiceList] {
 	return define(h, Meta{
 		Name: "list_invoices", Title: "List invoices", Access: Users, Reads: true,
 		Description: "Lists the invoices of the account's plans and packs, newest first. It costs nothing.",
@@ -51,7 +51,7 @@ func (h *house) listInvoices() *Op[ListInvoicesInput, InvoiceList] {
 
 const defaultInvoices = 24
 
-func (h *house) runListInvoices(ctx context.Context, c *Call, in ListInvoicesInput) (InvoiceList, error) {
+func (h *service) runListInvoices(ctx context.Context, c *Call, in ListInvoicesInput) (InvoiceList, error) {
 	if in.Limit == 0 {
 		in.Limit = defaultInvoices
 	}
@@ -64,7 +64,7 @@ func (h *house) runListInvoices(ctx context.Context, c *Call, in ListInvoicesInp
 	}
 	all, err := h.Store.ListInvoices(ctx, c.Account.ID, time.Unix(0, 0), before, in.Limit+1)
 	if err != nil {
-		return InvoiceList{}, told(err, "invoice")
+		return InvoiceList{}, toFault(err, "invoice")
 	}
 	list := InvoiceList{Invoices: []InvoiceView{}, More: len(all) > in.Limit}
 	for i := range all[:min(len(all), in.Limit)] {
@@ -91,7 +91,7 @@ type InvoicePage struct {
 	URL string `json:"url" format:"uri" doc:"a page of the payment provider that shows the invoice, and takes its payment while it is open; who has the address sees it"`
 }
 
-func (h *house) showInvoice() *Op[ShowInvoiceInput, InvoicePage] {
+func (h *service) showInvoice() *Operation[ShowInvoiceInput, InvoicePage] {
 	return define(h, Meta{
 		Name: "show_invoice", Title: "Open an invoice", Access: Owners, ReadsToo: true,
 		Description: "Gives the address of an invoice at the payment provider, as a page and for download; an open one can be paid there. It costs nothing.",
@@ -99,10 +99,10 @@ func (h *house) showInvoice() *Op[ShowInvoiceInput, InvoicePage] {
 	}, h.runShowInvoice)
 }
 
-func (h *house) runShowInvoice(ctx context.Context, c *Call, in ShowInvoiceInput) (InvoicePage, error) {
+func (h *service) runShowInvoice(ctx context.Context, c *Call, in ShowInvoiceInput) (InvoicePage, error) {
 	found, err := h.Store.FindInvoice(ctx, c.Account.ID, in.ID)
 	if err != nil {
-		return InvoicePage{}, told(err, "invoice")
+		return InvoicePage{}, toFault(err, "invoice")
 	}
 	if refusal := h.selling(); refusal != nil {
 		return InvoicePage{}, refusal
@@ -116,7 +116,7 @@ type Portal struct {
 	URL string `json:"url" format:"uri" doc:"a page of the payment provider, for the person who asked, for some minutes"`
 }
 
-func (h *house) openPortal() *Op[Nothing, Portal] {
+func (h *service) openPortal() *Operation[Nothing, Portal] {
 	return define(h, Meta{
 		Name: "open_billing_portal", Title: "Open the customer portal", Access: Owners,
 		Description: "Gives the address of the payment provider's portal, where the card, the billing address and the country are changed, invoices paid and " +
@@ -125,7 +125,7 @@ func (h *house) openPortal() *Op[Nothing, Portal] {
 	}, h.runOpenPortal)
 }
 
-func (h *house) runOpenPortal(ctx context.Context, c *Call, _ Nothing) (Portal, error) {
+func (h *service) runOpenPortal(ctx context.Context, c *Call, _ Nothing) (Portal, error) {
 	if refusal := h.selling(); refusal != nil {
 		return Portal{}, refusal
 	}
@@ -137,7 +137,7 @@ func (h *house) runOpenPortal(ctx context.Context, c *Call, _ Nothing) (Portal, 
 		return Portal{}, fault.New(fault.FieldRefused, "Nothing was bought by this account yet, so there is no card and no invoice to look at. Choose a plan or a pack first.")
 	}
 	if err != nil {
-		return Portal{}, told(err, "customer")
+		return Portal{}, toFault(err, "customer")
 	}
 	url, err := h.Stripe.OpenPortal(ctx, customer.ID, h.PublicURL+billingPath)
 	return Portal{URL: url}, toldByStripe(err)

@@ -30,7 +30,7 @@ type CreatedKey struct {
 	Note              string      `json:"note"`
 }
 
-func (h *house) createKey() *Op[CreateKeyInput, CreatedKey] {
+func (h *service) createKey() *Operation[CreateKeyInput, CreatedKey] {
 	return define(h, Meta{
 		Name: "create_api_key", Title: "Create an API key", Access: Managers,
 		Description: "Creates a further key of the account and shows it once. It costs nothing. Each repeat makes another key, up to 1,000 active ones.",
@@ -38,14 +38,14 @@ func (h *house) createKey() *Op[CreateKeyInput, CreatedKey] {
 	}, h.runCreateKey)
 }
 
-func (h *house) runCreateKey(ctx context.Context, c *Call, in CreateKeyInput) (CreatedKey, error) {
+func (h *service) runCreateKey(ctx context.Context, c *Call, in CreateKeyInput) (CreatedKey, error) {
 	name, refusal := label("name", in.Name)
 	if refusal != nil {
 		return CreatedKey{}, refusal
 	}
-	key, made, err := h.Fences.NewKey(ctx, h.Random, c.Account.ID, name, account.Settings{MonthlyCap: number(in.MonthlyRequestCap)}, c.author("created"))
+	key, made, err := h.Limits.NewKey(ctx, h.Random, c.Account.ID, name, account.Settings{MonthlyCap: number(in.MonthlyRequestCap)}, c.author("created"))
 	if err != nil {
-		return CreatedKey{}, told(err, "account")
+		return CreatedKey{}, toFault(err, "account")
 	}
 	return CreatedKey{
 		ID: made.ID.String(), Name: made.Name, MonthlyRequestCap: capOf(made.MonthlyCap), Prefix: made.Prefix, PlaintextToken: key.Reveal(),
@@ -81,7 +81,7 @@ type KeyView struct {
 	RevokedAt         *time.Time                     `json:"revoked_at,omitempty"`
 }
 
-func (h *house) listKeys() *Op[ListKeysInput, KeyList] {
+func (h *service) listKeys() *Operation[ListKeysInput, KeyList] {
 	return define(h, Meta{
 		Name: "list_api_keys", Title: "List API keys", Access: Managers, Reads: true,
 		Description: "Lists the keys of the account with their fences, revoked ones too, never in plaintext. It costs nothing.",
@@ -89,14 +89,14 @@ func (h *house) listKeys() *Op[ListKeysInput, KeyList] {
 	}, h.runListKeys)
 }
 
-func (h *house) runListKeys(ctx context.Context, c *Call, in ListKeysInput) (KeyList, error) {
+func (h *service) runListKeys(ctx context.Context, c *Call, in ListKeysInput) (KeyList, error) {
 	if in.Scope == "agents" {
 		list, err := h.runListAgents(ctx, c, Nothing{})
 		return KeyList{Count: list.Count, Keys: []KeyView{}, Agents: list.Agents}, err
 	}
 	keys, err := h.Store.ListKeys(ctx, c.Account.ID)
 	if err != nil {
-		return KeyList{}, told(err, "key")
+		return KeyList{}, toFault(err, "key")
 	}
 	list := KeyList{Count: len(keys), Keys: make([]KeyView, len(keys))}
 	for i := range keys {
@@ -129,7 +129,7 @@ type RevokedKey struct {
 	RevokedAt time.Time `json:"revoked_at"`
 }
 
-func (h *house) revokeKey() *Op[RevokeKeyInput, RevokedKey] {
+func (h *service) revokeKey() *Operation[RevokeKeyInput, RevokedKey] {
 	return define(h, Meta{
 		Name: "revoke_api_key", Title: "Revoke an API key", Access: Managers,
 		Description: "Ends a key for good: its calls stop before this answers, and it cannot be restored. It costs nothing. A repeat answers the same.",
@@ -137,14 +137,14 @@ func (h *house) revokeKey() *Op[RevokeKeyInput, RevokedKey] {
 	}, h.runRevokeKey)
 }
 
-func (h *house) runRevokeKey(ctx context.Context, c *Call, in RevokeKeyInput) (RevokedKey, error) {
+func (h *service) runRevokeKey(ctx context.Context, c *Call, in RevokeKeyInput) (RevokedKey, error) {
 	id, refusal := keyID("api_key_id", in.APIKeyID)
 	if refusal != nil {
 		return RevokedKey{}, refusal
 	}
-	k, err := h.Fences.RevokeKey(ctx, id, c.author("revoked"))
+	k, err := h.Limits.RevokeKey(ctx, id, c.author("revoked"))
 	if err != nil {
-		return RevokedKey{}, told(err, "key")
+		return RevokedKey{}, toFault(err, "key")
 	}
 	return RevokedKey{ID: k.ID.String(), Name: k.Name, RevokedAt: k.RevokedAt}, nil
 }

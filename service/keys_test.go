@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// must returns what a capability answered.
+// must returns what an operation answered.
 func must[T any](t *testing.T) func(out T, refusal *fault.Error) T {
 	t.Helper()
 	return func(out T, refusal *fault.Error) T {
@@ -41,7 +41,7 @@ func holder(key string) *service.Caller {
 	return c
 }
 
-func serve(o *office, op service.Capability, caller *service.Caller, args map[string]any) (map[string]any, *fault.Error) {
+func serve(o *office, op service.Definition, caller *service.Caller, args map[string]any) (map[string]any, *fault.Error) {
 	out, refusal := op.Serve(o.ctx, caller, func() (map[string]any, *fault.Error) { return args, nil })
 	if refusal != nil {
 		return nil, refusal
@@ -60,11 +60,11 @@ func serve(o *office, op service.Capability, caller *service.Caller, args map[st
 // admit has the meter admit a call of a key.
 func (o *office) admit(t *testing.T, key string, units plan.Units) meter.Admission {
 	t.Helper()
-	s, refusal := o.fences.Identify(o.ctx, key, browser("").Network)
+	s, refusal := o.limits.Identify(o.ctx, key, browser("").Network)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	_, a, err := o.fences.Admit(o.ctx, s, &meter.Call{Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
+	_, a, err := o.limits.AdmitOrLoad(o.ctx, s, &meter.Call{Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestKeysThatTheAccountDidNotMakeManageNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	welcome := must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), service.GetKeyInput{}))
-	for _, op := range []service.Capability{o.CreateKey, o.ListKeys, o.ConfigureKey, o.RevokeKey, o.ConfigureServices, o.UpdateAccount} {
+	for _, op := range []service.Definition{o.CreateKey, o.ListKeys, o.ConfigureKey, o.RevokeKey, o.ConfigureServices, o.UpdateAccount} {
 		got := o.refuses(t, op, holder(welcome.Key), map[string]any{"name": "x"}, fault.WrongKindOfKey)
 		if next, _ := got.Data["next_door"].(map[string]string); next["door"] != "adopt" {
 			t.Errorf("%s leads to %v", op.Meta().Name, got.Data)
@@ -216,7 +216,7 @@ func TestAnAccountHasTheNameThatItsPeopleGiveIt(t *testing.T) {
 	}
 }
 
-// ids are the fields by which capabilities are told of something of an account's. Whoever adds one
+// ids are the fields by which operations are told of something of an account's. Whoever adds one
 // adds the row that tries it.
 func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	t.Parallel()
@@ -310,7 +310,7 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	}
 }
 
-func idFields(op service.Capability) []string {
+func idFields(op service.Definition) []string {
 	var names []string
 	for name := range op.Input().Properties {
 		if name == "id" || name == "reference" || strings.HasSuffix(name, "_id") {
@@ -328,7 +328,7 @@ const siweMessage = "a.example wants you to sign in with your Ethereum account:\
 // anyText are the fields that take every text: it is led home, or looked at.
 var anyText = []string{"start_sign_in.return_to", "checksum_address.address", "migrate.config"}
 
-// right are arguments that each capability takes, as far as their form goes. Whoever adds a field
+// right are arguments that each operation takes, as far as their form goes. Whoever adds a field
 // adds it here.
 func right(door service.Welcome) map[string]map[string]any {
 	const address = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
@@ -444,12 +444,12 @@ func (o *office) wideKey(t *testing.T) string {
 	return key.Reveal()
 }
 
-// Every field of every capability refuses values of every wrong type, texts beyond any bound and
+// Every field of every operation refuses values of every wrong type, texts beyond any bound and
 // control characters, and says which field it was, while all other fields are right.
 func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	var users []*service.Caller // several: each may use capabilities so often in a minute
+	var users []*service.Caller // several: each may use operations so often in a minute
 	for _, name := range []string{"ann", "bea", "cem"} {
 		users = append(users, browser(o.signIn(t, name+"@buyer.example")))
 	}

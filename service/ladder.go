@@ -42,7 +42,7 @@ type LadderRung struct {
 	Cheapest   bool        `json:"cheapest"`
 }
 
-func (h *house) priceLadder() *Op[Nothing, PriceLadder] {
+func (h *service) priceLadder() *Operation[Nothing, PriceLadder] {
 	return define(h, Meta{
 		Name: "get_price_ladder", Title: "Prices at the account's volume", Access: Managers, Reads: true,
 		Description: "Lists every way to buy units with what the account's last 30 days would cost on it, the rung that it is on, and the cheapest. It costs nothing.",
@@ -56,7 +56,7 @@ const perPercent = 10
 // ladderDays is the volume that prices are shown for.
 const ladderDays = 30
 
-func (h *house) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLadder, error) {
+func (h *service) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLadder, error) {
 	volume, err := h.volume(ctx, c)
 	if err != nil {
 		return PriceLadder{}, err
@@ -65,10 +65,10 @@ func (h *house) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLa
 }
 
 // ladderAt prices a volume of a month on every rung.
-func (h *house) ladderAt(ctx context.Context, c *Call, volume plan.Units) (PriceLadder, error) {
+func (h *service) ladderAt(ctx context.Context, c *Call, volume plan.Units) (PriceLadder, error) {
 	taken, err := h.Store.SeatsTaken(ctx)
 	if err != nil {
-		return PriceLadder{}, told(err, "offer")
+		return PriceLadder{}, toFault(err, "offer")
 	}
 	current, err := h.currentRung(ctx, c)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *house) ladderAt(ctx context.Context, c *Call, volume plan.Units) (Price
 }
 
 // rungsAt prices a volume on every rung; current is empty for nobody's.
-func (h *house) rungsAt(volume plan.Units, taken int, current string) PriceLadder {
+func (h *service) rungsAt(volume plan.Units, taken int, current string) PriceLadder {
 	ladder := PriceLadder{Volume: volume, Current: current}
 	for _, r := range plan.Ladder() {
 		ladder.add(h.rungOf(&r, volume, taken), current)
@@ -90,11 +90,11 @@ func (h *house) rungsAt(volume plan.Units, taken int, current string) PriceLadde
 }
 
 // volume is what was used in the last 30 days and today so far.
-func (h *house) volume(ctx context.Context, c *Call) (plan.Units, error) {
+func (h *service) volume(ctx context.Context, c *Call) (plan.Units, error) {
 	now := h.Now()
 	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-ladderDays), now, account.Period{})
 	if err != nil {
-		return 0, told(err, "usage")
+		return 0, toFault(err, "usage")
 	}
 	var sum plan.Units
 	for _, d := range days {
@@ -106,7 +106,7 @@ func (h *house) volume(ctx context.Context, c *Call) (plan.Units, error) {
 // currentRung is the key of what the account pays for; a plan that is not paid through Stripe goes
 // by its own key. To whoever does not manage the account it is the plan in force by the month: what
 // the owner pays is the owner's.
-func (h *house) currentRung(ctx context.Context, c *Call) (string, error) {
+func (h *service) currentRung(ctx context.Context, c *Call) (string, error) {
 	if c.Account.Custom != nil {
 		return "", nil
 	}
@@ -118,7 +118,7 @@ func (h *house) currentRung(ctx context.Context, c *Call) (string, error) {
 		return c.Account.Plan, nil
 	}
 	if err != nil {
-		return "", told(err, "subscription")
+		return "", toFault(err, "subscription")
 	}
 	item, known := plan.FindItem(sub.HeldAt(h.Now()))
 	switch {
@@ -139,7 +139,7 @@ func listedRung(key string) string {
 	return key
 }
 
-func (h *house) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
+func (h *service) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
 	cost, covered := r.Cost(volume)
 	rung := LadderRung{
 		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price), Units: r.Units,
@@ -160,7 +160,7 @@ func (h *house) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
 }
 
 // sellsPerCall reports whether money of the main network buys units without an account.
-func (h *house) sellsPerCall() bool { return h.Terms.Open() && h.Terms.OnMainnet() }
+func (h *service) sellsPerCall() bool { return h.Terms.Open() && h.Terms.OnMainnet() }
 
 // rungTitle is what people call a rung.
 func rungTitle(r *plan.Rung) string {

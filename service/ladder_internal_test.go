@@ -11,7 +11,7 @@ import (
 
 func TestWithoutUsageNothingHasToBeBoughtToBeCheapest(t *testing.T) {
 	t.Parallel()
-	h := &house{Options: Options{
+	h := &service{Options: Options{
 		Now: func() time.Time { return plan.Founding().Ends }, Terms: x402.Terms{Chain: 8453, PayTo: wallet.Address{1}},
 	}}
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestWithoutUsageNothingHasToBeBoughtToBeCheapest(t *testing.T) {
 // menu.
 func TestEveryRungIsServedAsItsPlanPackOrTierIs(t *testing.T) {
 	t.Parallel()
-	h := &house{Options: Options{Now: func() time.Time { return plan.Founding().Ends }}}
+	h := &service{Options: Options{Now: func() time.Time { return plan.Founding().Ends }}}
 	for _, r := range plan.Ladder() {
 		rung, want := h.rungOf(&r, 0, 0), r.Supply
 		if r.Kind == plan.PerCall {

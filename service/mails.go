@@ -31,7 +31,7 @@ type ChooseMailTopicsInput struct {
 	Topics []account.Topic `json:"topics" maxItems:"3" enum:"usage,incidents,packs" doc:"all topics that are wanted: usage, incidents, packs; none stops all three"`
 }
 
-func (h *house) showUnsubscribe() *Op[UnsubscribeInput, StoppedMails] {
+func (h *service) showUnsubscribe() *Operation[UnsubscribeInput, StoppedMails] {
 	return define(h, Meta{
 		Name: "show_unsubscribe_link", Title: "Look at a link that stops mails", Access: Everybody, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Says which mails a link would stop for whom, and stops none: programs that look at mails follow links.",
@@ -40,7 +40,7 @@ func (h *house) showUnsubscribe() *Op[UnsubscribeInput, StoppedMails] {
 	})
 }
 
-func (h *house) unsubscribe() *Op[UnsubscribeInput, StoppedMails] {
+func (h *service) unsubscribe() *Operation[UnsubscribeInput, StoppedMails] {
 	return define(h, Meta{
 		Name: "unsubscribe", Title: "Stop mails", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Stops the mails of a topic for the user whom a link names, in all accounts. A repeat changes nothing more.",
@@ -56,7 +56,7 @@ func stoppedMails(s people.Stopped, err error) (StoppedMails, error) { //nolint:
 	return StoppedMails{s.Email.Address(), s.Topic}, nil
 }
 
-func (h *house) listMailTopics() *Op[Nothing, MailTopics] {
+func (h *service) listMailTopics() *Operation[Nothing, MailTopics] {
 	return define(h, Meta{
 		Name: "list_mail_topics", Title: "List what the user gets mails about", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Lists the topics that the user gets mails about, as far as their accounts are told of them.",
@@ -66,7 +66,7 @@ func (h *house) listMailTopics() *Op[Nothing, MailTopics] {
 	})
 }
 
-func (h *house) chooseMailTopics() *Op[ChooseMailTopicsInput, MailTopics] {
+func (h *service) chooseMailTopics() *Operation[ChooseMailTopicsInput, MailTopics] {
 	return define(h, Meta{
 		Name: "choose_mail_topics", Title: "Choose what the user gets mails about", Access: Users, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Makes the topics given those that the user gets mails about, in all accounts. A repeat changes nothing more.",

@@ -67,7 +67,7 @@ func (d dollars) MarshalJSON() ([]byte, error) {
 // Schema is that of a number.
 func (dollars) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
-func (h *house) getMenu() *Op[Nothing, Menu] {
+func (h *service) getMenu() *Operation[Nothing, Menu] {
 	return define(h, Meta{
 		Name: "get_menu", Title: "What calls cost without an account", Route: Route{http.MethodGet, "/x402", http.StatusOK}, Access: Everybody, Reads: true,
 		Description: "Gives the menu of paying per call: what is paid where, for how many units, on which tier, with which VAT for this caller. Pay by a " +
@@ -76,7 +76,7 @@ func (h *house) getMenu() *Op[Nothing, Menu] {
 }
 
 // menu is what a caller of a country reads.
-func (h *house) menu(country string) Menu {
+func (h *service) menu(country string) Menu {
 	t := h.Terms
 	m := Menu{
 		X402Version: plan.X402Version, Scheme: plan.X402Scheme, Network: t.Network(x402.Version1), Asset: plan.X402Asset, MainnetLive: t.OnMainnet(),
@@ -135,7 +135,7 @@ type Manifest struct {
 	Menu
 }
 
-func (h *house) getManifest() *Op[Nothing, Manifest] {
+func (h *service) getManifest() *Operation[Nothing, Manifest] {
 	return define(h, Meta{
 		Name: "get_payment_manifest", Title: "The menu, where crawlers look for it", Route: Route{http.MethodGet, "/.well-known/x402", http.StatusOK},
 		Access: Everybody, Reads: true,
@@ -143,7 +143,7 @@ func (h *house) getManifest() *Op[Nothing, Manifest] {
 	}, h.runManifest)
 }
 
-func (h *house) runManifest(_ context.Context, c *Call, _ Nothing) (Manifest, error) {
+func (h *service) runManifest(_ context.Context, c *Call, _ Nothing) (Manifest, error) {
 	m := Manifest{Version: 1, Resources: []string{}, Menu: h.menu(c.country())}
 	switch {
 	case !h.Terms.Open():

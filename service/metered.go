@@ -36,13 +36,13 @@ type use struct {
 	clientGone bool // nobody waited for the answer
 }
 
-// VisitorLimit is how often one network may use metered capabilities on public pages, without a key
+// VisitorLimit is how often one network may use metered operations on public pages, without a key
 // and at nobody's cost.
 var VisitorLimit = account.RateWindow{Limit: 30, Per: time.Minute}
 
 // serveMetered is the way of a metered use: identify, bind and check, look into the cache, admit,
 // run, and give back when the run failed. It reads no PostgreSQL when it is warm.
-func (o *Op[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Args) (answer Answer, refusal *fault.Error) {
+func (o *Operation[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Args) (answer Answer, refusal *fault.Error) {
 	h := o.house
 	u := &use{Call: &Call{Caller: caller, house: h, started: h.Now(), kept: o.meta.TTL}, toll: o.toll}
 	u.toll.RequestID = caller.RequestID
@@ -79,7 +79,7 @@ func (o *Op[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Arg
 }
 
 // input binds the arguments of a call and checks them.
-func (o *Op[In, Out]) input(args Args) (*In, *fault.Error) {
+func (o *Operation[In, Out]) input(args Args) (*In, *fault.Error) {
 	given, refusal := args()
 	if refusal == nil {
 		refusal = o.knowsChain(given)
@@ -95,9 +95,9 @@ func (o *Op[In, Out]) input(args Args) (*In, *fault.Error) {
 }
 
 // enter finds out who pays: the holder of a key, or nobody for a visitor of a public page.
-func (h *house) enter(ctx context.Context, u *use) (refusal *fault.Error) {
+func (h *service) enter(ctx context.Context, u *use) (refusal *fault.Error) {
 	if !u.Visitor {
-		u.toll.Subject, refusal = h.Fences.Identify(ctx, u.Bearer, u.Network)
+		u.toll.Subject, refusal = h.Limits.Identify(ctx, u.Bearer, u.Network)
 		return refusal
 	}
 	if u.toll.Metered.Service == string(account.Data) {
@@ -106,7 +106,7 @@ func (h *house) enter(ctx context.Context, u *use) (refusal *fault.Error) {
 	return h.limit(ctx, "toolbox:"+u.Network.String(), VisitorLimit)
 }
 
-func (h *house) admitUse(ctx context.Context, u *use) *fault.Error {
+func (h *service) admitUse(ctx context.Context, u *use) *fault.Error {
 	if u.toll.Subject == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (h *house) admitUse(ctx context.Context, u *use) *fault.Error {
 }
 
 // refuseUse counts a request that is wrong in itself.
-func (h *house) refuseUse(ctx context.Context, u *use, own *fault.Error) *fault.Error {
+func (h *service) refuseUse(ctx context.Context, u *use, own *fault.Error) *fault.Error {
 	if u.toll.Subject == nil {
 		return own
 	}
@@ -126,7 +126,7 @@ func (h *house) refuseUse(ctx context.Context, u *use, own *fault.Error) *fault.
 
 // giveBack returns the charge of a use that failed, whoever's fault it was: an answer is what is
 // paid for. A client that went away had what it asked for under way, as on the relay.
-func (h *house) giveBack(ctx context.Context, u *use, own *fault.Error) *fault.Error {
+func (h *service) giveBack(ctx context.Context, u *use, own *fault.Error) *fault.Error {
 	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), relay.ErrStopping) {
 		u.clientGone = true
 		return own
@@ -137,15 +137,15 @@ func (h *house) giveBack(ctx context.Context, u *use, own *fault.Error) *fault.E
 	return admission.WithNextDoor(&u.toll, h.gate.Refund(ctx, &u.toll, own))
 }
 
-// landed is what a shared run gave.
-type landed struct {
+// useResult is what a shared run gave.
+type useResult struct {
 	body    []byte
 	refusal *fault.Error
 }
 
-// make runs the capability. Identical uses under way whose answer may be kept share one run; each
+// make runs the operation. Identical uses under way whose answer may be kept share one run; each
 // is admitted, charged and given back on its own.
-func (o *Op[In, Out]) make(ctx context.Context, u *use, in *In, key cache.Key) ([]byte, *fault.Error) {
+func (o *Operation[In, Out]) make(ctx context.Context, u *use, in *In, key cache.Key) ([]byte, *fault.Error) {
 	if o.meta.TTL <= 0 {
 		l := o.runOnce(ctx, u, in)
 		return l.body, l.refusal
@@ -157,19 +157,19 @@ func (o *Op[In, Out]) make(ctx context.Context, u *use, in *In, key cache.Key) (
 		}
 		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(ctx.Err())
 	}
-	shared, end := f.Lead(ctx)
+	shared, end := f.Start(ctx)
 	defer end()
 	l := o.runOnce(shared, u, in)
 	if l.refusal == nil && u.kept > 0 {
 		l.body = o.house.Answers.Put(key, l.body, u.kept)
 	}
-	f.Land(func() landed { return l })
+	f.Finish(func() useResult { return l })
 	return l.body, l.refusal
 }
 
 // runOnce runs it and gives the answer as JSON. A panic is the service's own failure, which is
 // given back like any.
-func (o *Op[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l landed) {
+func (o *Operation[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l useResult) {
 	if !o.meta.Computes {
 		limited, cancel := context.WithTimeout(ctx, deadline)
 		defer cancel()
@@ -177,7 +177,7 @@ func (o *Op[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l landed) {
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			l = landed{refusal: o.panicked(u.Call, cause)}
+			l = useResult{refusal: o.panicked(u.Call, cause)}
 		}
 	}()
 	out, err := o.run(ctx, u.Call, *in)
@@ -198,14 +198,14 @@ func failure(ctx context.Context, err error) *fault.Error {
 	return fault.From(err)
 }
 
-func (h *house) lookUp(ctx context.Context, key cache.Key) ([]byte, bool) {
+func (h *service) lookUp(ctx context.Context, key cache.Key) ([]byte, bool) {
 	body, tier := h.Answers.Get(ctx, key)
 	return body, tier != cache.Nowhere
 }
 
 // cacheKey names the answer to an input. A chain whose id or past the operator or a reorganisation
 // changed is another chain.
-func (o *Op[In, Out]) cacheKey(in *In, u *use) cache.Key {
+func (o *Operation[In, Out]) cacheKey(in *In, u *use) cache.Key {
 	text, err := json.Marshal(in)
 	if err != nil { // the schema follows from the type, so what it lets through can be written again
 		panic(fmt.Sprintf("input of %s: %v", o.meta.Name, err))

@@ -25,11 +25,11 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// trial is an office with one metered capability more, of which the test says how it runs.
+// trial is an office with one metered operation more, of which the test says how it runs.
 type trial struct {
 	*office
 
-	op   *service.Op[service.TrialInput, service.TrialOutput]
+	op   *service.Operation[service.TrialInput, service.TrialOutput]
 	runs atomic.Int64
 }
 
@@ -80,7 +80,7 @@ func (tr *trial) keyOf(t *testing.T, limit int64) (key string, id account.ID) {
 	t.Helper()
 	ann := browser(tr.signIn(t, "ann@buyer.example"))
 	made := must[service.CreatedKey](t)(tr.CreateKey.Invoke(tr.ctx, ann, service.CreateKeyInput{Name: "one", MonthlyRequestCap: &limit}))
-	s, refusal := tr.fences.Identify(tr.ctx, made.PlaintextToken, ann.Network)
+	s, refusal := tr.limits.Identify(tr.ctx, made.PlaintextToken, ann.Network)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -230,7 +230,7 @@ func TestFencesHoldForMeteredCapabilitiesAndNameTheNextDoor(t *testing.T) {
 	key, owner := tr.keyOf(t, 5)
 	_, refusal = tr.use(key, "word")
 	tr.wantRefusal(t, refusal, fault.PlanLacksService)
-	if _, err := tr.fences.SetPlan(tr.ctx, owner, plan.Must(plan.Pro), store.Author{Actor: "test", Origin: "test"}); err != nil {
+	if _, err := tr.limits.SetPlan(tr.ctx, owner, plan.Must(plan.Pro), store.Author{Actor: "test", Origin: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, refusal = tr.use(key, "word"); refusal != nil {
@@ -360,7 +360,7 @@ func TestASuspendedAccountIsServedNoKeptAnswer(t *testing.T) {
 	if _, refusal := tr.use(key, "word"); refusal != nil {
 		t.Fatal(refusal)
 	}
-	if _, err := tr.fences.SetStatus(tr.ctx, owner, account.Suspended, store.Author{Actor: "test", Origin: "test"}); err != nil {
+	if _, err := tr.limits.SetStatus(tr.ctx, owner, account.Suspended, store.Author{Actor: "test", Origin: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	_, refusal := tr.use(key, "word")

@@ -73,7 +73,7 @@ type SecretsFound struct {
 	Credentials int `json:"credentials" doc:"keys of providers, tokens, passwords"`
 }
 
-func (h *house) migrate() *Op[MigrateInput, Migration] {
+func (h *service) migrate() *Operation[MigrateInput, Migration] {
 	return define(h, Meta{
 		Name: "migrate", Title: "Plan a move from other providers", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
 		Description: "Reads a pasted configuration: maps every RPC endpoint to the gateway's, weighs every JSON-RPC method, and says what to change. Whatever looks like a secret is " +
@@ -105,7 +105,7 @@ func allReading() *fault.Error {
 	return f
 }
 
-func (h *house) runMigrate(config string) Migration {
+func (h *service) runMigrate(config string) Migration {
 	found := provider.Read(config)
 	m := Migration{
 		Endpoints: []MovedEndpoint{}, Methods: []MovedMethod{}, Changes: []MigrationEdit{}, Clients: found.Clients, Formats: found.Formats, Truncated: found.Truncated,
@@ -129,7 +129,7 @@ func (h *house) runMigrate(config string) Migration {
 }
 
 // moved maps an endpoint.
-func (h *house) moved(e *provider.Endpoint) MovedEndpoint {
+func (h *service) moved(e *provider.Endpoint) MovedEndpoint {
 	to := MovedEndpoint{Source: e.Source, Provider: e.Provider.Key, Lines: e.Lines, Network: e.Network, WebSocket: e.WebSocket, KeyInURL: e.KeyInURL}
 	if e.Chain != "" {
 		to.Chain = &e.Chain
@@ -173,7 +173,7 @@ func names(ids []chain.ID) []string {
 }
 
 // movedMethod weighs a method on the first of these chains that has it, else on any that has.
-func (h *house) movedMethod(name string, chains []chain.ID) MovedMethod {
+func (h *service) movedMethod(name string, chains []chain.ID) MovedMethod {
 	m := MovedMethod{Name: name, Chain: chain.EthMainnet}
 	if !strings.Contains(name, "_") {
 		m.Chain = chain.SolanaMainnet

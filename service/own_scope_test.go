@@ -35,11 +35,11 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 	d.adopted(t, door, d.owner)
 	must[service.ConfiguredServices](t)(d.ConfigureServices.Invoke(d.ctx, b.ann, service.ConfigureServicesInput{Caps: &map[string]int64{"rpc": 12_777_777}}))
 	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
-	if _, _, err := d.fences.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	of := func(secret, method string, requests int64, others ...string) reader {
-		s, refusal := d.fences.Identify(d.ctx, secret, browser("").Network)
+		s, refusal := d.limits.Identify(d.ctx, secret, browser("").Network)
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
@@ -199,7 +199,7 @@ func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing
 		t.Error("premium supply without a pack")
 	}
 	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
-	if _, _, err := d.fences.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if can := d.can(t, adopted); !can.Features.Premium {
@@ -218,7 +218,7 @@ func TestADoorKeyThatNobodyAdoptedSeesItsAccount(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	door := o.doorKey(t)
-	s, refusal := o.fences.Identify(o.ctx, door.Key, browser("").Network)
+	s, refusal := o.limits.Identify(o.ctx, door.Key, browser("").Network)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

@@ -86,7 +86,7 @@ type RemoveMemberInput struct {
 // changeFails are the reasons of changes of people.
 var changeFails = []fault.Reason{fault.NotYours, fault.WrongKindOfKey, fault.DurableUnavailable}
 
-func (h *house) listAccounts() *Op[Nothing, AccountChoice] {
+func (h *service) listAccounts() *Operation[Nothing, AccountChoice] {
 	return define(h, Meta{
 		Name: "list_accounts", Title: "List the user's accounts", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Lists the accounts that the user belongs to.",
@@ -100,7 +100,7 @@ func (h *house) listAccounts() *Op[Nothing, AccountChoice] {
 	})
 }
 
-func (h *house) switchAccount() *Op[SwitchAccountInput, Nothing] {
+func (h *service) switchAccount() *Operation[SwitchAccountInput, Nothing] {
 	return define(h, Meta{
 		Name: "switch_account", Title: "Switch to another account", Access: Users, OfUser: true, Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 		Description: "Moves this session to another account of the user.",
@@ -109,14 +109,14 @@ func (h *house) switchAccount() *Op[SwitchAccountInput, Nothing] {
 	})
 }
 
-func (h *house) listMembers() *Op[Nothing, MemberList] {
+func (h *service) listMembers() *Operation[Nothing, MemberList] {
 	return define(h, Meta{
 		Name: "list_members", Title: "List members", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Lists who belongs to the account, at most 100, and the open invitations, at most 50.",
 	}, h.runListMembers)
 }
 
-func (h *house) runListMembers(ctx context.Context, c *Call, _ Nothing) (MemberList, error) {
+func (h *service) runListMembers(ctx context.Context, c *Call, _ Nothing) (MemberList, error) {
 	members, err := h.People.ListMembers(ctx, &c.User.session)
 	if err != nil {
 		return MemberList{}, err
@@ -148,7 +148,7 @@ func invitationOf(i *store.Invitation) Invitation {
 	}
 }
 
-func (h *house) inviteMember() *Op[InviteMemberInput, Invitation] {
+func (h *service) inviteMember() *Operation[InviteMemberInput, Invitation] {
 	return define(h, Meta{
 		Name: "invite_member", Title: "Invite somebody", Access: Owners, Fails: changeFails,
 		Description: "Sends an invitation to the account, which is open for 7 days. Inviting the same address again replaces it.",
@@ -164,7 +164,7 @@ func (h *house) inviteMember() *Op[InviteMemberInput, Invitation] {
 	})
 }
 
-func (h *house) revokeInvitation() *Op[InvitationInput, Nothing] {
+func (h *service) revokeInvitation() *Operation[InvitationInput, Nothing] {
 	return define(h, Meta{
 		Name: "revoke_invitation", Title: "Take an invitation back", Access: Owners, Fails: changeFails,
 		Description: "Takes an open invitation back: its link is dead from then on. A repeat is not found.",
@@ -173,7 +173,7 @@ func (h *house) revokeInvitation() *Op[InvitationInput, Nothing] {
 	})
 }
 
-func (h *house) showInvitation() *Op[InvitationLinkInput, Invitation] {
+func (h *service) showInvitation() *Operation[InvitationLinkInput, Invitation] {
 	return define(h, Meta{
 		Name: "show_invitation", Title: "Look at an invitation", Access: Everybody, Reads: true, Fails: signInFails,
 		Description: "Says who invites whom to what, and uses nothing up.",
@@ -186,7 +186,7 @@ func (h *house) showInvitation() *Op[InvitationLinkInput, Invitation] {
 	})
 }
 
-func (h *house) acceptInvitation() *Op[InvitationLinkInput, Entered] {
+func (h *service) acceptInvitation() *Operation[InvitationLinkInput, Entered] {
 	return define(h, Meta{
 		Name: "accept_invitation", Title: "Accept an invitation", Access: Everybody, Fails: signInFails,
 		Description: "Makes whoever was invited a member, once, and signs in somebody new with it. Who has signed in before does so first. A repeat is refused.",
@@ -195,7 +195,7 @@ func (h *house) acceptInvitation() *Op[InvitationLinkInput, Entered] {
 	})
 }
 
-func (h *house) changeMember() *Op[ChangeMemberInput, Nothing] {
+func (h *service) changeMember() *Operation[ChangeMemberInput, Nothing] {
 	return define(h, Meta{
 		Name: "change_member", Title: "Change a member's role", Access: Owners, Fails: changeFails,
 		Description: "Makes a member an owner, or an owner a member. The last owner stays one. A repeat changes nothing more.",
@@ -204,7 +204,7 @@ func (h *house) changeMember() *Op[ChangeMemberInput, Nothing] {
 	})
 }
 
-func (h *house) removeMember() *Op[RemoveMemberInput, Nothing] {
+func (h *service) removeMember() *Operation[RemoveMemberInput, Nothing] {
 	return define(h, Meta{
 		Name: "remove_member", Title: "Remove a member, or leave", Access: Users, Fails: changeFails,
 		Description: "Takes a member out of the account; their sessions of it end at once. Owners remove anybody, members themselves; the last owner stays.",

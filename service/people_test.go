@@ -20,18 +20,18 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/service"
 	"github.com/chainaccess/gateway/store"
 )
 
-// office is the catalogue over real servers, with all mails before they are sealed.
+// office is the registry over real servers, with all mails before they are sealed.
 type office struct {
-	*service.Catalogue
+	*service.Registry
 
 	ctx    context.Context //nolint:containedctx // a test's own
-	fences *fences.Fences
+	limits *limits.Limits
 	store  *store.Store
 	outbox *outbox.Outbox
 	hasher *account.Hasher
@@ -44,7 +44,7 @@ type office struct {
 }
 
 // Prepare notes the newest mail to each address and seals it.
-func (o *office) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
+func (o *office) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
 	o.mu.Lock()
 	o.mails[string(l.Mail.Kind())+" "+l.To] = l.Mail
 	o.mu.Unlock()
@@ -93,15 +93,15 @@ func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*ser
 	t.Cleanup(func() { _ = counters.Close() })
 	hasher, err := account.NewHasher([]byte(strings.Repeat("pepper", 8)))
 	must(err)
-	house := notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+	house := notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
 	o.outbox, err = outbox.New(o.store, house, []byte(strings.Repeat("pepper", 8)), time.Now)
 	must(err)
-	o.fences = fences.New(o.store, counters, hasher, time.Now)
+	o.limits = limits.New(o.store, counters, hasher, time.Now)
 	recorder := store.NewRecorder(o.store, store.RecorderOptions{MaxDelay: 10 * time.Millisecond})
 	t.Cleanup(func() { _ = recorder.Close(context.Background()) })
 	o.hasher, o.counters = hasher, counters
 	options := service.Options{
-		Store: o.store, Fences: o.fences, Meter: counters, Hasher: hasher, Recorder: recorder, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
+		Store: o.store, Limits: o.limits, Meter: counters, Hasher: hasher, Recorder: recorder, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
 		Mails: o, Contact: house.Contact, Logger: slog.New(slog.DiscardHandler), People: people.New(people.Options{
 			Store: o.store, Limiter: counters, Outbox: o, Hasher: hasher, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
 		}),
@@ -109,7 +109,7 @@ func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*ser
 	for _, set := range change {
 		set(&options)
 	}
-	o.Catalogue = service.New(options)
+	o.Registry = service.New(options)
 	return o
 }
 
@@ -170,7 +170,7 @@ func (o *office) whoIs(t *testing.T, cookie string) service.CurrentSession {
 }
 
 // refuses serves raw arguments and wants a refusal for a reason.
-func (o *office) refuses(t *testing.T, op service.Capability, caller *service.Caller, args map[string]any, reason fault.Reason) fault.Error {
+func (o *office) refuses(t *testing.T, op service.Definition, caller *service.Caller, args map[string]any, reason fault.Reason) fault.Error {
 	t.Helper()
 	out, refusal := op.Serve(o.ctx, caller, func() (map[string]any, *fault.Error) { return args, nil })
 	if refusal == nil || refusal.Reason != reason {
@@ -229,9 +229,9 @@ func TestASignInIsAnsweredAlikeForKnownAndUnknownAddresses(t *testing.T) {
 	}
 }
 
-// ofUsers are the capabilities that need somebody who signed in.
-func (o *office) ofUsers() []service.Capability {
-	return []service.Capability{
+// ofUsers are the operations that need somebody who signed in.
+func (o *office) ofUsers() []service.Definition {
+	return []service.Definition{
 		o.ShowSession, o.SignOutEverywhere, o.ListSessions, o.EndSession, o.ListAccounts, o.SwitchAccount, o.ListMembers, o.InviteMember,
 		o.RevokeInvitation, o.ChangeMember, o.RemoveMember, o.ListAudit,
 	}
@@ -316,7 +316,7 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	by := store.Author{Actor: "operator", Origin: "ops", Reason: "invoice CAG-7 is unpaid"}
-	if _, err := o.fences.SetStatus(o.ctx, id, account.Suspended, by); err != nil {
+	if _, err := o.limits.SetStatus(o.ctx, id, account.Suspended, by); err != nil {
 		t.Fatal(err)
 	}
 	ann = o.signIn(t, "ann@buyer.example") // still possible
@@ -324,7 +324,7 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 		t.Errorf("signing in shows %+v", now)
 	}
 	for _, change := range []struct {
-		op   service.Capability
+		op   service.Definition
 		args map[string]any
 	}{
 		{o.InviteMember, map[string]any{"email": "friend@buyer.example", "role": "owner"}},
@@ -340,13 +340,13 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 			t.Errorf("%s is refused with %v", change.op.Meta().Name, got.Data)
 		}
 	}
-	for _, look := range []service.Capability{o.ListMembers, o.ListSessions, o.ListAccounts, o.ListKeys, o.ListAudit} {
+	for _, look := range []service.Definition{o.ListMembers, o.ListSessions, o.ListAccounts, o.ListKeys, o.ListAudit} {
 		if _, refusal := look.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) { return map[string]any{}, nil }); refusal != nil {
 			t.Errorf("%s gives %v", look.Meta().Name, refusal)
 		}
 	}
 	for _, look := range []struct {
-		op   service.Capability
+		op   service.Definition
 		args map[string]any
 	}{{o.UpdateAccount, nil}, {o.ConfigureServices, nil}, {o.ConfigureKey, map[string]any{"id": made.ID}}} {
 		if _, refusal := look.op.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) { return look.args, nil }); refusal != nil {
@@ -377,7 +377,7 @@ func TestWrongFieldsOfPeopleAreRefusedAndChangeNothing(t *testing.T) {
 	}
 	right := map[string]any{"email": "new@buyer.example", "role": "member", "token": "cagl_x", "browser_token": "cagb_x", "code": "123456"}
 	for _, c := range []struct {
-		op     service.Capability
+		op     service.Definition
 		fields []string
 	}{
 		{o.StartSignIn, []string{"email"}},
@@ -405,7 +405,7 @@ func TestWrongFieldsOfPeopleAreRefusedAndChangeNothing(t *testing.T) {
 		}
 		o.refuses(t, c.op, caller, map[string]any{"unknown": 1}, fault.FieldRefused)
 	}
-	for _, op := range []service.Capability{o.EndSession, o.RevokeInvitation} {
+	for _, op := range []service.Definition{o.EndSession, o.RevokeInvitation} {
 		o.refuses(t, op, caller, map[string]any{"id": 7}, fault.FieldRefused)
 		o.refuses(t, op, caller, map[string]any{"id": "x"}, fault.NotYours)
 	}

@@ -102,14 +102,14 @@ type EnterpriseOffer struct {
 	Tool    string `json:"tool" doc:"the tool that takes wishes"`
 }
 
-func (h *house) listPlans() *Op[Nothing, PlanList] {
+func (h *service) listPlans() *Operation[Nothing, PlanList] {
 	return define(h, Meta{
 		Name: "list_plans", Title: "List plans and prices", Access: Everybody, PerNetwork: true, Reads: true,
 		Description: "Lists plans, packs, paying per call and the founding offer with prices, included units, rate limits and supply. It costs nothing and changes nothing.",
 	}, h.runListPlans)
 }
 
-func (h *house) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanList, error) {
+func (h *service) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanList, error) {
 	taken, seatsKnown := h.seatsTaken(ctx)
 	l := PlanList{
 		PaymentsLive: h.Stripe != nil, SignupURL: h.PublicURL + "/sign-in", Currency: "USD",

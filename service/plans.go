@@ -34,7 +34,7 @@ const (
 	effectPeriodEnd = "period_end"
 )
 
-func (h *house) changePlan() *Op[ChangePlanInput, PlanChange] {
+func (h *service) changePlan() *Operation[ChangePlanInput, PlanChange] {
 	return define(h, Meta{
 		Name: "change_plan", Title: "Change the plan", Access: Owners,
 		Description: "Changes the plan of the subscription. A larger plan, or the year instead of the month, is charged and in force at once, with what was used carried over: " +
@@ -44,7 +44,7 @@ func (h *house) changePlan() *Op[ChangePlanInput, PlanChange] {
 	}, h.runChangePlan)
 }
 
-func (h *house) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput) (PlanChange, error) {
+func (h *service) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput) (PlanChange, error) {
 	sub, err := h.running(ctx, c)
 	if err != nil {
 		return PlanChange{}, err
@@ -78,7 +78,7 @@ func (h *house) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput) 
 	return done, nil
 }
 
-func (h *house) cancelPlan() *Op[Nothing, PlanChange] {
+func (h *service) cancelPlan() *Operation[Nothing, PlanChange] {
 	return define(h, Meta{
 		Name: "cancel_plan", Title: "Cancel the plan", Access: Owners,
 		Description: "Ends the subscription when what is paid ends; the Free plan follows. Until then it goes on and can be resumed. A repeat answers the same.",
@@ -86,7 +86,7 @@ func (h *house) cancelPlan() *Op[Nothing, PlanChange] {
 	}, func(ctx context.Context, c *Call, _ Nothing) (PlanChange, error) { return h.setCancelled(ctx, c, true) })
 }
 
-func (h *house) resumePlan() *Op[Nothing, PlanChange] {
+func (h *service) resumePlan() *Operation[Nothing, PlanChange] {
 	return define(h, Meta{
 		Name: "resume_plan", Title: "Resume the plan", Access: Owners,
 		Description: "Has a subscription that was cancelled for the end of its period go on after all. A repeat answers the same.",
@@ -97,7 +97,7 @@ func (h *house) resumePlan() *Op[Nothing, PlanChange] {
 }
 
 // setCancelled has a subscription end with its period, or go on.
-func (h *house) setCancelled(ctx context.Context, c *Call, cancel bool) (PlanChange, error) {
+func (h *service) setCancelled(ctx context.Context, c *Call, cancel bool) (PlanChange, error) {
 	sub, err := h.running(ctx, c)
 	if err != nil {
 		return PlanChange{}, err
@@ -124,7 +124,7 @@ func (h *house) setCancelled(ctx context.Context, c *Call, cancel bool) (PlanCha
 
 // running reads from Stripe the subscription that counts: what the record says of it may be some
 // minutes old, and money hangs on it.
-func (h *house) running(ctx context.Context, c *Call) (*subscription.Subscription, error) {
+func (h *service) running(ctx context.Context, c *Call) (*subscription.Subscription, error) {
 	if refusal := h.selling(); refusal != nil {
 		return nil, refusal
 	}
@@ -137,11 +137,11 @@ func (h *house) running(ctx context.Context, c *Call) (*subscription.Subscriptio
 		return nil, none
 	}
 	if err != nil {
-		return nil, told(err, "customer")
+		return nil, toFault(err, "customer")
 	}
 	recorded, err := h.Store.LastSubscription(ctx, c.Account.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return nil, told(err, "subscription")
+		return nil, toFault(err, "subscription")
 	}
 	snapshot, err := h.Stripe.Snapshot(ctx, customer.ID)
 	if err != nil {

@@ -11,7 +11,7 @@ type PriceVolumeInput struct {
 	Units int64 `json:"units" minimum:"0" maximum:"1000000000000" doc:"weighted units of 30 days, a whole number up to 1,000,000,000,000" example:"5000000"`
 }
 
-func (h *house) priceVolume() *Op[PriceVolumeInput, PriceLadder] {
+func (h *service) priceVolume() *Operation[PriceVolumeInput, PriceLadder] {
 	return define(h, Meta{
 		Name: "price_volume", Title: "Prices at a volume", Access: Everybody, PerNetwork: true, Reads: true,
 		Description: "Lists every way to buy units with what a month of a volume would cost on it, and the cheapest. It needs no account, costs nothing and changes nothing.",
@@ -19,7 +19,7 @@ func (h *house) priceVolume() *Op[PriceVolumeInput, PriceLadder] {
 }
 
 // runPriceVolume shows the founding offer as not on sale while its seats cannot be counted.
-func (h *house) runPriceVolume(ctx context.Context, _ *Call, in PriceVolumeInput) (PriceLadder, error) {
+func (h *service) runPriceVolume(ctx context.Context, _ *Call, in PriceVolumeInput) (PriceLadder, error) {
 	taken, known := h.seatsTaken(ctx)
 	if !known {
 		taken = plan.Founding().Seats

@@ -24,7 +24,7 @@ func (in *PricesInput) check() (refusal *fault.Error) {
 
 func (in *PricesInput) chain() chain.ID { return chain.EthMainnet }
 
-func (h *house) getPrices() *Op[PricesInput, toolbox.Prices] {
+func (h *service) getPrices() *Operation[PricesInput, toolbox.Prices] {
 	return define(h, Meta{
 		Name: "get_prices", Title: "Get token prices",
 		Description: "Gives prices of eth, btc and link in US dollars, as Chainlink's feeds on Ethereum have them on chain, in exact decimal strings. Each " +
@@ -44,7 +44,7 @@ func (h *house) getPrices() *Op[PricesInput, toolbox.Prices] {
 
 const pricesUnits = plan.Unit
 
-func (h *house) runGetPrices(ctx context.Context, _ *Call, in PricesInput) (toolbox.Prices, error) {
+func (h *service) runGetPrices(ctx context.Context, _ *Call, in PricesInput) (toolbox.Prices, error) {
 	prices, err := h.Toolbox.Prices.Read(ctx, in.Symbols)
 	prices.UnitWeight = pricesUnits
 	return prices, err

@@ -71,7 +71,7 @@ func (m micros) MarshalJSON() ([]byte, error) { return plan.Micros(m).MarshalJSO
 // Schema is that of a number.
 func (micros) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
-func (h *house) getQuote() *Op[QuoteInput, Quote] {
+func (h *service) getQuote() *Operation[QuoteInput, Quote] {
 	return define(h, Meta{
 		Name: "get_quote", Title: "Quote a call", Access: Everybody, PerNetwork: true, Reads: true,
 		Description: "Tells whether a method is offered on a chain, how many weighted units a call takes, what its parameters change about that, and what such calls cost on " +
@@ -79,7 +79,7 @@ func (h *house) getQuote() *Op[QuoteInput, Quote] {
 	}, h.runGetQuote)
 }
 
-func (h *house) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quote, error) {
+func (h *service) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quote, error) {
 	tier, _ := plan.ParseTier(string(in.Tier)) // the schema knows the tiers
 	q := Quote{Chain: in.Chain, Method: in.Method, Tier: tier, Multiplier: factor(tier.Multiplier())}
 	taken, seatsKnown := h.seatsTaken(ctx)
@@ -122,7 +122,7 @@ func weightOf(m *chain.Method) int {
 	return m.Weight
 }
 
-func (h *house) laneOf(r *plan.Rung, q *Quote, weight int, founding bool) QuotedLane {
+func (h *service) laneOf(r *plan.Rung, q *Quote, weight int, founding bool) QuotedLane {
 	lane := QuotedLane{
 		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply,
 		Live: r.Live && (r.Key != plan.Founding().Key || founding),
@@ -157,7 +157,7 @@ type offering struct {
 
 // offerOf looks a method up in the catalog, and then at what upstreams of the chain were found to
 // be capable of.
-func (h *house) offerOf(id chain.ID, name string) offering {
+func (h *service) offerOf(id chain.ID, name string) offering {
 	known, ok := chain.Lookup(string(id))
 	if !ok { // the schema knows the chains
 		return offering{note: "This chain is not served."}
@@ -176,7 +176,7 @@ func (h *house) offerOf(id chain.ID, name string) offering {
 	if m.Needs == chain.Plain {
 		return offering{method: m, offered: true, note: noteOf(m)}
 	}
-	switch here.Standing(m.Needs) {
+	switch here.Availability(m.Needs) {
 	case upstream.Absent:
 		return offering{method: m, note: fmt.Sprintf("%s is in the catalog, but no upstream of %s serves it now: a call is refused with -32601 and costs nothing. Ask at contact.", name, id)}
 	case upstream.Away:

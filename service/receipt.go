@@ -83,7 +83,7 @@ type ReceiptLine struct {
 // receiptLimit is how often a network may look at receipts: each is read from the record.
 var receiptLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
-func (h *house) getReceipt() *Op[ReceiptInput, Receipt] {
+func (h *service) getReceipt() *Operation[ReceiptInput, Receipt] {
 	return define(h, Meta{
 		Name: "get_receipt", Title: "The receipt of a payment", Route: Route{http.MethodGet, "/x402/receipts/{tx_hash}.json", http.StatusOK}, Access: Everybody,
 		Reads: true,
@@ -93,7 +93,7 @@ func (h *house) getReceipt() *Op[ReceiptInput, Receipt] {
 	}, h.runReceipt)
 }
 
-func (h *house) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Receipt, error) {
+func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Receipt, error) {
 	if refusal := h.limit(ctx, "receipts:"+c.Network.String(), receiptLimit); refusal != nil {
 		return Receipt{}, refusal
 	}
@@ -123,7 +123,7 @@ func (h *house) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Recei
 	return r, nil
 }
 
-func (h *house) settledPayment(ctx context.Context, s *store.Settlement) (SettledPayment, error) {
+func (h *service) settledPayment(ctx context.Context, s *store.Settlement) (SettledPayment, error) {
 	p := SettledPayment{Wallet: s.Payer.Checksummed(), State: s.Stage, Finality: s.Finality, StateText: h.stateText(s), History: []ReceiptLine{}}
 	if s.Found != (x402.Finding{}) {
 		p.AmountPaid, p.Amount = atomic(s.Found.Paid), s.Found.Paid.USDC()
@@ -156,7 +156,7 @@ func (h *house) settledPayment(ctx context.Context, s *store.Settlement) (Settle
 }
 
 // usable reports whether a redeemed settlement's units can be used.
-func (h *house) usable(s *store.Settlement) bool {
+func (h *service) usable(s *store.Settlement) bool {
 	return s.Stage == x402.StageRedeemed && h.Now().Before(s.WindowEnds)
 }
 
@@ -173,7 +173,7 @@ func treatment(d *x402.Deal) string {
 }
 
 // stateText says how a settlement stands, and what can be done.
-func (h *house) stateText(s *store.Settlement) string {
+func (h *service) stateText(s *store.Settlement) string {
 	switch s.Stage {
 	case x402.StagePending:
 		return "The transaction is not deep enough in the chain yet. No units were granted; redeem it again in a little while."

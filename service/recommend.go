@@ -70,7 +70,7 @@ const whatUptimeIs = "Uptime is first whether two upstreams are usable now, then
 	"counts as never down), then the share of attempts that failed within five minutes to the percent (too few count as none failed), then how many are usable and how fresh " +
 	"the head is. The days are at /status."
 
-func (h *house) recommendChain() *Op[RecommendChainInput, RecommendedChain] {
+func (h *service) recommendChain() *Operation[RecommendChainInput, RecommendedChain] {
 	return define(h, Meta{
 		Name: "recommend_chain", Title: "Recommend a chain", Access: Everybody, PerNetwork: true, Reads: true,
 		Description: "Ranks chains by latency or by uptime, from what probes measured and how calls went. With nothing measured it ranks nothing. It costs nothing and changes nothing.",
@@ -79,7 +79,7 @@ func (h *house) recommendChain() *Op[RecommendChainInput, RecommendedChain] {
 	})
 }
 
-func (h *house) runRecommendChain(in *RecommendChainInput, uptimes map[chain.ID]float64) RecommendedChain {
+func (h *service) runRecommendChain(in *RecommendChainInput, uptimes map[chain.ID]float64) RecommendedChain {
 	r := RecommendedChain{Prefer: cmp.Or(in.Prefer, "latency"), Ranked: []RankedChain{}, NotRanked: []UnrankedHere{}, Note: whatIsMeasured}
 	for _, c := range chain.All() {
 		asked := len(in.Candidates) == 0 || slices.Contains(in.Candidates, c.ID)
@@ -115,7 +115,7 @@ func (h *house) runRecommendChain(in *RecommendChainInput, uptimes map[chain.ID]
 }
 
 // rank reads how a chain stands; why is set when it cannot be judged or used.
-func (h *house) rank(c *chain.Chain) (ranked RankedChain, why string) {
+func (h *service) rank(c *chain.Chain) (ranked RankedChain, why string) {
 	here, ok := h.Pool.Chain(c.ID)
 	if !ok {
 		return RankedChain{}, "This gateway has no upstream for it."

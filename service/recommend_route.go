@@ -44,7 +44,7 @@ type RouteTier struct {
 	PublicMS   *float64    `json:"latency_ms_on_public_supply" nullable:"true" doc:"the same for keys whose plan has public supply: keys of a door, Free and Builder"`
 }
 
-func (h *house) recommendRoute() *Op[RecommendRouteInput, RecommendedRoute] {
+func (h *service) recommendRoute() *Operation[RecommendRouteInput, RecommendedRoute] {
 	return define(h, Meta{
 		Name: "recommend_route", Title: "Recommend a route tier", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
 		Description: "Recommends the route tier of a call, with what each tier costs in units and how quickly its upstreams were measured to answer. It costs nothing and changes nothing.",
@@ -53,7 +53,7 @@ func (h *house) recommendRoute() *Op[RecommendRouteInput, RecommendedRoute] {
 	})
 }
 
-func (h *house) runRecommendRoute(in *RecommendRouteInput) RecommendedRoute {
+func (h *service) runRecommendRoute(in *RecommendRouteInput) RecommendedRoute {
 	r := RecommendedRoute{Chain: in.Chain, Method: in.Method, Tiers: []RouteTier{}}
 	o := h.offerOf(in.Chain, in.Method)
 	r.Offered, r.Note = o.offered, o.note

@@ -35,7 +35,7 @@ const (
 )
 
 // record notes a call for support and statistics, without arguments, results or keys.
-func (h *house) record(c *Call, m *Meta, counts *telemetry.Operation, refusal *fault.Error) {
+func (h *service) record(c *Call, m *Meta, counts *telemetry.Operation, refusal *fault.Error) {
 	took := h.Now().Sub(c.started)
 	outcome := meter.OutcomeOK
 	status := cmp.Or(m.Route.Status, http.StatusOK) // without a route it is answered as a result
@@ -64,7 +64,7 @@ type failureKind struct {
 }
 
 // recordUse is record for a metered use, answered with so many bytes.
-func (h *house) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal *fault.Error, written int) {
+func (h *service) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal *fault.Error, written int) {
 	took := h.Now().Sub(u.started)
 	outcome, told, status := outcomeOf(refusal), meter.OutcomeOK, cmp.Or(m.Route.Status, http.StatusOK)
 	switch {
@@ -113,7 +113,7 @@ func outcomeOf(refusal *fault.Error) telemetry.Outcome {
 }
 
 // appendChain writes what tells answers about a chain apart: its name, its id and its generation.
-func (h *house) appendChain(b []byte, id chain.ID) []byte {
+func (h *service) appendChain(b []byte, id chain.ID) []byte {
 	b = append(b, id...)
 	if on, ok := h.Pool.Chain(id); ok && id != "" {
 		b = binary.BigEndian.AppendUint64(b, on.ChainID)

@@ -53,7 +53,7 @@ const (
 // bounds redeems of a network is netlimit's.
 var againLimit = account.RateWindow{Limit: 120, Per: time.Minute}
 
-func (h *house) redeemPayment() *Op[RedeemInput, Redeemed] {
+func (h *service) redeemPayment() *Operation[RedeemInput, Redeemed] {
 	return define(h, Meta{
 		Name: "redeem_payment", Title: "Redeem a payment for a credential", Access: Everybody, Pends: true,
 		Route: Route{http.MethodPost, "/x402/redeem", http.StatusOK},
@@ -94,8 +94,8 @@ type redeemKey struct {
 	issued    string
 }
 
-// redeemLanding is what a redeem came to, for those who sent the same at the same time.
-type redeemLanding struct {
+// redeemResult is what a redeem came to, for those who sent the same at the same time.
+type redeemResult struct {
 	answer Redeemed
 	err    error
 }
@@ -107,7 +107,7 @@ type payerKey struct {
 }
 
 // runRedeem has redeems that are the same share one way.
-func (h *house) runRedeem(ctx context.Context, c *Call, in RedeemInput) (Redeemed, error) {
+func (h *service) runRedeem(ctx context.Context, c *Call, in RedeemInput) (Redeemed, error) {
 	r, err := h.redeemOf(c, &in)
 	if err != nil {
 		return Redeemed{}, err
@@ -119,7 +119,7 @@ func (h *house) runRedeem(ctx context.Context, c *Call, in RedeemInput) (Redeeme
 // shareRedeem has redeems of one key that are under way at the same time share one way and its
 // answer.
 func shareRedeem[K comparable](
-	ctx context.Context, under *cache.Group[K, redeemLanding], key K, way func(context.Context) (Redeemed, error),
+	ctx context.Context, under *cache.Group[K, redeemResult], key K, way func(context.Context) (Redeemed, error),
 ) (Redeemed, error) {
 	flight, leads := under.Join(key)
 	if !leads {
@@ -128,10 +128,10 @@ func shareRedeem[K comparable](
 		}
 		return Redeemed{}, stillRedeeming(ctx.Err())
 	}
-	shared, end := flight.Lead(ctx)
+	shared, end := flight.Start(ctx)
 	defer end()
-	landed := redeemLanding{err: stillRedeeming(nil)} // what followers are told should it panic
-	defer flight.Land(func() redeemLanding { return landed })
+	landed := redeemResult{err: stillRedeeming(nil)} // what followers are told should it panic
+	defer flight.Finish(func() redeemResult { return landed })
 	landed.answer, landed.err = way(shared)
 	return landed.answer, landed.err
 }
@@ -145,7 +145,7 @@ func stillRedeeming(cause error) *fault.Error {
 const retryRedeem = 5 * time.Second
 
 // redeemOf checks what a signature says by itself.
-func (h *house) redeemOf(c *Call, in *RedeemInput) (*redeeming, error) {
+func (h *service) redeemOf(c *Call, in *RedeemInput) (*redeeming, error) {
 	r := &redeeming{tier: in.Tier, country: c.country(), network: c.Network, request: c.RequestID, asked: c.started, signature: in.Signature}
 	r.tx, _ = x402.ParseTxHash(in.TxHash) // the schema let it through
 	var err error
@@ -164,7 +164,7 @@ func wrongSignature(err error) *fault.Error {
 }
 
 // redeem looks in the record first: what was redeemed once needs neither the chain nor a flow.
-func (h *house) redeem(ctx context.Context, r *redeeming) (Redeemed, error) {
+func (h *service) redeem(ctx context.Context, r *redeeming) (Redeemed, error) {
 	if refusal := h.limitNetwork(ctx, r.network, netlimit.RedeemLooks); refusal != nil {
 		return Redeemed{}, refusal
 	}

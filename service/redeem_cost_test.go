@@ -24,7 +24,7 @@ func (s *shop) stranger(t *testing.T, hash string) (service.Redeemed, *fault.Err
 	who := browser("")
 	who.Door, who.Network = service.DoorAPI, netip.PrefixFrom(netip.AddrFrom4([4]byte{100, byte(n >> 8), byte(n), 1}), 32)
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, newSigner(t), hash)}
-	return s.once([]*service.Catalogue{s.Catalogue, s.second}[n%2], who, in)
+	return s.once([]*service.Registry{s.Registry, s.second}[n%2], who, in)
 }
 
 // asked counts the calls that the upstreams had while f ran.
@@ -113,7 +113,7 @@ func TestRedeem_CallsOfANetworkAreBounded(t *testing.T) {
 		for i := range 29 { // what Redeems lets through
 			hash := s.pay(transfer(90_000, newSigner(t)))
 			in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, newSigner(t), hash)}
-			if _, last = s.once(s.Catalogue, who, in); last.Reason == fault.RateWindow {
+			if _, last = s.once(s.Registry, who, in); last.Reason == fault.RateWindow {
 				t.Logf("redeem %d was refused", i)
 				break
 			}

@@ -37,7 +37,7 @@ var _ Payments = (*settlement.Reader)(nil)
 
 // redeemFirst redeems what its payer did not redeem yet, as far as is known. known are the
 // settlements of the transaction.
-func (h *house) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
+func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
 	reading, err := h.lookAt(ctx, r, expectedOf(r, known), len(known) > 0)
 	if _, unreadable := errors.AsType[*settlement.UnreadableError](err); unreadable {
 		return h.redeemUnread(ctx, r, known, err)
@@ -85,7 +85,7 @@ func expectedOf(r *redeeming, known []store.Settlement) []x402.PayerSum {
 }
 
 // firstSeen is when a payer's settlement was first tried; now for a new one.
-func (h *house) firstSeen(known []store.Settlement, payer wallet.Address) time.Time {
+func (h *service) firstSeen(known []store.Settlement, payer wallet.Address) time.Time {
 	if s := settlementOf(known, payer); s != nil {
 		return s.SeenAt
 	}
@@ -104,7 +104,7 @@ func settlementOf(known []store.Settlement, payer wallet.Address) *store.Settlem
 // redeemUnread leaves a payment that cannot be read here to its flow, which may read it, and goes
 // on by itself otherwise; within bounds, because nobody knows whether there is one. That a payer
 // who is not known paid nothing is not told: another message may have been signed.
-func (h *house) redeemUnread(ctx context.Context, r *redeeming, known []store.Settlement, cause error) (Redeemed, error) {
+func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.Settlement, cause error) (Redeemed, error) {
 	f := fault.New(fault.NoUpstream, "The chain that is paid on cannot be read right now, so the payment is not judged yet. Nothing is lost: send the same again in a minute.").Wrap(cause)
 	f.RetryAfter = retryStuck
 	payer, told := r.likelySigner(known)
@@ -138,12 +138,12 @@ func (h *house) redeemUnread(ctx context.Context, r *redeeming, known []store.Se
 
 // redeemInFlow has the settlement's flow judge and grant. The payer has proved itself. Redeems of
 // one payer share one way: a flow takes ten at a time.
-func (h *house) redeemInFlow(ctx context.Context, r *redeeming, payer wallet.Address) (Redeemed, error) {
+func (h *service) redeemInFlow(ctx context.Context, r *redeeming, payer wallet.Address) (Redeemed, error) {
 	id := x402.ID{Chain: h.Terms.Chain, Tx: r.tx, Payer: payer}
 	return shareRedeem(ctx, &h.payers, payerKey{id, r.tier}, func(ctx context.Context) (Redeemed, error) { return h.grantInFlow(ctx, r, id) })
 }
 
-func (h *house) grantInFlow(ctx context.Context, r *redeeming, id x402.ID) (Redeemed, error) {
+func (h *service) grantInFlow(ctx context.Context, r *redeeming, id x402.ID) (Redeemed, error) {
 	answer, err := h.Flows.RedeemSettlement(ctx, id, h.FinalityDelay, workflows.Redeem{
 		Tier: r.tier, Country: r.country, Credential: activities.NewCredential(h.newCredential()),
 		Request: activities.RedeemRequest{ID: r.request.String(), Asked: r.asked, Deadline: r.asked.Add(deadline)},
@@ -179,7 +179,7 @@ func (h *house) grantInFlow(ctx context.Context, r *redeeming, id x402.ID) (Rede
 
 // redeemLate is for a flow that did not answer: it may have granted all the same, or be busy with
 // others' redeems.
-func (h *house) redeemLate(ctx context.Context, r *redeeming, id x402.ID, failed error) (Redeemed, error) {
+func (h *service) redeemLate(ctx context.Context, r *redeeming, id x402.ID, failed error) (Redeemed, error) {
 	if fault.From(failed).Reason != fault.DurableUnavailable {
 		return Redeemed{}, failed
 	}
@@ -192,11 +192,11 @@ func (h *house) redeemLate(ctx context.Context, r *redeeming, id x402.ID, failed
 
 // redeemAgain issues another credential for what is left to the payer of a redeemed settlement, or
 // the one that redeems which came at the same time were given.
-func (h *house) redeemAgain(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
+func (h *service) redeemAgain(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
 	return shareRedeem(ctx, &h.payers, payerKey{settlement: s.ID}, func(ctx context.Context) (Redeemed, error) { return h.rotate(ctx, r, s) })
 }
 
-func (h *house) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
+func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
 	if refusal := h.limit(ctx, "redeemed:"+s.ID.String(), againLimit); refusal != nil {
 		return Redeemed{}, refusal
 	}
@@ -205,7 +205,7 @@ func (h *house) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (
 		By: store.Author{Actor: "payer " + s.Payer.String(), Origin: DoorAPI, Reason: "redeemed again by request " + r.request.String()},
 	}
 	if s.Stage == x402.StageRedeemed && h.Now().Before(s.WindowEnds) {
-		left, err := h.Fences.SettlementLeft(ctx, s)
+		left, err := h.Limits.SettlementLeft(ctx, s)
 		if err != nil {
 			return Redeemed{}, meterAway(err)
 		}
@@ -218,9 +218,9 @@ func (h *house) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (
 	}
 	for { // twice at most
 		next.Credential = h.newCredential()
-		rotated, err := h.Fences.RotateCredential(ctx, next)
+		rotated, err := h.Limits.RotateCredential(ctx, next)
 		if err != nil {
-			refusal := fault.From(told(err, "settlement"))
+			refusal := fault.From(toFault(err, "settlement"))
 			if refusal.Reason == fault.SettlementOver || refusal.Reason == fault.SettlementRedeemed {
 				refusal = refusal.With("receipt", h.receiptURL(s))
 			}
@@ -238,8 +238,8 @@ func (h *house) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (
 }
 
 // redeemed shows a credential, once.
-func (h *house) redeemed(ctx context.Context, s *store.Settlement, secret account.Credential) (Redeemed, error) {
-	left, err := h.Fences.SettlementLeft(ctx, s)
+func (h *service) redeemed(ctx context.Context, s *store.Settlement, secret account.Credential) (Redeemed, error) {
+	left, err := h.Limits.SettlementLeft(ctx, s)
 	if err != nil { // the credential works; how much is left its calls will tell
 		h.Logger.Warn("what is left of a settlement could not be read", "settlement", s.ID.String(), "error", err)
 		left = s.Deal.Units
@@ -260,7 +260,7 @@ func (r *redeeming) pending(words string) Redeemed {
 }
 
 // newCredential is one for a settlement. Its plaintext follows from its key.
-func (h *house) newCredential() store.Credential {
+func (h *service) newCredential() store.Credential {
 	key := account.NewKeyID()
 	secret := account.CredentialOf(key, h.Hasher)
 	return store.Credential{Key: key, Digest: secret.Digest(h.Hasher), Prefix: secret.Prefix()}
@@ -268,7 +268,7 @@ func (h *house) newCredential() store.Credential {
 
 // credentialOf tells the credential of a key. False for one that does not follow from its key: a
 // stock client's, or one that an older version minted.
-func (h *house) credentialOf(ctx context.Context, key account.KeyID) (secret account.Credential, ok bool, err error) {
+func (h *service) credentialOf(ctx context.Context, key account.KeyID) (secret account.Credential, ok bool, err error) {
 	secret = account.CredentialOf(key, h.Hasher)
 	digest := secret.Digest(h.Hasher)
 	named, err := h.Store.FindIdentity(ctx, digest[:])
@@ -278,7 +278,7 @@ func (h *house) credentialOf(ctx context.Context, key account.KeyID) (secret acc
 	return secret, named.Key == key, err
 }
 
-func (h *house) receiptURL(s *store.Settlement) string {
+func (h *service) receiptURL(s *store.Settlement) string {
 	return h.PublicURL + receiptPrefix + s.Tx.String()
 }
 

@@ -34,14 +34,14 @@ func spellings(signature string, n int) []string {
 }
 
 // atOnce redeems one payment by several programs of its payer at two processes at the same time.
-func (s *shop) atOnce(hash string, signatures []string, redeem func(*service.Catalogue, *service.Caller, service.RedeemInput) (service.Redeemed, *fault.Error)) (
+func (s *shop) atOnce(hash string, signatures []string, redeem func(*service.Registry, *service.Caller, service.RedeemInput) (service.Redeemed, *fault.Error)) (
 	given map[string]int, refused map[fault.Reason]int,
 ) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	given, refused = map[string]int{}, map[fault.Reason]int{}
 	for i, signature := range signatures {
-		process, who := []*service.Catalogue{s.Catalogue, s.second}[i%2], s.visitor()
+		process, who := []*service.Registry{s.Registry, s.second}[i%2], s.visitor()
 		all.Go(func() {
 			out, refusal := redeem(process, who, service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: signature})
 			mu.Lock()
@@ -57,7 +57,7 @@ func (s *shop) atOnce(hash string, signatures []string, redeem func(*service.Cat
 	return given, refused
 }
 
-func (s *shop) once(at *service.Catalogue, who *service.Caller, in service.RedeemInput) (service.Redeemed, *fault.Error) {
+func (s *shop) once(at *service.Registry, who *service.Caller, in service.RedeemInput) (service.Redeemed, *fault.Error) {
 	return at.RedeemPayment.Invoke(s.ctx, who, in)
 }
 

@@ -42,7 +42,7 @@ type chainLook struct {
 
 // answers reports whether the look answers a redeem: it stands still, and nothing is taken away by
 // the word of one upstream.
-func (l *chainLook) answers(h *house, expected []x402.PayerSum, recorded bool) bool {
+func (l *chainLook) answers(h *service, expected []x402.PayerSum, recorded bool) bool {
 	switch {
 	case !h.Now().Before(l.Until) || (l.Head > 0 && l.Misses <= 1 && h.paidHead() > l.Head):
 		return false
@@ -61,9 +61,9 @@ func (l *chainLook) told() (settlement.Reading, error) {
 	return l.Reading, nil
 }
 
-// lookLanding is a look that redeems of one transaction share; not made when whoever led might not
+// lookResult is a look that redeems of one transaction share; not made when whoever led might not
 // look.
-type lookLanding struct {
+type lookResult struct {
 	chainLook
 	made bool
 }
@@ -71,7 +71,7 @@ type lookLanding struct {
 // lookAt returns what the chain says of a redeem's transaction: one look at a time and a minute,
 // whoever asks. recorded says that somebody is recorded to have paid in it. What it costs the
 // upstreams is bounded by network and altogether.
-func (h *house) lookAt(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
+func (h *service) lookAt(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
 	key := cache.NewKey([]byte("redeem look"), []byte(strconv.FormatUint(h.Terms.Chain, 10)), r.tx[:])
 	for range looksOfOne {
 		before := h.keptLook(ctx, key)
@@ -97,13 +97,13 @@ func (h *house) lookAt(ctx context.Context, r *redeeming, expected []x402.PayerS
 }
 
 // leadLook looks, keeps what it saw, and shares it.
-func (h *house) leadLook(
-	ctx context.Context, flight *cache.Flight[x402.TxHash, lookLanding], r *redeeming, key cache.Key, before *chainLook, expected []x402.PayerSum, recorded bool,
+func (h *service) leadLook(
+	ctx context.Context, flight *cache.Flight[x402.TxHash, lookResult], r *redeeming, key cache.Key, before *chainLook, expected []x402.PayerSum, recorded bool,
 ) (l chainLook, err error) {
-	shared, end := flight.Lead(ctx)
+	shared, end := flight.Start(ctx)
 	defer end()
-	landed := lookLanding{}
-	defer flight.Land(func() lookLanding { return landed })
+	landed := lookResult{}
+	defer flight.Finish(func() lookResult { return landed })
 	head := h.paidHead()
 	if l.Reading, err = h.readFor(shared, r, expected, recorded); err != nil {
 		stuck, unreadable := errors.AsType[*settlement.UnreadableError](err)
@@ -124,13 +124,13 @@ func (h *house) leadLook(
 		l.Misses++
 	}
 	h.keepLook(key, &l)
-	landed = lookLanding{l, true}
+	landed = lookResult{l, true}
 	return l, nil
 }
 
 // readFor reads the chain at the cost of a redeem's network. Of what nobody is recorded to have
 // paid in, it asks first whether any upstream knows it.
-func (h *house) readFor(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
+func (h *service) readFor(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
 	if !recorded {
 		if refusal := h.limitCalls(ctx, r, settlement.CallsOfKnown); refusal != nil {
 			return settlement.Reading{}, refusal
@@ -154,7 +154,7 @@ func newLooks(now func() time.Time) *cache.Cache {
 	return kept
 }
 
-func (h *house) keptLook(ctx context.Context, key cache.Key) *chainLook {
+func (h *service) keptLook(ctx context.Context, key cache.Key) *chainLook {
 	text, tier := h.looks.Get(ctx, key)
 	l := &chainLook{}
 	if tier == cache.Nowhere || json.Unmarshal(text, l) != nil {
@@ -163,7 +163,7 @@ func (h *house) keptLook(ctx context.Context, key cache.Key) *chainLook {
 	return l
 }
 
-func (h *house) keepLook(key cache.Key, l *chainLook) {
+func (h *service) keepLook(key cache.Key, l *chainLook) {
 	text, err := json.Marshal(l)
 	if err != nil {
 		h.Logger.Error("a look at the chain cannot be kept", "error", err)
@@ -173,7 +173,7 @@ func (h *house) keepLook(key cache.Key, l *chainLook) {
 }
 
 // paidHead is the newest block of the chain that is paid on; 0 when that is not known.
-func (h *house) paidHead() uint64 {
+func (h *service) paidHead() uint64 {
 	if h.Pool == nil {
 		return 0
 	}
@@ -187,6 +187,6 @@ func (h *house) paidHead() uint64 {
 
 // limitCalls bounds how many calls of upstreams the redeems of a network cause, and those of all
 // networks.
-func (h *house) limitCalls(ctx context.Context, r *redeeming, n int) *fault.Error {
+func (h *service) limitCalls(ctx context.Context, r *redeeming, n int) *fault.Error {
 	return h.limitNetworkBy(ctx, r.network, netlimit.RedeemCalls, int64(n))
 }

@@ -37,7 +37,7 @@ func TestRedeem_TakesTheMenusMessageAsItStands(t *testing.T) {
 	}
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, strings.ReplaceAll(menu.MessageToSign, "{tx_hash}", hash))}
 	for range 2 { // and again within its window
-		if out, refusal := s.redeemAsTold(s.Catalogue, s.visitor(), in); refusal != nil || s.call(t, out.Credential, plan.Unit) != "" {
+		if out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil || s.call(t, out.Credential, plan.Unit) != "" {
 			t.Fatalf("redeemed %+v, %v", out, refusal)
 		}
 	}
@@ -88,7 +88,7 @@ func TestRedeem_TakesAnOldMessageForADay(t *testing.T) {
 		t.Errorf("told %q", refusal.Message)
 	}
 	text, issuedAt := s.message(hash, 0)
-	out, refused := s.redeemAsTold(s.Catalogue, s.visitor(), service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt})
+	out, refused := s.redeemAsTold(s.Registry, s.visitor(), service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt})
 	if refused != nil || out.Status != "redeemed" {
 		t.Errorf("with today's message: %+v, %v", out, refused)
 	}
@@ -101,19 +101,19 @@ func TestRedeem_AMessageServesThroughItsWindow(t *testing.T) {
 	hash := s.pay(transfer(90_000, payer))
 	text, issuedAt := s.message(hash, 30*time.Minute)
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt}
-	if _, refusal := s.redeemAsTold(s.Catalogue, s.visitor(), in); refusal != nil {
+	if _, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil {
 		t.Fatal(refusal)
 	}
 	// Forty minutes later, as far as the record goes: the message is seventy minutes old.
 	s.sql(t, "UPDATE settlements SET redeemed_at = redeemed_at - interval '40 minutes', window_ends = window_ends - interval '40 minutes'")
 	older, olderAt := s.message(hash, 70*time.Minute)
 	in.Signature, in.IssuedAt = payer.sign(t, older), olderAt
-	if out, refusal := s.redeemAsTold(s.Catalogue, s.visitor(), in); refusal != nil || out.Status != "redeemed" {
+	if out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil || out.Status != "redeemed" {
 		t.Errorf("of half an hour before the window, at its end: %+v, %v", out, refusal)
 	}
 	before, beforeAt := s.message(hash, 101*time.Minute)
 	in.Signature, in.IssuedAt = payer.sign(t, before), beforeAt
-	if _, refusal := s.redeemAsTold(s.Catalogue, s.visitor(), in); refusal == nil || refusal.Reason != fault.FieldRefused {
+	if _, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal == nil || refusal.Reason != fault.FieldRefused {
 		t.Errorf("of more than an hour before the window: %v", refusal)
 	}
 }

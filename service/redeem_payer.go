@@ -25,7 +25,7 @@ const (
 
 // payerOf finds the payer whose signature it is, and what was signed. Redeemed ones among known
 // were asked before.
-func (h *house) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum, known []store.Settlement) (x402.PayerSum, *signing, error) {
+func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum, known []store.Settlement) (x402.PayerSum, *signing, error) {
 	taken := slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Redeemed() }) //nolint:gocritic // at most a hundred
 	var open []x402.PayerSum
 	for _, p := range payments {
@@ -55,7 +55,7 @@ func (h *house) payerOf(ctx context.Context, r *redeeming, payments []x402.Payer
 
 // redeemedBy finds the settlement that a contract wallet redeemed whose signature it is, and what
 // was signed; nil when there is none.
-func (h *house) redeemedBy(ctx context.Context, r *redeeming, known []store.Settlement) (*store.Settlement, *signing, error) {
+func (h *service) redeemedBy(ctx context.Context, r *redeeming, known []store.Settlement) (*store.Settlement, *signing, error) {
 	var paid []x402.PayerSum
 	for i := range known {
 		if s := &known[i]; s.Redeemed() {
@@ -96,7 +96,7 @@ type askedWallets struct {
 
 // whoSigned asks the first of the payers, at the same time, whether the signature is theirs. It
 // fails when the network of the redeem may cause no more calls of upstreams.
-func (h *house) whoSigned(ctx context.Context, r *redeeming, payers []x402.PayerSum) (askedWallets, error) {
+func (h *service) whoSigned(ctx context.Context, r *redeeming, payers []x402.PayerSum) (askedWallets, error) {
 	payers, err := h.contractsAmong(ctx, r, payers[:min(len(payers), maxAskedFor)])
 	if err != nil {
 		return askedWallets{}, err
@@ -132,7 +132,7 @@ func (h *house) whoSigned(ctx context.Context, r *redeeming, payers []x402.Payer
 
 // contractsAmong leaves out the payers that have no contract, which is asked once a minute for
 // each: no signature but a key's is theirs, save one that brings its wallet's making along.
-func (h *house) contractsAmong(ctx context.Context, r *redeeming, payers []x402.PayerSum) ([]x402.PayerSum, error) {
+func (h *service) contractsAmong(ctx context.Context, r *redeeming, payers []x402.PayerSum) ([]x402.PayerSum, error) {
 	if wallet.BringsWallet(r.raw) {
 		return payers, nil
 	}
@@ -151,17 +151,17 @@ func (h *house) contractsAmong(ctx context.Context, r *redeeming, payers []x402.
 
 // mayHaveContract reports whether a contract is at an address, by what was said in the last minute;
 // it may, where nobody can be asked.
-func (h *house) mayHaveContract(ctx context.Context, r *redeeming, at wallet.Address) (bool, error) {
+func (h *service) mayHaveContract(ctx context.Context, r *redeeming, at wallet.Address) (bool, error) {
 	key := cache.NewKey([]byte("redeem contract"), []byte(strconv.FormatUint(h.Terms.Chain, 10)), at[:])
 	flight, leads := h.contracts.Join(at)
 	if !leads {
 		may, ok := flight.Wait(ctx, deadline)
 		return may || !ok, nil
 	}
-	shared, end := flight.Lead(ctx)
+	shared, end := flight.Start(ctx)
 	defer end()
 	may := true
-	defer flight.Land(func() bool { return may })
+	defer flight.Finish(func() bool { return may })
 	if text, tier := h.looks.Get(shared, key); tier != cache.Nowhere {
 		may = string(text) == "true"
 		return may, nil

@@ -48,7 +48,7 @@ func (j *judging) Proves(_ context.Context, p x402.PayerSum, message, _ string) 
 }
 
 // process is an API process that reads payments by j.
-func (s *shop) process(j *judging) *service.Catalogue {
+func (s *shop) process(j *judging) *service.Registry {
 	o := s.options
 	j.Reader, o.Payments = s.payments, j
 	return service.New(o)
@@ -139,7 +139,7 @@ func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
 	s.sql(t, "INSERT INTO settlements (chain_id, tx_hash, payer, stage, reason, seen_at) VALUES (8453, $1, $2, 'stuck', 'no_usable_answer', now() - interval '2 days')", at[:], by[:])
 	text, issuedAt := s.message(hash, 0)
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt}
-	if out, refusal := s.redeemAsTold(s.Catalogue, s.visitor(), in); refusal != nil || out.Status != "redeemed" {
+	if out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil || out.Status != "redeemed" {
 		t.Errorf("seen in time: %+v, %v", out, refusal)
 	}
 }

@@ -23,7 +23,7 @@ type signing struct {
 const signingsOfContracts = 3
 
 // firstSigning is the message that a redeem names by its time, or the old one.
-func (h *house) firstSigning(tx x402.TxHash, issuedAt string) ([]signing, error) {
+func (h *service) firstSigning(tx x402.TxHash, issuedAt string) ([]signing, error) {
 	if issuedAt == "" {
 		return []signing{{message: h.Terms.OldMessage(tx)}}, nil
 	}
@@ -40,7 +40,7 @@ func (h *house) firstSigning(tx x402.TxHash, issuedAt string) ([]signing, error)
 // addMenuSignings adds the messages of the menus of the last two hours, when a redeem does not say
 // when its message was issued: as long before a settlement's window as it may be, and all through
 // it.
-func (h *house) addMenuSignings(r *redeeming) error {
+func (h *service) addMenuSignings(r *redeeming) error {
 	if !r.signed[0].issued.IsZero() {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (r *redeeming) unaskedAbout() string {
 }
 
 // redeemSigned is redeemAgain for a payer who signed a message that still holds.
-func (h *house) redeemSigned(ctx context.Context, r *redeeming, by *signing, s *store.Settlement) (Redeemed, error) {
+func (h *service) redeemSigned(ctx context.Context, r *redeeming, by *signing, s *store.Settlement) (Redeemed, error) {
 	paid := s.SeenAt
 	if s.Found.Time > 0 {
 		paid = time.Unix(s.Found.Time, 0)
@@ -111,7 +111,7 @@ func (h *house) redeemSigned(ctx context.Context, r *redeeming, by *signing, s *
 
 // outdated refuses a message that was issued too long before the first redeem, or an old one of a
 // payment that is not of a day.
-func (h *house) outdated(by *signing, redeemed, paid time.Time) error {
+func (h *service) outdated(by *signing, redeemed, paid time.Time) error {
 	const sign = " Sign messageToSign of GET /x402 as it stands there now, with the transaction's hash in it, and redeem with that signature."
 	switch {
 	case by.issued.IsZero() && h.Now().Sub(paid) > x402.OldMessageAge:

@@ -175,7 +175,7 @@ func TestTwoHundredConcurrentRedeemsLeaveOneCredentialAndOneSettlement(t *testin
 	)
 	start := make(chan struct{})
 	for i := range 200 {
-		process, who := []*service.Catalogue{s.Catalogue, s.second}[i%2], s.visitor()
+		process, who := []*service.Registry{s.Registry, s.second}[i%2], s.visitor()
 		all.Go(func() {
 			<-start
 			out, refusal := s.redeemAsTold(process, who, in)

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Refusals lists every reason with which the capability may refuse, in the order of the table:
+// Refusals lists every reason with which the operation may refuse, in the order of the table:
 // those that its access and its input bring along, and its own.
 func (m *Meta) Refusals() []fault.Reason {
 	brought := m.Access.refusals()

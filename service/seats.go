@@ -24,7 +24,7 @@ type seatCount struct {
 }
 
 // seatsTaken counts the seats that are sold or held; false when the record is away.
-func (h *house) seatsTaken(ctx context.Context) (taken int, known bool) {
+func (h *service) seatsTaken(ctx context.Context) (taken int, known bool) {
 	h.seats.mu.Lock()
 	taken, known = h.seats.taken, h.Now().Before(h.seats.until)
 	h.seats.mu.Unlock()

@@ -34,7 +34,7 @@ func (l *PriceLadder) lane() *LadderRung {
 }
 
 // recommendLane says why the lane is the right one, and what to do about it.
-func (h *house) recommendLane(s *stance) Recommendation {
+func (h *service) recommendLane(s *callerState) Recommendation {
 	best, premium := s.ladder.lane(), s.ladder.find(s.ladder.Premium)
 	r := Recommendation{
 		Rung: best.Key, Title: best.Title, Cost: best.AtVolume, Supply: best.Served(), Current: best.Current, OnSale: best.OnSale, Tool: "list_plans",
@@ -108,7 +108,7 @@ const (
 func inWords(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST") }
 
 // adviseOn lists what is worth a word, the most pressing first.
-func (h *house) adviseOn(s *stance) []Advice {
+func (h *service) adviseOn(s *callerState) []Advice {
 	list := []Advice{}
 	for i := range s.budgets {
 		if b := &s.budgets[i]; b.Kind != BudgetPack && b.Limit > 0 && mulDiv(int64(b.Used), hundred, int64(b.Limit)) >= nearItsEnd {
@@ -152,7 +152,7 @@ func budgetAdvice(b *Budget) Advice {
 
 // refusalAdvice names the reasons for which many calls were refused, the most frequent first, with
 // the first step that helps.
-func (s *stance) refusalAdvice() []Advice {
+func (s *callerState) refusalAdvice() []Advice {
 	var list []Advice
 	for _, g := range s.refused {
 		reason, known := fault.Named(g.Reason)
@@ -170,7 +170,7 @@ func (s *stance) refusalAdvice() []Advice {
 
 // heavyAdvice is for who pays much for calls that weigh double and are never cached, as wide
 // eth_getLogs are.
-func (s *stance) heavyAdvice() []Advice {
+func (s *callerState) heavyAdvice() []Advice {
 	var heavy, all plan.Units
 	var hits, answered int64
 	wide := map[string]plan.Units{}
@@ -186,14 +186,14 @@ func (s *stance) heavyAdvice() []Advice {
 	if heavy < heavyFrom || mulDiv(int64(heavy), hundred, int64(all)) < heavyShare {
 		return nil
 	}
-	most := ""
+	limit := ""
 	for _, method := range sortedNames(wide) {
-		if most == "" || wide[method] > wide[most] {
-			most = method
+		if limit == "" || wide[method] > wide[limit] {
+			limit = method
 		}
 	}
 	do := "Use a standard method where one tells the same, or read past state less deeply: get_quote says what a method weighs."
-	if most == "eth_getLogs" {
+	if limit == "eth_getLogs" {
 		do = "Ask for narrower block ranges of eth_getLogs: those that are not wide weigh 1 instead of 2. get_quote says where that begins."
 	}
 	rate := int64(0)
@@ -202,13 +202,13 @@ func (s *stance) heavyAdvice() []Advice {
 	}
 	return []Advice{{
 		Kind: "heavy_ranges", Tool: "get_quote", Do: do,
-		Finding: fmt.Sprintf("In the last 30 days %s of %s units were of heavy calls, most of them %s; the cache answered %d%% of all calls.", heavy.Grouped(), all.Grouped(), most, rate),
+		Finding: fmt.Sprintf("In the last 30 days %s of %s units were of heavy calls, most of them %s; the cache answered %d%% of all calls.", heavy.Grouped(), all.Grouped(), limit, rate),
 	}}
 }
 
 // priceAdvice is for whoever manages the account: an offer that is open, and a dearer rung than the
 // volume takes.
-func (h *house) priceAdvice(s *stance) []Advice {
+func (h *service) priceAdvice(s *callerState) []Advice {
 	if !s.manages() {
 		return nil
 	}

@@ -55,7 +55,7 @@ type ServiceFence struct {
 	Used    plan.Units      `json:"used" doc:"recorded weighted units of the window; some seconds late"`
 }
 
-func (h *house) configureKey() *Op[ConfigureKeyInput, ConfiguredKey] {
+func (h *service) configureKey() *Operation[ConfigureKeyInput, ConfiguredKey] {
 	return define(h, Meta{
 		Name: "configure_key", Title: "Read or change the fences of a key", Access: Managers, ReadsToo: true,
 		Description: "Reads a key's cap, services and caps, or changes those that are given; a change is in force when this answers. A key is never wider " +
@@ -64,14 +64,14 @@ func (h *house) configureKey() *Op[ConfigureKeyInput, ConfiguredKey] {
 	}, h.runConfigureKey)
 }
 
-func (h *house) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyInput) (ConfiguredKey, error) {
+func (h *service) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyInput) (ConfiguredKey, error) {
 	id, refusal := keyID("id", in.ID)
 	if refusal != nil {
 		return ConfiguredKey{}, refusal
 	}
 	k, err := h.Store.LoadKeyOf(ctx, c.Account.ID, id)
 	if err != nil {
-		return ConfiguredKey{}, told(err, "key")
+		return ConfiguredKey{}, toFault(err, "key")
 	}
 	note := "Nothing was changed."
 	if in.MonthlyRequestCap != nil || in.Enabled != nil || in.Caps != nil {
@@ -82,8 +82,8 @@ func (h *house) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyInp
 			return ConfiguredKey{}, fault.New(fault.FieldRefused, "The key is revoked, so nothing of it can be changed. Create another one.")
 		}
 		s := account.Settings{MonthlyCap: number(in.MonthlyRequestCap), Enabled: in.Enabled, Caps: numbers(in.Caps)}
-		if k, err = h.Fences.ConfigureKey(ctx, id, s, c.author("configured")); err != nil {
-			return ConfiguredKey{}, told(err, "key")
+		if k, err = h.Limits.ConfigureKey(ctx, id, s, c.author("configured")); err != nil {
+			return ConfiguredKey{}, toFault(err, "key")
 		}
 		note = "The change is in force."
 	}
@@ -97,7 +97,7 @@ func (h *house) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyInp
 	}, nil
 }
 
-func (h *house) configureServices() *Op[ConfigureServicesInput, ConfiguredServices] {
+func (h *service) configureServices() *Operation[ConfigureServicesInput, ConfiguredServices] {
 	return define(h, Meta{
 		Name: "configure_services", Title: "Read or change the services of the account", Access: Managers, ReadsToo: true,
 		Description: "Reads which services the account's keys may use and their monthly caps, or changes them; a change is in force when this answers. " +
@@ -106,15 +106,15 @@ func (h *house) configureServices() *Op[ConfigureServicesInput, ConfiguredServic
 	}, h.runConfigureServices)
 }
 
-func (h *house) runConfigureServices(ctx context.Context, c *Call, in ConfigureServicesInput) (ConfiguredServices, error) {
+func (h *service) runConfigureServices(ctx context.Context, c *Call, in ConfigureServicesInput) (ConfiguredServices, error) {
 	services := c.Account.Services
 	if in.Enabled != nil || in.Caps != nil {
 		if refusal := c.mayChange(); refusal != nil {
 			return ConfiguredServices{}, refusal
 		}
-		after, err := h.Fences.ConfigureAccount(ctx, c.Account.ID, account.Settings{Enabled: in.Enabled, Caps: numbers(in.Caps)}, c.author("configured"))
+		after, err := h.Limits.ConfigureAccount(ctx, c.Account.ID, account.Settings{Enabled: in.Enabled, Caps: numbers(in.Caps)}, c.author("configured"))
 		if err != nil {
-			return ConfiguredServices{}, told(err, "account")
+			return ConfiguredServices{}, toFault(err, "account")
 		}
 		services = after.Services
 	}
@@ -134,13 +134,13 @@ var windows = map[string]time.Duration{
 const defaultWindow = "30d"
 
 // used sums what the account, or one key of it, used of each service.
-func (h *house) used(ctx context.Context, c *Call, key account.KeyID, window string) (string, map[account.Service]plan.Units, error) {
+func (h *service) used(ctx context.Context, c *Call, key account.KeyID, window string) (string, map[account.Service]plan.Units, error) {
 	if window == "" {
 		window = defaultWindow
 	}
 	used, err := h.Store.SumServices(ctx, c.Account.ID, key, h.Now().Add(-windows[window]))
 	if err != nil {
-		return window, nil, told(err, "key")
+		return window, nil, toFault(err, "key")
 	}
 	return window, used, nil
 }

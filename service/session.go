@@ -19,12 +19,12 @@ type SignedIn struct {
 	session store.Session
 }
 
-// userLimit is how often a user may use capabilities: a page uses several.
+// userLimit is how often a user may use operations: a page uses several.
 var userLimit = account.RateWindow{Limit: 600, Per: time.Minute}
 
 // identifyUser finds out who signed in, and whether they may. A suspended account may be looked at,
 // and left, and nothing else.
-func (h *house) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Error {
+func (h *service) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	session, err := h.People.FindSession(ctx, c.Session)
 	if err != nil {
 		return fault.From(err)

@@ -36,7 +36,7 @@ type AccountSettings struct {
 	Insights        store.Insights `json:"insights" doc:"what the account told of itself; only what was told"`
 }
 
-func (h *house) updateAccount() *Op[UpdateAccountInput, AccountSettings] {
+func (h *service) updateAccount() *Operation[UpdateAccountInput, AccountSettings] {
 	return define(h, Meta{
 		Name: "update_account", Title: "Read or change account settings", Access: Managers, ReadsToo: true,
 		Description: "Changes notification preferences, the time zone and what the account tells of itself; only fields that are given change, none reads. " +
@@ -45,10 +45,10 @@ func (h *house) updateAccount() *Op[UpdateAccountInput, AccountSettings] {
 	}, h.runUpdateAccount)
 }
 
-func (h *house) runUpdateAccount(ctx context.Context, c *Call, in UpdateAccountInput) (AccountSettings, error) {
+func (h *service) runUpdateAccount(ctx context.Context, c *Call, in UpdateAccountInput) (AccountSettings, error) {
 	if in == (UpdateAccountInput{}) {
 		s, err := h.Store.LoadSettings(ctx, c.Account.ID)
-		return settingsOf(s), told(err, "account")
+		return settingsOf(s), toFault(err, "account")
 	}
 	if refusal := c.mayChange(); refusal != nil {
 		return AccountSettings{}, refusal
@@ -66,7 +66,7 @@ func (h *house) runUpdateAccount(ctx context.Context, c *Call, in UpdateAccountI
 		in.WishChainOther = &text
 	}
 	s, err := h.Store.ChangeSettings(ctx, c.Account.ID, c.author("settings"), in.apply)
-	return settingsOf(s), told(err, "account")
+	return settingsOf(s), toFault(err, "account")
 }
 
 // checkZone refuses what is no IANA time zone. "Local" would be the server's own.

@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/settlement"
@@ -34,12 +34,12 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// shop sells per call: two API processes' worth of capabilities over one record, one meter and one
+// shop sells per call: two API processes' worth of operations over one record, one meter and one
 // Temporal, and two upstreams of Base.
 type shop struct {
 	*office
 
-	second   *service.Catalogue
+	second   *service.Registry
 	servers  []*testkit.UpstreamServer
 	ledgers  []*testkit.Ledger // that the upstreams tell from
 	payments *settlement.Reader
@@ -70,7 +70,7 @@ func openShop(t *testing.T) *shop {
 		o.Flows, o.Terms, o.Payments, o.FinalityDelay = s.flows, s.terms, s.payments, time.Hour
 		twin = *o
 	})
-	twin.Fences = fences.New(s.store, twin.Meter, s.hasher, time.Now)
+	twin.Limits = limits.New(s.store, twin.Meter, s.hasher, time.Now)
 	s.second, s.options = service.New(twin), twin
 	s.stop = s.work(t, time.Now)
 	return s
@@ -110,7 +110,7 @@ func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
 	t.Helper()
 	w := worker.New(s.temporal, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
 	workflows.RegisterGateway(w)
-	w.RegisterActivity(&activities.Settlements{Fences: s.fences, Record: s.store, Chain: s.payments, Now: now, Logger: slog.New(slog.DiscardHandler)})
+	w.RegisterActivity(&activities.Settlements{Fences: s.limits, Record: s.store, Chain: s.payments, Now: now, Logger: slog.New(slog.DiscardHandler)})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func body(hash, tier, signature string) map[string]any {
 func (s *shop) redeem(t *testing.T, by signer, hash, tier string) service.Redeemed {
 	t.Helper()
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Tier(tier), Signature: s.signed(t, by, hash)}
-	out, refusal := s.redeemAsTold(s.Catalogue, s.visitor(), in)
+	out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in)
 	if refusal != nil || out.Status != "redeemed" {
 		t.Fatalf("redeem %s: %+v, %v", hash, out, refusal)
 	}
@@ -168,7 +168,7 @@ func (s *shop) redeem(t *testing.T, by signer, hash, tier string) service.Redeem
 
 // redeemAsTold sends a redeem again for as long as it is told to, as clients do: on a busy machine
 // the flow takes longer than an answer waits.
-func (s *shop) redeemAsTold(at *service.Catalogue, who *service.Caller, in service.RedeemInput) (service.Redeemed, *fault.Error) {
+func (s *shop) redeemAsTold(at *service.Registry, who *service.Caller, in service.RedeemInput) (service.Redeemed, *fault.Error) {
 	again := time.NewTicker(5 * time.Second)
 	defer again.Stop()
 	for {
@@ -211,12 +211,12 @@ func (s *shop) settlement(t *testing.T, by signer, hash string) store.Settlement
 // gives why it is refused.
 func (s *shop) call(t *testing.T, credential string, units plan.Units) string {
 	t.Helper()
-	f := fences.New(s.store, s.counters, s.hasher, time.Now)
+	f := limits.New(s.store, s.counters, s.hasher, time.Now)
 	subject, refusal := f.IdentifyCredential(s.ctx, credential, browser("").Network)
 	if refusal != nil {
 		return refusal.Reason.String()
 	}
-	_, a, err := f.Admit(s.ctx, subject, &meter.Call{Mode: meter.Charge, Units: units, Chain: "base_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
+	_, a, err := f.AdmitOrLoad(s.ctx, subject, &meter.Call{Mode: meter.Charge, Units: units, Chain: "base_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
 	if err != nil {
 		t.Fatal(err)
 	}

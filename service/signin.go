@@ -102,7 +102,7 @@ type EndedSessions struct {
 // signInFails are the reasons of everything that lets somebody in.
 var signInFails = []fault.Reason{fault.RateWindow, fault.MeterUnreachable, fault.DurableUnavailable}
 
-func (h *house) startSignIn() *Op[StartSignInInput, StartedSignIn] {
+func (h *service) startSignIn() *Operation[StartSignInInput, StartedSignIn] {
 	return define(h, Meta{
 		Name: "start_sign_in", Title: "Ask for a mail to sign in", Access: Everybody, Fails: signInFails,
 		Description: "Sends a link and a code that sign in for 15 minutes, once, whether the address is known or not. Each repeat sends another mail, within limits.",
@@ -115,7 +115,7 @@ func (h *house) startSignIn() *Op[StartSignInInput, StartedSignIn] {
 	})
 }
 
-func (h *house) showSignInLink() *Op[SignInLinkInput, ShownSignIn] {
+func (h *service) showSignInLink() *Operation[SignInLinkInput, ShownSignIn] {
 	return define(h, Meta{
 		Name: "show_sign_in_link", Title: "Look at a sign-in link", Access: Everybody, Reads: true, Fails: signInFails,
 		Description: "Says as whom a link signs in, and uses nothing up: programs that look at mails follow links.",
@@ -125,7 +125,7 @@ func (h *house) showSignInLink() *Op[SignInLinkInput, ShownSignIn] {
 	})
 }
 
-func (h *house) finishSignInByLink() *Op[SignInLinkInput, Entered] {
+func (h *service) finishSignInByLink() *Operation[SignInLinkInput, Entered] {
 	return define(h, Meta{
 		Name: "finish_sign_in_by_link", Title: "Sign in by link", Access: Everybody, Fails: signInFails,
 		Description: "Signs in by the link of a mail, once. Who is new gets an account on the Free plan. A repeat is refused.",
@@ -134,7 +134,7 @@ func (h *house) finishSignInByLink() *Op[SignInLinkInput, Entered] {
 	})
 }
 
-func (h *house) finishSignInByCode() *Op[SignInCodeInput, Entered] {
+func (h *service) finishSignInByCode() *Operation[SignInCodeInput, Entered] {
 	return define(h, Meta{
 		Name: "finish_sign_in_by_code", Title: "Sign in by code", Access: Everybody, Fails: signInFails,
 		Description: "Signs in by the code of a mail, once, in the browser that asked for it. The fifth wrong code ends the sign-in.",
@@ -153,21 +153,21 @@ func entered(e people.Entered, err error) (Entered, error) { //nolint:gocritic /
 	}, nil
 }
 
-func (h *house) showSession() *Op[Nothing, CurrentSession] {
+func (h *service) showSession() *Operation[Nothing, CurrentSession] {
 	return define(h, Meta{
 		Name: "show_session", Title: "Show who signed in", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Says who signed in, in which account and as what, and why the account is suspended when it is.",
 	}, h.runShowSession)
 }
 
-func (h *house) runShowSession(ctx context.Context, c *Call, _ Nothing) (CurrentSession, error) {
+func (h *service) runShowSession(ctx context.Context, c *Call, _ Nothing) (CurrentSession, error) {
 	terms, err := c.Account.Terms()
 	if err != nil {
 		return CurrentSession{}, err
 	}
 	settings, err := h.Store.LoadSettings(ctx, c.Account.ID)
 	if err != nil {
-		return CurrentSession{}, told(err, "account")
+		return CurrentSession{}, toFault(err, "account")
 	}
 	terms = terms.At(h.Now())
 	s, period := &c.User.session, terms.Period(h.Now())
@@ -178,7 +178,7 @@ func (h *house) runShowSession(ctx context.Context, c *Call, _ Nothing) (Current
 	}, nil
 }
 
-func (h *house) signOut() *Op[Nothing, Nothing] {
+func (h *service) signOut() *Operation[Nothing, Nothing] {
 	return define(h, Meta{
 		Name: "sign_out", Title: "Sign out", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Ends the caller's session. Without one it does nothing.",
@@ -187,7 +187,7 @@ func (h *house) signOut() *Op[Nothing, Nothing] {
 	})
 }
 
-func (h *house) signOutEverywhere() *Op[Nothing, EndedSessions] {
+func (h *service) signOutEverywhere() *Operation[Nothing, EndedSessions] {
 	return define(h, Meta{
 		Name: "sign_out_everywhere", Title: "Sign out everywhere", Access: Users, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Ends all sessions of the user, this one too.",
@@ -197,7 +197,7 @@ func (h *house) signOutEverywhere() *Op[Nothing, EndedSessions] {
 	})
 }
 
-func (h *house) listSessions() *Op[Nothing, SessionList] {
+func (h *service) listSessions() *Operation[Nothing, SessionList] {
 	return define(h, Meta{
 		Name: "list_sessions", Title: "List sessions", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
 		Description: "Lists where the user is signed in, at most 50.",
@@ -215,7 +215,7 @@ func (h *house) listSessions() *Op[Nothing, SessionList] {
 	})
 }
 
-func (h *house) endSession() *Op[EndSessionInput, Nothing] {
+func (h *service) endSession() *Operation[EndSessionInput, Nothing] {
 	return define(h, Meta{
 		Name: "end_session", Title: "End a session", Access: Users, OfUser: true, Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 		Description: "Ends one session of the user, in whatever browser. A repeat is not found.",

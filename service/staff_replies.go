@@ -20,7 +20,7 @@ type DeskReplyInput struct {
 	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: for one reply: the same sent again with it is not taken again, anything else with it is refused; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
-func (h *house) deskReplyTicket() *Op[DeskReplyInput, TicketView] {
+func (h *service) deskReplyTicket() *Operation[DeskReplyInput, TicketView] {
 	return define(h, Meta{
 		Name: "desk_reply_ticket", Title: "Answer a ticket", Access: Staff, OfUser: true, Fails: deskFails,
 		Description: "Answers a ticket of whichever account, resolves it or opens it again, and mails what was written to whoever filed it, or to the owners of the account. " +
@@ -28,7 +28,7 @@ func (h *house) deskReplyTicket() *Op[DeskReplyInput, TicketView] {
 	}, h.runDeskReplyTicket)
 }
 
-func (h *house) runDeskReplyTicket(ctx context.Context, c *Call, in DeskReplyInput) (TicketView, error) {
+func (h *service) runDeskReplyTicket(ctx context.Context, c *Call, in DeskReplyInput) (TicketView, error) {
 	number, ok := ticket.ParseReference(in.Reference)
 	if !ok {
 		return TicketView{}, noDeskTicket()
@@ -80,14 +80,14 @@ type DeskFeedbackList struct {
 	NextCursor string         `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last one"`
 }
 
-func (h *house) deskListFeedback() *Op[DeskFeedbackInput, DeskFeedbackList] {
+func (h *service) deskListFeedback() *Operation[DeskFeedbackInput, DeskFeedbackList] {
 	return define(h, Meta{
 		Name: "desk_list_feedback", Title: "List feedback of all accounts", Access: Staff, Reads: true, Fails: deskFails,
 		Description: "Lists the feedback of all accounts, newest first, by pages; what nobody answered unless a status is named.",
 	}, h.runDeskListFeedback)
 }
 
-func (h *house) runDeskListFeedback(ctx context.Context, _ *Call, in DeskFeedbackInput) (DeskFeedbackList, error) {
+func (h *service) runDeskListFeedback(ctx context.Context, _ *Call, in DeskFeedbackInput) (DeskFeedbackList, error) {
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
@@ -107,7 +107,7 @@ func (h *house) runDeskListFeedback(ctx context.Context, _ *Call, in DeskFeedbac
 	}
 	all, err := h.Store.ListDeskFeedback(ctx, statuses, before, in.Limit+1)
 	if err != nil {
-		return DeskFeedbackList{}, told(err, "feedback")
+		return DeskFeedbackList{}, toFault(err, "feedback")
 	}
 	list := DeskFeedbackList{Feedback: []DeskFeedback{}}
 	for i := range all[:min(len(all), in.Limit)] {
@@ -128,14 +128,14 @@ type AnswerFeedbackInput struct {
 	Seen   int    `json:"seen" minimum:"0" maximum:"1000000" doc:"how often it was answered when you read it: refused when somebody answered since" example:"0"`
 }
 
-func (h *house) deskAnswerFeedback() *Op[AnswerFeedbackInput, FeedbackView] {
+func (h *service) deskAnswerFeedback() *Operation[AnswerFeedbackInput, FeedbackView] {
 	return define(h, Meta{
 		Name: "desk_answer_feedback", Title: "Answer feedback", Access: Staff, OfUser: true, Fails: deskFails,
 		Description: "Says what becomes of feedback, and mails it to whoever gave it, or to the owners of the account. The same answer again changes nothing.",
 	}, h.runDeskAnswerFeedback)
 }
 
-func (h *house) runDeskAnswerFeedback(ctx context.Context, c *Call, in AnswerFeedbackInput) (FeedbackView, error) {
+func (h *service) runDeskAnswerFeedback(ctx context.Context, c *Call, in AnswerFeedbackInput) (FeedbackView, error) {
 	if in.Reply != "" {
 		if refusal := prose("reply", in.Reply, true); refusal != nil {
 			return FeedbackView{}, refusal

@@ -31,9 +31,9 @@ func (o *office) staff(t *testing.T) string {
 	return cookie
 }
 
-// desk are the capabilities of staff.
-func (o *office) desk() []service.Capability {
-	return slices.DeleteFunc(o.All(), func(c service.Capability) bool { return c.Meta().Access != service.Staff })
+// desk are the operations of staff.
+func (o *office) desk() []service.Definition {
+	return slices.DeleteFunc(o.All(), func(c service.Definition) bool { return c.Meta().Access != service.Staff })
 }
 
 func TestTheDeskIsThereForStaffAlone(t *testing.T) {

@@ -54,7 +54,7 @@ const toAnswer = "to_answer"
 // deskFails are what refuses at the desk besides access.
 var deskFails = []fault.Reason{fault.NotYours, fault.DurableUnavailable}
 
-func (h *house) deskListTickets() *Op[DeskTicketsInput, DeskTickets] {
+func (h *service) deskListTickets() *Operation[DeskTicketsInput, DeskTickets] {
 	return define(h, Meta{
 		Name: "desk_list_tickets", Title: "List tickets of all accounts", Access: Staff, Reads: true, Fails: deskFails,
 		Description: "Lists the tickets of all accounts by pages: those that wait for an answer, the oldest first, unless a status is named, else the newest first. Counts what is unresolved besides.",
@@ -74,7 +74,7 @@ func deskStatuses(name string) []ticket.Status {
 	return []ticket.Status{ticket.Status(name)}
 }
 
-func (h *house) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicketsInput) (DeskTickets, error) {
+func (h *service) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicketsInput) (DeskTickets, error) {
 	if in.Limit == 0 {
 		in.Limit = defaultDeskPage
 	}
@@ -94,11 +94,11 @@ func (h *house) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicketsI
 	}
 	all, err := h.Store.ListDeskTickets(ctx, f)
 	if err != nil {
-		return DeskTickets{}, told(err, "ticket")
+		return DeskTickets{}, toFault(err, "ticket")
 	}
 	counts, err := h.Store.CountDeskTickets(ctx)
 	if err != nil {
-		return DeskTickets{}, told(err, "ticket")
+		return DeskTickets{}, toFault(err, "ticket")
 	}
 	list := DeskTickets{Tickets: []DeskTicket{}, Unresolved: make([]DeskCount, len(counts))}
 	for i := range counts {
@@ -117,7 +117,7 @@ func (h *house) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicketsI
 }
 
 // deskView is a ticket with its page at the desk.
-func (h *house) deskView(t *store.Ticket) TicketView {
+func (h *service) deskView(t *store.Ticket) TicketView {
 	v := h.ticketView(t)
 	v.URL = h.PublicURL + "/staff/tickets/" + v.Reference
 	return v
@@ -149,14 +149,14 @@ type DeskLine struct {
 	Status ticket.Status `json:"status" doc:"that the ticket has had since"`
 }
 
-func (h *house) deskGetTicket() *Op[DeskTicketInput, DeskTicketDetail] {
+func (h *service) deskGetTicket() *Operation[DeskTicketInput, DeskTicketDetail] {
 	return define(h, Meta{
 		Name: "desk_get_ticket", Title: "Read a ticket of any account", Access: Staff, Reads: true, Fails: deskFails,
 		Description: "Gives a ticket with its messages, evidence and suggested paths, the account and plan that it is of, who filed it, and what was done about it by whom.",
 	}, h.runDeskGetTicket)
 }
 
-func (h *house) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketInput) (DeskTicketDetail, error) {
+func (h *service) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketInput) (DeskTicketDetail, error) {
 	number, ok := ticket.ParseReference(in.Reference)
 	if !ok {
 		return DeskTicketDetail{}, noDeskTicket()
@@ -167,7 +167,7 @@ func (h *house) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketInpu
 	}
 	of, err := h.Store.LoadDeskAccount(ctx, t.Account)
 	if err != nil {
-		return DeskTicketDetail{}, told(err, "account")
+		return DeskTicketDetail{}, toFault(err, "account")
 	}
 	d := DeskTicketDetail{
 		TicketDetail: h.ticketDetail(&t, messages), AccountID: t.Account.String(), Account: of.Name, AccountStatus: of.Status, Plan: of.Plan,
@@ -178,14 +178,14 @@ func (h *house) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketInpu
 	}
 	lines, err := h.Store.ListDeskLines(ctx, t.Number.Reference())
 	if err != nil {
-		return d, told(err, "ticket")
+		return d, toFault(err, "ticket")
 	}
 	return d, h.nameActors(ctx, &d, &t, lines)
 }
 
 // nameActors fills in who filed a ticket, and who did what about it: addresses, and how keys begin,
 // are looked up when they are read, and stand nowhere.
-func (h *house) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ticket, lines []store.DeskLine) error {
+func (h *service) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ticket, lines []store.DeskLine) error {
 	filer := "key " + t.Key.String()
 	if !t.User.IsZero() {
 		filer = t.User.Actor()
@@ -196,7 +196,7 @@ func (h *house) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ti
 	}
 	names, err := h.Store.NamesOf(ctx, actors)
 	if err != nil {
-		return told(err, "ticket")
+		return toFault(err, "ticket")
 	}
 	named := func(actor string) string { return cmp.Or(names[actor], actor) }
 	d.FiledBy, d.History = named(filer), make([]DeskLine, len(lines))

@@ -49,7 +49,7 @@ func (t StatementTable) Document() (name, media, text string) { return t.FileNam
 
 const mediaCSV = "text/csv; charset=utf-8; header=present"
 
-func (h *house) listStatements() *Op[Nothing, StatementList] {
+func (h *service) listStatements() *Operation[Nothing, StatementList] {
 	return define(h, Meta{
 		Name: "list_statements", Title: "List billing periods", Access: Holders, Reads: true, Route: Route{http.MethodGet, "/api/statements", http.StatusOK},
 		Description: "Lists the account's billing periods, newest first: its subscription's cycle, or calendar months. It costs nothing.",
@@ -57,10 +57,10 @@ func (h *house) listStatements() *Op[Nothing, StatementList] {
 	}, h.runListStatements)
 }
 
-func (h *house) runListStatements(ctx context.Context, c *Call, _ Nothing) (StatementList, error) {
+func (h *service) runListStatements(ctx context.Context, c *Call, _ Nothing) (StatementList, error) {
 	entries, err := h.statements.List(ctx, &c.Account)
 	if err != nil {
-		return StatementList{}, told(err, "statement")
+		return StatementList{}, toFault(err, "statement")
 	}
 	scope, _ := c.sees()
 	list := StatementList{Scope: scope, Periods: make([]StatementSummary, len(entries))}
@@ -74,7 +74,7 @@ func (h *house) runListStatements(ctx context.Context, c *Call, _ Nothing) (Stat
 	return list, nil
 }
 
-func (h *house) getStatement() *Op[StatementInput, statement.Statement] {
+func (h *service) getStatement() *Operation[StatementInput, statement.Statement] {
 	return define(h, Meta{
 		Name: "get_statement", Title: "Get the statement of a billing period", Access: Holders, Reads: true,
 		Route: Route{http.MethodGet, "/api/statements/{period}", http.StatusOK},
@@ -87,7 +87,7 @@ func (h *house) getStatement() *Op[StatementInput, statement.Statement] {
 	})
 }
 
-func (h *house) exportStatement() *Op[ExportStatementInput, StatementTable] {
+func (h *service) exportStatement() *Operation[ExportStatementInput, StatementTable] {
 	return define(h, Meta{
 		Name: "export_statement", Title: "Get a statement as a table", Access: Holders, Reads: true,
 		Route: Route{http.MethodGet, "/api/statements/{period}.csv", http.StatusOK},
@@ -97,7 +97,7 @@ func (h *house) exportStatement() *Op[ExportStatementInput, StatementTable] {
 	}, h.runExportStatement)
 }
 
-func (h *house) runExportStatement(ctx context.Context, c *Call, in ExportStatementInput) (StatementTable, error) {
+func (h *service) runExportStatement(ctx context.Context, c *Call, in ExportStatementInput) (StatementTable, error) {
 	s, err := h.statementOf(ctx, c, in.Period)
 	if err != nil {
 		return StatementTable{}, err
@@ -107,7 +107,7 @@ func (h *house) runExportStatement(ctx context.Context, c *Call, in ExportStatem
 
 // statementOf returns the statement of a period as its caller may see it; the present one's for an
 // empty name.
-func (h *house) statementOf(ctx context.Context, c *Call, period string) (statement.Statement, error) {
+func (h *service) statementOf(ctx context.Context, c *Call, period string) (statement.Statement, error) {
 	if period == "" {
 		period = h.statements.Current(&c.Account)
 	}
@@ -116,7 +116,7 @@ func (h *house) statementOf(ctx context.Context, c *Call, period string) (statem
 	case errors.Is(err, statement.ErrNoPeriod):
 		return s, fault.New(fault.NotYours, "No billing period of yours began on this date. GET /api/statements lists those that there are.")
 	case err != nil:
-		return s, told(err, "statement")
+		return s, toFault(err, "statement")
 	}
 	switch scope, _ := c.sees(); scope {
 	case statement.OfAgent:

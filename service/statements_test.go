@@ -106,7 +106,7 @@ func TestAnAgentSeesItsOwnUsageOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, op := range []service.Capability{o.GetStatement, o.ListStatements} {
+	for _, op := range []service.Definition{o.GetStatement, o.ListStatements} {
 		o.refuses(t, op, holder(credential.Reveal()), nil, fault.KeyInvalid)
 		o.refuses(t, op, browser(""), nil, fault.KeyInvalid)
 	}

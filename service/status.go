@@ -77,7 +77,7 @@ type IncidentView struct {
 const statusNote = "Probes look at every upstream every few seconds; a chain is an incident when it was down for five minutes, and the incident is over after five minutes well. " +
 	"Latency is measured from the gateway to its upstreams. Days are UTC."
 
-func (h *house) getStatus() *Op[Nothing, Status] {
+func (h *service) getStatus() *Operation[Nothing, Status] {
 	return define(h, Meta{
 		Name: "get_status", Title: "How the chains stand", Access: Everybody, PerNetwork: true, Reads: true, Route: Route{Method: "GET", Path: "/status.json", Status: 200},
 		Description: "Says of each chain how it stands now, how long answers took, how many calls were rerouted or lost, and how it stood in the last 90 days, with its incidents. It " +
@@ -86,6 +86,6 @@ func (h *house) getStatus() *Op[Nothing, Status] {
 }
 
 // status is how the chains stand, a few seconds old at most. Nobody may change it.
-func (h *house) status(ctx context.Context) (Status, error) {
+func (h *service) status(ctx context.Context) (Status, error) {
 	return keptUsage(ctx, h, usageAsk{what: "status"}, h.makeStatus)
 }

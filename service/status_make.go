@@ -23,7 +23,7 @@ const (
 
 // makeStatus puts together what this process sees and what the record knows. It fails never:
 // without the record it says less.
-func (h *house) makeStatus(ctx context.Context) (Status, error) {
+func (h *service) makeStatus(ctx context.Context) (Status, error) {
 	now := h.Now().UTC()
 	s := Status{State: chain.Unknown, Chains: []ChainStatus{}, Incidents: []IncidentView{}, MadeAt: now.Truncate(time.Second), Note: statusNote}
 	recorded, incidents, err := h.readStatus(ctx, now)
@@ -44,7 +44,7 @@ func (h *house) makeStatus(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-func (h *house) readStatus(ctx context.Context, now time.Time) (map[chain.ID]*store.ChainRecord, []store.Incident, error) {
+func (h *service) readStatus(ctx context.Context, now time.Time) (map[chain.ID]*store.ChainRecord, []store.Incident, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
 	first := now.AddDate(0, 0, 1-StatusDays)
@@ -66,7 +66,7 @@ func worse(a, b chain.State) chain.State {
 	return a
 }
 
-func (h *house) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Time) ChainStatus {
+func (h *service) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Time) ChainStatus {
 	here, _ := h.Pool.Chain(c.ID)
 	is := here.Condition()
 	s := ChainStatus{
@@ -112,10 +112,10 @@ func quantile(l *account.Latency, q float64) *float64 {
 
 // statusDays lays out the last days up to now, those without a record too, and says how much of
 // their measured time the chain was not down.
-func statusDays(recorded []store.ChainDay, now time.Time, most int) (days []StatusDay, uptime *float64) {
+func statusDays(recorded []store.ChainDay, now time.Time, limit int) (days []StatusDay, uptime *float64) {
 	var well, measured time.Duration
-	day := now.Truncate(wholeDay).AddDate(0, 0, 1-most)
-	for range most {
+	day := now.Truncate(wholeDay).AddDate(0, 0, 1-limit)
+	for range limit {
 		var of store.ChainDay
 		if i := slices.IndexFunc(recorded, func(d store.ChainDay) bool { return d.Day.Equal(day) }); i >= 0 {
 			of = recorded[i]
@@ -173,7 +173,7 @@ const uptimeDays = 30
 
 // uptimes is the share of the last days in which chains were not down, by chain; without what is
 // not known.
-func (h *house) uptimes(ctx context.Context) map[chain.ID]float64 {
+func (h *service) uptimes(ctx context.Context) map[chain.ID]float64 {
 	all := map[chain.ID]float64{}
 	s, err := h.status(ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ const signalPatience = 3 * time.Second
 // ReceiveStripeEvent takes a webhook: proved to be Stripe's, stored once by its id, and given on to
 // the flow that reads from Stripe what happened. The event itself decides nothing. A nil refusal
 // tells Stripe that it need not come again.
-func (c *Catalogue) ReceiveStripeEvent(ctx context.Context, payload []byte, signature string) *fault.Error {
+func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signature string) *fault.Error {
 	h := c.house
 	if h.Stripe == nil || h.WebhookSecret == "" {
 		return h.selling()
@@ -60,7 +60,7 @@ func (c *Catalogue) ReceiveStripeEvent(ctx context.Context, payload []byte, sign
 }
 
 // passOn hands an event on. One that could not be is handed on by the sweep of events.
-func (h *house) passOn(ctx context.Context, event *store.StripeEvent) error {
+func (h *service) passOn(ctx context.Context, event *store.StripeEvent) error {
 	if !slices.Contains(billing.Events(), event.Type) {
 		return h.Store.MarkStripeEvent(ctx, event.ID, eventIgnored)
 	}
@@ -94,7 +94,7 @@ func (f eventFlows) SignalCheckout(ctx context.Context, ref activities.CheckoutR
 
 // whose finds the customer of an event: the one that it names, that of the checkout, or of what its
 // payment bought.
-func (h *house) whose(ctx context.Context, event *billing.Event) (string, error) {
+func (h *service) whose(ctx context.Context, event *billing.Event) (string, error) {
 	if event.Customer != "" {
 		return event.Customer, nil
 	}
@@ -116,7 +116,7 @@ func (h *house) whose(ctx context.Context, event *billing.Event) (string, error)
 
 // complainOfVersion says once in a while that an endpoint sends another version. Its ids are good
 // all the same.
-func (h *house) complainOfVersion(event *billing.Event) {
+func (h *service) complainOfVersion(event *billing.Event) {
 	if event.Pinned() {
 		return
 	}

@@ -27,7 +27,7 @@ type TicketList struct {
 
 const defaultTickets = 20
 
-func (h *house) listTickets() *Op[ListTicketsInput, TicketList] {
+func (h *service) listTickets() *Operation[ListTicketsInput, TicketList] {
 	return define(h, Meta{
 		Name: "list_tickets", Title: "List tickets", Access: Holders, Reads: true, OfUser: true, Fails: ticketFails,
 		Description: "Lists the account's tickets, newest first, by pages; those that are not resolved unless a status is named. An agent's key sees its agent's, one that was adopted or has " +
@@ -35,7 +35,7 @@ func (h *house) listTickets() *Op[ListTicketsInput, TicketList] {
 	}, h.runListTickets)
 }
 
-func (h *house) runListTickets(ctx context.Context, c *Call, in ListTicketsInput) (TicketList, error) {
+func (h *service) runListTickets(ctx context.Context, c *Call, in ListTicketsInput) (TicketList, error) {
 	if in.Limit == 0 {
 		in.Limit = defaultTickets
 	}
@@ -53,7 +53,7 @@ func (h *house) runListTickets(ctx context.Context, c *Call, in ListTicketsInput
 	}
 	all, err := h.Store.ListTickets(ctx, filter)
 	if err != nil {
-		return TicketList{}, told(err, "ticket")
+		return TicketList{}, toFault(err, "ticket")
 	}
 	list := TicketList{Tickets: []TicketView{}}
 	for i := range all[:min(len(all), in.Limit)] {
@@ -123,10 +123,10 @@ func (c *Call) wrote(w *store.TicketWriter) bool {
 
 // nameWriters says who of the account wrote each message. The desk is told like those who manage
 // the account.
-func (h *house) nameWriters(ctx context.Context, c *Call, notes []TicketNote, messages []store.TicketMessage) error {
+func (h *service) nameWriters(ctx context.Context, c *Call, notes []TicketNote, messages []store.TicketMessage) error {
 	writers, err := h.Store.WritersOf(ctx, messages)
 	if err != nil {
-		return told(err, "ticket")
+		return toFault(err, "ticket")
 	}
 	for i := range messages {
 		if messages[i].Author != ticket.Customer {
@@ -150,14 +150,14 @@ func (h *house) nameWriters(ctx context.Context, c *Call, notes []TicketNote, me
 	return nil
 }
 
-func (h *house) getTicket() *Op[TicketInput, TicketDetail] {
+func (h *service) getTicket() *Operation[TicketInput, TicketDetail] {
 	return define(h, Meta{
 		Name: "get_ticket", Title: "Read a ticket", Access: Holders, Reads: true, OfUser: true, Fails: ticketFails,
 		Description: "Gives a ticket with its messages, the evidence that was attached when it was filed, and what to try. It costs nothing.",
 	}, h.runGetTicket)
 }
 
-func (h *house) runGetTicket(ctx context.Context, c *Call, in TicketInput) (TicketDetail, error) {
+func (h *service) runGetTicket(ctx context.Context, c *Call, in TicketInput) (TicketDetail, error) {
 	number, ok := ticket.ParseReference(in.Reference)
 	if !ok {
 		return TicketDetail{}, noTicket()
@@ -171,7 +171,7 @@ func (h *house) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Tick
 	return d, h.nameWriters(ctx, c, d.Messages, messages)
 }
 
-func (h *house) ticketDetail(t *store.Ticket, messages []store.TicketMessage) TicketDetail {
+func (h *service) ticketDetail(t *store.Ticket, messages []store.TicketMessage) TicketDetail {
 	d := TicketDetail{
 		TicketView: h.ticketView(t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence, SuggestedPaths: t.Evidence.Paths(),
 		ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
@@ -198,7 +198,7 @@ type ReplyTicketInput struct {
 	Form      string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: for one reply: the same sent again with it is not taken again, anything else with it is refused; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
-func (h *house) replyTicket() *Op[ReplyTicketInput, TicketView] {
+func (h *service) replyTicket() *Operation[ReplyTicketInput, TicketView] {
 	return define(h, Meta{
 		Name: "reply_ticket", Title: "Reply to a ticket", Access: Holders, OfUser: true, Fails: ticketFails,
 		Description: "Adds a message to a ticket, resolves it or opens it again. A message to a resolved ticket opens it; a closed one takes a reply only with reopen. " +
@@ -206,7 +206,7 @@ func (h *house) replyTicket() *Op[ReplyTicketInput, TicketView] {
 	}, h.runReplyTicket)
 }
 
-func (h *house) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInput) (TicketView, error) {
+func (h *service) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInput) (TicketView, error) {
 	number, ok := ticket.ParseReference(in.Reference)
 	if !ok {
 		return TicketView{}, noTicket()

@@ -22,14 +22,14 @@ type TicketPreview struct {
 	SuggestedPaths []ticket.Path   `json:"suggested_paths" doc:"what to try first"`
 }
 
-func (h *house) previewTicket() *Op[PreviewTicketInput, TicketPreview] {
+func (h *service) previewTicket() *Operation[PreviewTicketInput, TicketPreview] {
 	return define(h, Meta{
 		Name: "preview_ticket", Title: "Preview a ticket", Access: Holders, Reads: true, OfUser: true, Fails: ticketFails,
 		Description: "Shows what create_ticket would attach: the call, the refusals of the last 24 hours, the fences and the state of the chain. It files nothing and costs nothing.",
 	}, h.runPreviewTicket)
 }
 
-func (h *house) runPreviewTicket(ctx context.Context, c *Call, in PreviewTicketInput) (TicketPreview, error) {
+func (h *service) runPreviewTicket(ctx context.Context, c *Call, in PreviewTicketInput) (TicketPreview, error) {
 	request, refusal := requestID(in.RequestID)
 	if refusal != nil {
 		return TicketPreview{}, refusal

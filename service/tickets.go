@@ -51,7 +51,7 @@ type CreatedTicket struct {
 // ticketFails are what refuses besides access.
 var ticketFails = []fault.Reason{fault.NotYours, fault.RateWindow, fault.DurableUnavailable}
 
-func (h *house) createTicket() *Op[CreateTicketInput, CreatedTicket] {
+func (h *service) createTicket() *Operation[CreateTicketInput, CreatedTicket] {
 	return define(h, Meta{
 		Name: "create_ticket", Title: "File a ticket", Access: Holders, OfUser: true, Fails: ticketFails,
 		Description: "Files a ticket with what is known of its matter: the call, the refusals of the last 24 hours, the fences of the key and the state of the chain; " +
@@ -61,7 +61,7 @@ func (h *house) createTicket() *Op[CreateTicketInput, CreatedTicket] {
 	}, h.runCreateTicket)
 }
 
-func (h *house) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInput) (CreatedTicket, error) {
+func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInput) (CreatedTicket, error) {
 	if refusal := prose("subject", in.Subject, false); refusal != nil {
 		return CreatedTicket{}, refusal
 	}
@@ -88,7 +88,7 @@ func (h *house) runCreateTicket(ctx context.Context, c *Call, in CreateTicketInp
 	if n.Category == "" {
 		n.Category = evidence.Category()
 	}
-	n.Priority = evidence.Priority(n.Category, pays(&c.Account))
+	n.Priority = evidence.Priority(n.Category, isPaying(&c.Account))
 	made, joined, err := h.support.CreateTicket(ctx, n)
 	if err != nil {
 		return CreatedTicket{}, toldOfTickets(err)
@@ -102,13 +102,13 @@ func (c *Call) writer() store.Writer {
 	return store.Writer{Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Scope: c.scope(), Channel: c.Door}
 }
 
-// pays reports whether somebody pays for the account's plan.
-func pays(a *store.Account) bool {
+// isPaying reports whether somebody pays for the account's plan.
+func isPaying(a *store.Account) bool {
 	held, ok := plan.Lookup(a.Plan)
 	return a.Custom != nil || ok && (held.MonthlyPrice > 0 || held.Kind == plan.Custom)
 }
 
-func (h *house) ticketView(t *store.Ticket) TicketView {
+func (h *service) ticketView(t *store.Ticket) TicketView {
 	reference := t.Number.Reference()
 	return TicketView{
 		Reference: reference, Subject: t.Subject, Status: t.Status, Category: t.Category, Priority: t.Priority, Channel: t.Channel, CreatedAt: t.CreatedAt,
@@ -121,7 +121,7 @@ const tellFor = 2 * time.Second
 
 // tellTicket has the flow of a ticket hear of a change that is recorded. When it cannot, the sweep
 // of a worker tells it.
-func (h *house) tellTicket(ctx context.Context, t *store.Ticket) {
+func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
 	if h.Flows == nil || t.Told >= t.Version {
 		return
 	}
@@ -159,7 +159,7 @@ func toldOfTickets(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return noTicket()
 	}
-	return told(err, "ticket")
+	return toFault(err, "ticket")
 }
 
 func noTicket() *fault.Error {

@@ -40,7 +40,7 @@ func withChain(t *testing.T) func(*service.Options) {
 // call records a call of a key, and gives its request id.
 func (o *office) call(t *testing.T, key string, items ...store.Call) string {
 	t.Helper()
-	s, refusal := o.fences.Identify(o.ctx, key, browser("").Network)
+	s, refusal := o.limits.Identify(o.ctx, key, browser("").Network)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -303,7 +303,7 @@ func TestASuspendedAccountReachesSupport(t *testing.T) {
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	key := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: "indexer"}))
 	of, _ := account.ParseID(o.whoIs(t, ann.Session).AccountID)
-	if _, err := o.fences.SetStatus(o.ctx, of, account.Suspended, store.Author{Actor: "operator", Origin: "ops", Reason: "abuse"}); err != nil {
+	if _, err := o.limits.SetStatus(o.ctx, of, account.Suspended, store.Author{Actor: "operator", Origin: "ops", Reason: "abuse"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, who := range []*service.Caller{ann, holder(key.PlaintextToken)} {
@@ -369,7 +369,7 @@ func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
 	}
 	moves, stays := file(key.Key), file(left.Key)
 	must[service.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, holder(key.Key), service.SubmitFeedbackInput{Kind: "praise", Title: "Fast"}))
-	subject, refusal := o.fences.Identify(o.ctx, key.Key, browser("").Network)
+	subject, refusal := o.limits.Identify(o.ctx, key.Key, browser("").Network)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}

@@ -25,7 +25,7 @@ func (in *TxStatusInput) check() (refusal *fault.Error) {
 	return refusal
 }
 
-func (h *house) getTxStatus() *Op[TxStatusInput, toolbox.TxStatus] {
+func (h *service) getTxStatus() *Operation[TxStatusInput, toolbox.TxStatus] {
 	return define(h, Meta{
 		Name: "get_tx_status", Title: "Get a transaction's status",
 		Description: "Says what became of a transaction: confirmed, failed, pending or unknown. On EVM chains with block, confirmations, gas and price " +
@@ -45,7 +45,7 @@ func (h *house) getTxStatus() *Op[TxStatusInput, toolbox.TxStatus] {
 
 const txStatusUnits = 2 * plan.Unit
 
-func (h *house) runGetTxStatus(ctx context.Context, _ *Call, in TxStatusInput) (toolbox.TxStatus, error) {
+func (h *service) runGetTxStatus(ctx context.Context, _ *Call, in TxStatusInput) (toolbox.TxStatus, error) {
 	status, err := h.Toolbox.Transactions.Status(ctx, in.Chain, in.Hash)
 	status.UnitWeight = txStatusUnits
 	return status, err

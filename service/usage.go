@@ -36,7 +36,7 @@ type DayUsage struct {
 	Refused  int64      `json:"refused" doc:"calls that were refused, which cost nothing"`
 }
 
-func (h *house) usageByDay() *Op[UsageByDayInput, UsageByDay] {
+func (h *service) usageByDay() *Operation[UsageByDayInput, UsageByDay] {
 	return define(h, Meta{
 		Name: "usage_by_day", Title: "Usage of the period by day", Access: Users, Reads: true,
 		Description: "Shows what the account used of its present period against its allowance, day by day. It costs nothing.",
@@ -44,12 +44,12 @@ func (h *house) usageByDay() *Op[UsageByDayInput, UsageByDay] {
 	}, h.runUsageByDay)
 }
 
-func (h *house) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput) (UsageByDay, error) {
+func (h *service) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput) (UsageByDay, error) {
 	terms, err := c.Account.Terms()
 	if err != nil {
 		return UsageByDay{}, err
 	}
-	standings, err := h.Fences.Standings(ctx, &c.Account, nil, true)
+	standings, err := h.Limits.CounterStates(ctx, &c.Account, nil, true)
 	if err != nil {
 		return UsageByDay{}, meterAway(err)
 	}
@@ -68,7 +68,7 @@ func (h *house) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput) (
 	}
 	days, err := h.Store.UsageByDay(ctx, c.Account.ID, period.Start, standings.At, period)
 	if err != nil {
-		return UsageByDay{}, told(err, "usage")
+		return UsageByDay{}, toFault(err, "usage")
 	}
 	for _, d := range days {
 		u.Used += d.Standard + d.Heavy + d.Other

@@ -59,7 +59,7 @@ func (a usageAsk) ofKey(id account.KeyID) usageAsk {
 // keptUsage returns an answer that is less than usageKeptFor old, or has it made; whoever asks the
 // same meanwhile waits for that one. What it gives is shared: nobody may change it. A failure is
 // kept for nobody who comes later.
-func keptUsage[T any](ctx context.Context, h *house, ask usageAsk, read func(context.Context) (T, error)) (T, error) {
+func keptUsage[T any](ctx context.Context, h *service, ask usageAsk, read func(context.Context) (T, error)) (T, error) {
 	if held, ok := heldUsage[T](h, ask); ok {
 		return held, nil
 	}
@@ -77,12 +77,12 @@ func keptUsage[T any](ctx context.Context, h *house, ask usageAsk, read func(con
 		return value, nil
 	}
 	made := usageMade{err: fault.New(fault.InternalFault, "")}
-	defer func() { f.Land(func() usageMade { return made }) }() // after a panic, too: nobody is left waiting
-	if held, ok := heldUsage[T](h, ask); ok {                   // the flight before landed meanwhile
+	defer func() { f.Finish(func() usageMade { return made }) }() // after a panic, too: nobody is left waiting
+	if held, ok := heldUsage[T](h, ask); ok {                     // the flight before landed meanwhile
 		made = usageMade{value: held}
 		return held, nil
 	}
-	shared, end := f.Lead(ctx)
+	shared, end := f.Start(ctx)
 	defer end()
 	shared, cancel := context.WithTimeout(shared, deadline)
 	defer cancel()
@@ -95,7 +95,7 @@ func keptUsage[T any](ctx context.Context, h *house, ask usageAsk, read func(con
 	return value, err
 }
 
-func heldUsage[T any](h *house, ask usageAsk) (value T, ok bool) {
+func heldUsage[T any](h *service, ask usageAsk) (value T, ok bool) {
 	held, ok := h.usageKept.Get(ask)
 	if !ok || !h.Now().Before(held.until) {
 		return value, false

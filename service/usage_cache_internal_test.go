@@ -14,7 +14,7 @@ import (
 func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
-	h := &house{Options: Options{Now: func() time.Time { return now }}, usageKept: newUsageKept()}
+	h := &service{Options: Options{Now: func() time.Time { return now }}, usageKept: newUsageKept()}
 	c := &Call{Account: store.Account{ID: account.NewID()}, Key: store.Key{ID: account.NewKeyID()}}
 	reads := 0
 	ask := func(of usageAsk) int {
@@ -87,7 +87,7 @@ func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
 
 func TestWhoAsksTheSameUsageMeanwhileWaitsForIt(t *testing.T) {
 	t.Parallel()
-	h := &house{Options: Options{Now: time.Now}, usageKept: newUsageKept()}
+	h := &service{Options: Options{Now: time.Now}, usageKept: newUsageKept()}
 	const askers = 8
 	failure := errors.New("away")
 	reads, begun := 0, make(chan struct{})

@@ -34,10 +34,10 @@ type CachedMethod struct {
 	Rate   MaybeFigure `json:"hit_rate"`
 }
 
-func (h *house) cacheReport(ctx context.Context, l *look) error {
+func (h *service) cacheReport(ctx context.Context, l *look) error {
 	answered, err := h.Store.AnsweredUsage(ctx, &l.window)
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	steps, err := h.steps(ctx, l)
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *house) cacheReport(ctx context.Context, l *look) error {
 
 // cacheSummary adds up what was answered, and says what the hits of it would have cost on the rung
 // that the account is on; empty for a contract.
-func (h *house) cacheSummary(answered []store.AnsweredUsage, current string) CacheSummary {
+func (h *service) cacheSummary(answered []store.AnsweredUsage, current string) CacheSummary {
 	summary := CacheSummary{Methods: []CachedMethod{}}
 	places := map[[2]string]int{}
 	for i := range answered {
@@ -102,7 +102,7 @@ func answersItself(a *store.AnsweredUsage) bool {
 }
 
 // weightOf is what one such call costs when the cache does not answer it.
-func (h *house) weightOf(a *store.AnsweredUsage) plan.Units {
+func (h *service) weightOf(a *store.AnsweredUsage) plan.Units {
 	if account.Service(a.Service) == account.RPC {
 		weight := 1
 		if chain.Class(a.Class) == chain.Heavy {

@@ -58,10 +58,10 @@ const (
 	maxRecent = 20
 )
 
-func (h *house) errorReport(ctx context.Context, l *look) error {
+func (h *service) errorReport(ctx context.Context, l *look) error {
 	failures, err := h.Store.Failures(ctx, &l.window, maxEntries)
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	steps, err := h.steps(ctx, l)
 	if err != nil {
@@ -69,11 +69,11 @@ func (h *house) errorReport(ctx context.Context, l *look) error {
 	}
 	recent, err := h.Store.FailedCalls(ctx, &l.window, l.now, maxRecent)
 	if err != nil {
-		return told(err, "call")
+		return toFault(err, "call")
 	}
 	beyond, err := h.Store.RefusedBeyond(ctx, &l.window)
 	if err != nil {
-		return told(err, "call")
+		return toFault(err, "call")
 	}
 	summary := ErrorSummary{Beyond: beyond, Reasons: reasonsOf(failures.ByReason), Methods: []FailedMethod{}, Recent: []FailedCall{}}
 	summary.Truncated = failures.AllReasons > int64(len(failures.ByReason)) || failures.AllMethods > int64(len(failures.ByMethod))
@@ -104,14 +104,14 @@ func codeOf(name string) (code int, title string) {
 
 // failureSeries tells the methods with the most failures over time, and what is left in a last
 // series.
-func (h *house) failureSeries(ctx context.Context, l *look, steps []store.UsageStep, failures *store.Failures) error {
+func (h *service) failureSeries(ctx context.Context, l *look, steps []store.UsageStep, failures *store.Failures) error {
 	largest := failures.ByMethod[:min(len(failures.ByMethod), maxSeries)]
 	if len(largest) == 0 {
 		return nil
 	}
 	recorded, err := h.Store.FailureSteps(ctx, &l.window, l.step, largest)
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	left := make([]int64, len(steps))
 	for i := range steps {

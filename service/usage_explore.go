@@ -60,7 +60,7 @@ const (
 	rangePeriod = "period"
 )
 
-func (h *house) exploreUsage() *Op[ExploreUsageInput, ExploredUsage] {
+func (h *service) exploreUsage() *Operation[ExploreUsageInput, ExploredUsage] {
 	return define(h, Meta{
 		Name: "explore_usage", Title: "Usage over time and by every word", Access: Users, Reads: true,
 		Description: "Shows what was used in a range: over time, by chain, method, key and class, how long answers took, and what was refused, with the newest request " +
@@ -69,7 +69,7 @@ func (h *house) exploreUsage() *Op[ExploreUsageInput, ExploredUsage] {
 	}, h.runExploreUsage)
 }
 
-func (h *house) runExploreUsage(ctx context.Context, c *Call, in ExploreUsageInput) (ExploredUsage, error) {
+func (h *service) runExploreUsage(ctx context.Context, c *Call, in ExploreUsageInput) (ExploredUsage, error) {
 	now := h.Now()
 	w, s, err := h.exploredWindow(ctx, c, &in, now)
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *house) runExploreUsage(ctx context.Context, c *Call, in ExploreUsageInp
 
 // exploredWindow is what a range, a key and a chain mean now. in is completed, so that what asks
 // for the same is the same.
-func (h *house) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInput, now time.Time) (w store.UsageWindow, s span, err error) {
+func (h *service) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInput, now time.Time) (w store.UsageWindow, s span, err error) {
 	if in.Range == "" {
 		in.Range = "7d"
 	}
@@ -99,7 +99,7 @@ func (h *house) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInp
 		return w, s, refusal
 	}
 	if _, err := h.Store.LoadKeyOf(ctx, c.Account.ID, id); err != nil {
-		return w, s, told(err, "key")
+		return w, s, toFault(err, "key")
 	}
 	in.KeyID, w.Keys = id.String(), []account.KeyID{id}
 	return w, s, nil
@@ -108,7 +108,7 @@ func (h *house) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInp
 // exploredSpan is the look-back of a range: hours of a day, else UTC days. That of a period begins
 // with the UTC day on which the period did, and is of what was counted into the period alone: the
 // hours before belong to the one that ended.
-func (h *house) exploredSpan(c *Call, name string, now time.Time) (span, account.Period, error) {
+func (h *service) exploredSpan(c *Call, name string, now time.Time) (span, account.Period, error) {
 	const day = 24 * time.Hour
 	switch name {
 	case "24h":
@@ -126,7 +126,7 @@ func (h *house) exploredSpan(c *Call, name string, now time.Time) (span, account
 	return span{day, 7}, account.Period{}, nil
 }
 
-func (h *house) makeExploredUsage(ctx context.Context, l *look, name string) (ExploredUsage, error) {
+func (h *service) makeExploredUsage(ctx context.Context, l *look, name string) (ExploredUsage, error) {
 	out := ExploredUsage{Range: name, StepSeconds: int64(l.step / time.Second), Since: l.window.Since, Steps: make([]ExploredStep, l.span.steps)}
 	for i, start := range l.starts(l.now) {
 		out.Steps[i] = ExploredStep{Start: start, Partial: i == l.span.steps-1}
@@ -135,7 +135,7 @@ func (h *house) makeExploredUsage(ctx context.Context, l *look, name string) (Ex
 	if out.AsOf, err = h.asOf(ctx, l.Call); err != nil { // before the figures, which may hold more
 		return out, err
 	}
-	err = atOnce(ctx, // each fills fields of its own
+	err = inParallel(ctx, // each fills fields of its own
 		func(ctx context.Context) error { return h.exploreGroups(ctx, l, &out) },
 		func(ctx context.Context) error { return h.exploreSteps(ctx, l, &out) },
 		func(ctx context.Context) error { return h.exploreLatency(ctx, l, &out) },
@@ -148,10 +148,10 @@ func (h *house) makeExploredUsage(ctx context.Context, l *look, name string) (Ex
 }
 
 // exploreGroups tells usage by class, key, method and chain.
-func (h *house) exploreGroups(ctx context.Context, l *look, out *ExploredUsage) error {
+func (h *service) exploreGroups(ctx context.Context, l *look, out *ExploredUsage) error {
 	sums, err := h.Store.ReportUsage(ctx, &l.window, maxEntries)
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	out.Total.fill(&sums.Whole)
 	by := func(groups *store.UsageGroups, name func(*store.UsageGroup) string) []UsageEntry {
@@ -170,11 +170,11 @@ func (h *house) exploreGroups(ctx context.Context, l *look, out *ExploredUsage) 
 
 // exploreSteps tells usage over time; of days of the whole account by class as well, which the
 // record has added up.
-func (h *house) exploreSteps(ctx context.Context, l *look, out *ExploredUsage) error {
+func (h *service) exploreSteps(ctx context.Context, l *look, out *ExploredUsage) error {
 	if l.step == 24*time.Hour && l.window.Keys == nil && l.window.Chain == "" {
 		days, err := h.Store.UsageByDay(ctx, l.Account.ID, l.window.Since, l.now, l.window.Period)
 		if err != nil {
-			return told(err, "usage")
+			return toFault(err, "usage")
 		}
 		for i := range days {
 			d := &days[i]
@@ -198,10 +198,10 @@ func (h *house) exploreSteps(ctx context.Context, l *look, out *ExploredUsage) e
 }
 
 // exploreLatency tells how long answers took: in all, by step and by chain.
-func (h *house) exploreLatency(ctx context.Context, l *look, out *ExploredUsage) error {
+func (h *service) exploreLatency(ctx context.Context, l *look, out *ExploredUsage) error {
 	figures, err := h.exploredLatency(ctx, l)
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	var all account.Latency
 	chains, steps := map[string]*account.Latency{}, make([]account.Latency, len(out.Steps))
@@ -231,7 +231,7 @@ func (h *house) exploreLatency(ctx context.Context, l *look, out *ExploredUsage)
 
 // exploredLatency reads the latencies of the range. They have no period, so that of a period begins
 // with its hour.
-func (h *house) exploredLatency(ctx context.Context, l *look) ([]store.LatencyFigures, error) {
+func (h *service) exploredLatency(ctx context.Context, l *look) ([]store.LatencyFigures, error) {
 	q := store.LatencyQuery{
 		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, Chain: l.window.Chain, ByChain: true, Step: l.step,
 	}
@@ -254,22 +254,22 @@ func (h *house) exploredLatency(ctx context.Context, l *look) ([]store.LatencyFi
 }
 
 // exploreFailures tells what was refused or failed, and which calls did last.
-func (h *house) exploreFailures(ctx context.Context, l *look, out *ExploredUsage) error {
+func (h *service) exploreFailures(ctx context.Context, l *look, out *ExploredUsage) error {
 	failures, err := h.Store.Failures(ctx, &l.window, maxEntries)
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	out.Reasons, out.Recent = reasonsOf(failures.ByReason), []FailedCall{}
 	if out.Beyond, err = h.Store.RefusedBeyond(ctx, &l.window); err != nil {
-		return told(err, "call")
+		return toFault(err, "call")
 	}
-	most := maxFailed
+	limit := maxFailed
 	if l.window.Chain != "" { // the index has no chains
-		most = maxSifted
+		limit = maxSifted
 	}
-	calls, err := h.Store.FailedCalls(ctx, &l.window, l.now, most)
+	calls, err := h.Store.FailedCalls(ctx, &l.window, l.now, limit)
 	if err != nil {
-		return told(err, "call")
+		return toFault(err, "call")
 	}
 	for i := range calls {
 		if l.window.Chain != "" && string(calls[i].Chain) != l.window.Chain || calls[i].StartedAt.Before(l.window.Period.Start) {

@@ -55,7 +55,7 @@ type UsageEntry struct {
 // maxEntries is how many groups lists of usage have before the rest.
 const maxEntries = 20
 
-func (h *house) usageReport() *Op[UsageReportInput, UsageReport] {
+func (h *service) usageReport() *Operation[UsageReportInput, UsageReport] {
 	return define(h, Meta{
 		Name: "get_usage_report", Title: "Usage of the last hours", Access: Holders, Reads: true,
 		Description: "Adds up what was used in the last hours, 24 unless said otherwise: requests, units, cache hits, success rate, p50 and p95, and the same by class, " +
@@ -67,14 +67,14 @@ func (h *house) usageReport() *Op[UsageReportInput, UsageReport] {
 
 const defaultHours = 24
 
-func (h *house) runUsageReport(ctx context.Context, c *Call, in UsageReportInput) (UsageReport, error) {
+func (h *service) runUsageReport(ctx context.Context, c *Call, in UsageReportInput) (UsageReport, error) {
 	if in.Hours == 0 {
 		in.Hours = defaultHours
 	}
 	return keptUsage(ctx, h, c.asks("report", in), func(ctx context.Context) (UsageReport, error) { return h.makeUsageReport(ctx, c, in) })
 }
 
-func (h *house) makeUsageReport(ctx context.Context, c *Call, in UsageReportInput) (UsageReport, error) {
+func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportInput) (UsageReport, error) {
 	now := h.Now()
 	w, scope, err := h.usageWindow(ctx, c, now.Add(-time.Duration(in.Hours)*time.Hour).UTC().Truncate(time.Hour))
 	if err != nil {
@@ -87,7 +87,7 @@ func (h *house) makeUsageReport(ctx context.Context, c *Call, in UsageReportInpu
 	}
 	sums, err := h.Store.ReportUsage(ctx, &w, maxEntries)
 	if err != nil {
-		return UsageReport{}, told(err, "usage")
+		return UsageReport{}, toFault(err, "usage")
 	}
 	whole := &sums.Whole
 	report.TotalRequests, report.WeightedUnits, report.CacheHits, report.Refusals = whole.Requests, whole.Units, whole.Hits, whole.Refused()
@@ -110,10 +110,10 @@ func (h *house) makeUsageReport(ctx context.Context, c *Call, in UsageReportInpu
 }
 
 // durations reads how long answered calls of a window took.
-func (h *house) durations(ctx context.Context, w *store.UsageWindow, now time.Time, report *UsageReport) error {
+func (h *service) durations(ctx context.Context, w *store.UsageWindow, now time.Time, report *UsageReport) error {
 	figures, err := h.Store.Latency(ctx, store.LatencyQuery{Account: w.Account, Since: w.Since, Until: now, Keys: w.Keys, Chain: w.Chain})
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	var all account.Latency
 	for i := range figures {
@@ -148,7 +148,7 @@ func (e *UsageEntry) fill(s *store.UsageSums) {
 }
 
 // keysOf reads what may be said of the keys of groups.
-func (h *house) keysOf(ctx context.Context, groups []store.UsageGroup) (keys map[account.KeyID]store.StatementKey, err error) {
+func (h *service) keysOf(ctx context.Context, groups []store.UsageGroup) (keys map[account.KeyID]store.StatementKey, err error) {
 	ids := make([]account.KeyID, len(groups))
 	for i := range groups {
 		ids[i] = groups[i].Key
@@ -157,7 +157,7 @@ func (h *house) keysOf(ctx context.Context, groups []store.UsageGroup) (keys map
 		keys, err = b.Keys(ctx, ids)
 		return err
 	})
-	return keys, told(err, "key")
+	return keys, toFault(err, "key")
 }
 
 // keyEntry names a key; one that is another account's now by its id alone.

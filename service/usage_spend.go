@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -42,7 +42,7 @@ const (
 	thenNothing = "nothing"
 )
 
-func (h *house) spendReport(ctx context.Context, l *look) error {
+func (h *service) spendReport(ctx context.Context, l *look) error {
 	steps, err := h.steps(ctx, l)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (h *house) spendReport(ctx context.Context, l *look) error {
 	for i := range steps {
 		used += steps[i].Units
 	}
-	stands, err := h.stand(ctx, l.Call)
+	stands, err := h.loadState(ctx, l.Call)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ type allowance struct {
 // allowance finds the fence that ends a caller's use first by its nature: the day of a key that
 // counts by it, else the plan's allowance; for a caller who sees a part of the account alone the
 // cap of its key, since the account's use is not its own.
-func (s *stance) allowance() *allowance {
+func (s *callerState) allowance() *allowance {
 	a := &allowance{at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited, then: thenNothing}
 	for i := range s.standings.Counters {
 		n := &s.standings.Counters[i]
@@ -162,10 +162,10 @@ func (a *allowance) exhausts(pace plan.Units) time.Time {
 }
 
 // drawable are the packs that can be drawn at a time, with what the meter counts of them now.
-func drawable(packs []account.Pack, counters []fences.Standing, at time.Time) []account.Pack {
+func drawable(packs []account.Pack, counters []limits.CounterState, at time.Time) []account.Pack {
 	var left []account.Pack
 	for _, p := range packs {
-		if i := slices.IndexFunc(counters, func(s fences.Standing) bool { return s.Source == p.ID.Source() }); i >= 0 {
+		if i := slices.IndexFunc(counters, func(s limits.CounterState) bool { return s.Source == p.ID.Source() }); i >= 0 {
 			p.Used = counters[i].ShouldBe
 		}
 		if at.Before(p.Expires) && p.Used < p.Units {

@@ -46,7 +46,7 @@ type StatsSummary struct {
 	Cache   *CacheSummary   `json:"cache,omitempty"`
 }
 
-func (h *house) usageStats() *Op[UsageStatsInput, UsageStats] {
+func (h *service) usageStats() *Operation[UsageStatsInput, UsageStats] {
 	return define(h, Meta{
 		Name: "get_usage_stats", Title: "Latency, errors, spend or cache", Access: Holders, Reads: true,
 		Description: "Gives one of four reports over a day, a week or 30 days: latency by chain, errors with the newest request ids, spend with a projection of the period, " +
@@ -66,12 +66,12 @@ type look struct {
 	out    *UsageStats
 }
 
-func (h *house) runUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
+func (h *service) runUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
 	ask := c.asks("stats", in).ofKey(c.Key.ID) // spend goes by the key's own allowance
 	return keptUsage(ctx, h, ask, func(ctx context.Context) (UsageStats, error) { return h.makeUsageStats(ctx, c, in) })
 }
 
-func (h *house) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
+func (h *service) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
 	now := h.Now()
 	name, s := spanOf(in.Window)
 	w, scope, err := h.usageWindow(ctx, c, s.since(now))
@@ -90,10 +90,10 @@ func (h *house) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInput)
 }
 
 // steps reads the usage of the window by its steps, each at its place.
-func (h *house) steps(ctx context.Context, l *look) ([]store.UsageStep, error) {
+func (h *service) steps(ctx context.Context, l *look) ([]store.UsageStep, error) {
 	recorded, err := h.Store.UsageSteps(ctx, &l.window, l.step)
 	if err != nil {
-		return nil, told(err, "usage")
+		return nil, toFault(err, "usage")
 	}
 	all := make([]store.UsageStep, l.span.steps)
 	for i := range recorded {
@@ -131,12 +131,12 @@ type ChainLatency struct {
 	P95   MaybeFigure `json:"p95_ms"`
 }
 
-func (h *house) latencyReport(ctx context.Context, l *look) error {
+func (h *service) latencyReport(ctx context.Context, l *look) error {
 	figures, err := h.Store.Latency(ctx, store.LatencyQuery{
 		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, ByChain: true, Step: l.step,
 	})
 	if err != nil {
-		return told(err, "usage")
+		return toFault(err, "usage")
 	}
 	var relayed, hits account.Latency
 	chains := map[string]*account.Latency{}

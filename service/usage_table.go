@@ -34,7 +34,7 @@ var usageColumns = []string{
 	"from (UTC)", "key id", "prefix", "key name", "agent", "chain", "service", "method", "class", "requests", "billable", "units", "cache hits", "refusals",
 }
 
-func (h *house) exportUsage() *Op[ExploreUsageInput, UsageTable] {
+func (h *service) exportUsage() *Operation[ExploreUsageInput, UsageTable] {
 	return define(h, Meta{
 		Name: "export_usage", Title: "Usage as a table", Access: Users, Reads: true,
 		Description: "Gives what was used in a range as CSV: a row for each hour or UTC day, key, chain, method and class. At most " +
@@ -43,7 +43,7 @@ func (h *house) exportUsage() *Op[ExploreUsageInput, UsageTable] {
 	}, h.runExportUsage)
 }
 
-func (h *house) runExportUsage(ctx context.Context, c *Call, in ExploreUsageInput) (UsageTable, error) {
+func (h *service) runExportUsage(ctx context.Context, c *Call, in ExploreUsageInput) (UsageTable, error) {
 	now := h.Now()
 	w, s, err := h.exploredWindow(ctx, c, &in, now)
 	if err != nil {
@@ -57,7 +57,7 @@ func (h *house) runExportUsage(ctx context.Context, c *Call, in ExploreUsageInpu
 	defer h.exporting.Delete(c.Account.ID)
 	lines, err := h.Store.UsageLines(ctx, &w, s.step < 24*time.Hour, h.maxLines+1)
 	if err != nil {
-		return UsageTable{}, told(err, "usage")
+		return UsageTable{}, toFault(err, "usage")
 	}
 	if len(lines) > h.maxLines {
 		return UsageTable{}, fault.New(fault.FieldRefused, "range has more than %s rows of usage. Choose a shorter range, one key or one chain.", plan.Group(strconv.Itoa(h.maxLines))).

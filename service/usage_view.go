@@ -88,7 +88,7 @@ func mulDiv(a, b, c int64) int64 {
 
 // usageWindow is whose usage a caller may see, since an instant: an agent's key sees that of its
 // agent alone, whichever of its keys it used, and an adopted key its own.
-func (h *house) usageWindow(ctx context.Context, c *Call, since time.Time) (store.UsageWindow, statement.Scope, error) {
+func (h *service) usageWindow(ctx context.Context, c *Call, since time.Time) (store.UsageWindow, statement.Scope, error) {
 	w := store.UsageWindow{Account: c.Account.ID, Since: since}
 	scope, _ := c.sees()
 	var err error
@@ -99,18 +99,18 @@ func (h *house) usageWindow(ctx context.Context, c *Call, since time.Time) (stor
 		w.Keys = []account.KeyID{c.Key.ID}
 	case statement.OfAccount:
 	}
-	return w, scope, told(err, "key")
+	return w, scope, toFault(err, "key")
 }
 
 // asOf is the instant before which all usage of the caller's account is recorded; nil while nothing
 // is known to be.
-func (h *house) asOf(ctx context.Context, c *Call) (*time.Time, error) {
+func (h *service) asOf(ctx context.Context, c *Call) (*time.Time, error) {
 	at, err := h.Store.AccountWatermark(ctx, c.Account.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil //nolint:nilnil // it is not known
 	}
 	if err != nil {
-		return nil, told(err, "usage")
+		return nil, toFault(err, "usage")
 	}
 	return &at, nil
 }

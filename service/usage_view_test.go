@@ -370,7 +370,7 @@ func TestAnAllowanceThatHasEndedIsAHighRisk(t *testing.T) {
 		Pack:    account.Pack{ID: account.NewPackID(), Units: 1_000_000_000 * plan.Unit, Expires: time.Now().Add(365 * 24 * time.Hour)},
 		Account: b.id, Kind: "pack_l", Origin: "test", GrantedAt: time.Now(),
 	}
-	if _, _, err := b.fences.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := b.limits.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if spend = stats(t, b, b.ann, "spend", "24h").Summary.Spend; spend.Risk == service.HighRisk || spend.ExhaustsAt != nil || spend.Packs != 1_000_000_000*plan.Unit {

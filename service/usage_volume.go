@@ -37,7 +37,7 @@ type VolumeBucket struct {
 	Partial   bool       `json:"partial" doc:"true for the last one, which is under way"`
 }
 
-func (h *house) usageVolume() *Op[UsageVolumeInput, UsageVolume] {
+func (h *service) usageVolume() *Operation[UsageVolumeInput, UsageVolume] {
 	return define(h, Meta{
 		Name: "get_usage_volume", Title: "Usage over time", Access: Holders, Reads: true,
 		Description: "Gives requests and units by hour, six hours or day, for a chart: every bucket of the window is there, and the last one is under way. An agent's key " +
@@ -46,11 +46,11 @@ func (h *house) usageVolume() *Op[UsageVolumeInput, UsageVolume] {
 	}, h.runUsageVolume)
 }
 
-func (h *house) runUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
+func (h *service) runUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
 	return keptUsage(ctx, h, c.asks("volume", in), func(ctx context.Context) (UsageVolume, error) { return h.makeUsageVolume(ctx, c, in) })
 }
 
-func (h *house) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
+func (h *service) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
 	now := h.Now()
 	name, s := spanOf(in.Window)
 	w, scope, err := h.usageWindow(ctx, c, s.since(now))
@@ -64,7 +64,7 @@ func (h *house) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeInpu
 	}
 	steps, err := h.Store.UsageSteps(ctx, &w, s.step)
 	if err != nil {
-		return UsageVolume{}, told(err, "usage")
+		return UsageVolume{}, toFault(err, "usage")
 	}
 	for i, start := range s.starts(now) {
 		v.Buckets[i] = VolumeBucket{Start: start, Partial: i == s.steps-1}

@@ -25,7 +25,7 @@ type ChecksumInput struct {
 	Address string `json:"address" maxLength:"256" doc:"the address to look at; any text up to 256 characters gets an answer" example:"0xd8da6bf26964af9d7eed9e03e53415d37aa96045"`
 }
 
-func (h *house) checksumAddress() *Op[ChecksumInput, offline.CheckedAddress] {
+func (h *service) checksumAddress() *Operation[ChecksumInput, offline.CheckedAddress] {
 	return define(h, util(Meta{
 		Name: "checksum_address", Title: "Check an address",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/checksum/{address}"},
@@ -51,7 +51,7 @@ func (in *ConvertInput) check() (refusal *fault.Error) {
 	return refusal
 }
 
-func (h *house) convertUnits() *Op[ConvertInput, offline.Conversion] {
+func (h *service) convertUnits() *Operation[ConvertInput, offline.Conversion] {
 	return define(h, util(Meta{
 		Name: "convert_units", Title: "Convert between units of ether",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/convert"},
@@ -73,7 +73,7 @@ func (in *SelectorInput) check() (refusal *fault.Error) {
 	return refusal
 }
 
-func (h *house) computeSelector() *Op[SelectorInput, offline.Selector] {
+func (h *service) computeSelector() *Operation[SelectorInput, offline.Selector] {
 	return define(h, util(Meta{
 		Name: "compute_selector", Title: "Compute a selector and a topic",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/selector"},
@@ -96,7 +96,7 @@ func (in *KeccakInput) check() (refusal *fault.Error) {
 	return refusal
 }
 
-func (h *house) hashKeccak() *Op[KeccakInput, offline.Digest] {
+func (h *service) hashKeccak() *Operation[KeccakInput, offline.Digest] {
 	return define(h, util(Meta{
 		Name: "hash_keccak", Title: "Hash with Keccak-256",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/keccak"},

@@ -37,7 +37,7 @@ func (in *VerifySignatureInput) check() *fault.Error {
 	return refusal
 }
 
-func (h *house) verifySignature() *Op[VerifySignatureInput, offline.SignatureVerdict] {
+func (h *service) verifySignature() *Operation[VerifySignatureInput, offline.SignatureVerdict] {
 	return define(h, util(Meta{
 		Name: "verify_signature", Title: "Verify a signed message",
 		Route: Route{Method: http.MethodPost, Path: "/toolbox/utils/verify-signature"},
@@ -49,7 +49,7 @@ func (h *house) verifySignature() *Op[VerifySignatureInput, offline.SignatureVer
 	}), h.runVerifySignature)
 }
 
-func (h *house) runVerifySignature(ctx context.Context, _ *Call, in VerifySignatureInput) (offline.SignatureVerdict, error) {
+func (h *service) runVerifySignature(ctx context.Context, _ *Call, in VerifySignatureInput) (offline.SignatureVerdict, error) {
 	v, err := in.signed.Verify(ctx, h.walletsIf(in.Chain))
 	return v, wallet.Refuse(fault.FieldRefused, err)
 }
@@ -70,7 +70,7 @@ func (in *VerifySIWEInput) check() (refusal *fault.Error) {
 	return refusal
 }
 
-func (h *house) verifySIWE() *Op[VerifySIWEInput, offline.SignInVerdict] {
+func (h *service) verifySIWE() *Operation[VerifySIWEInput, offline.SignInVerdict] {
 	return define(h, util(Meta{
 		Name: "verify_siwe", Title: "Verify a sign-in with Ethereum",
 		Route: Route{Method: http.MethodPost, Path: "/toolbox/utils/verify-siwe"},
@@ -82,7 +82,7 @@ func (h *house) verifySIWE() *Op[VerifySIWEInput, offline.SignInVerdict] {
 	}), h.runVerifySIWE)
 }
 
-func (h *house) runVerifySIWE(ctx context.Context, _ *Call, in VerifySIWEInput) (offline.SignInVerdict, error) {
+func (h *service) runVerifySIWE(ctx context.Context, _ *Call, in VerifySIWEInput) (offline.SignInVerdict, error) {
 	if in.Chain != "" { // contract wallets are resolved on the message's own chain (EIP-4361)
 		if id, _ := h.Toolbox.Node.ChainID(in.Chain); id != in.signed.ChainID() {
 			return offline.SignInVerdict{}, refuseField("chain", "The message's Chain ID is %d, and that of %s is %d. Name the message's chain, or leave chain out.",
@@ -94,7 +94,7 @@ func (h *house) runVerifySIWE(ctx context.Context, _ *Call, in VerifySIWEInput) 
 }
 
 // walletsIf is wallets of a chain that may not be named.
-func (h *house) walletsIf(on chain.ID) wallet.ChainCaller {
+func (h *service) walletsIf(on chain.ID) wallet.ChainCaller {
 	if on == "" {
 		return nil
 	}

@@ -53,7 +53,7 @@ type Terms struct {
 const mcpPath = "/mcp"
 
 // welcome is what is said of a door key; code is zero when the key was adopted.
-func (h *house) welcome(prefix string, door account.Door, code account.ClaimCode) Welcome {
+func (h *service) welcome(prefix string, door account.Door, code account.ClaimCode) Welcome {
 	w := Welcome{
 		KeyPrefix: prefix, Door: door, Terms: Terms{Version: TermsVersion, URL: h.PublicURL + "/terms"},
 		Skill: h.PublicURL + "/skill.md", Doorways: h.doorways(door, code),
@@ -72,7 +72,7 @@ func (h *house) welcome(prefix string, door account.Door, code account.ClaimCode
 }
 
 // doorways are the ways past a door key's limits.
-func (h *house) doorways(door account.Door, code account.ClaimCode) map[string]Doorway {
+func (h *service) doorways(door account.Door, code account.ClaimCode) map[string]Doorway {
 	past, until := "units_per_day", "Wait until 00:00 UTC, when the day counts anew."
 	if door == account.DoorWallet {
 		past, until = "units_per_month", "Wait until the month ends, when the allowance counts anew."
@@ -98,12 +98,12 @@ func (h *house) doorways(door account.Door, code account.ClaimCode) map[string]D
 }
 
 // ticketDoorway is the way that is always there: people who are asked.
-func (h *house) ticketDoorway(past string) Doorway {
+func (h *service) ticketDoorway(past string) Doorway {
 	return Doorway{Past: past, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.", At: h.PublicURL + mcpPath}
 }
 
 // anotherKey is the doorway of an address that may make further keys.
-func (h *house) anotherKey(left int64) Doorway {
+func (h *service) anotherKey(left int64) Doorway {
 	return Doorway{
 		Past: "units_per_day", Do: "Make another key: this address has " + strconv.FormatInt(left, 10) + " left today.",
 		At: h.PublicURL + "/keys", Open: true,
@@ -111,6 +111,6 @@ func (h *house) anotherKey(left int64) Doorway {
 }
 
 // midnight is when counts of the day begin anew.
-func (h *house) midnight(in time.Duration) string {
+func (h *service) midnight(in time.Duration) string {
 	return h.Now().UTC().Add(in).Truncate(time.Minute).Format(time.RFC3339)
 }

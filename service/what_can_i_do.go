@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -83,7 +83,7 @@ type Pricing struct {
 	Tax  string `json:"tax"`
 }
 
-func (h *house) whatCanIDo() *Op[Nothing, WhatICanDo] {
+func (h *service) whatCanIDo() *Operation[Nothing, WhatICanDo] {
 	return define(h, Meta{
 		Name: "what_can_i_do", Title: "Where you stand and what you can do", Access: Holders, Reads: true,
 		Description: "Tells a caller what is left of each budget and when it comes back, the way past each of its limits, what its last 30 days would cost on every way to " +
@@ -92,12 +92,12 @@ func (h *house) whatCanIDo() *Op[Nothing, WhatICanDo] {
 	}, h.runWhatCanIDo)
 }
 
-// stance is what the parts of the answer are made from.
-type stance struct {
+// callerState is what the parts of the answer are made from.
+type callerState struct {
 	*Call
 
 	terms     account.Terms
-	standings fences.Standings
+	standings limits.CounterStates
 	budgets   []Budget
 	packs     []account.Pack // that can be drawn
 	answered  []store.AnsweredUsage
@@ -110,8 +110,8 @@ type stance struct {
 // recentDays is how far back what was refused is advised on.
 const recentDays = 7 * 24 * time.Hour
 
-func (h *house) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatICanDo, error) {
-	s, err := h.stand(ctx, c)
+func (h *service) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatICanDo, error) {
+	s, err := h.loadState(ctx, c)
 	if err != nil {
 		return WhatICanDo{}, err
 	}
@@ -141,7 +141,7 @@ type recentUsage struct {
 	refused  []store.FailureGroup
 }
 
-func (h *house) readRecent(ctx context.Context, c *Call) (r recentUsage, err error) {
+func (h *service) readRecent(ctx context.Context, c *Call) (r recentUsage, err error) {
 	w, scope, err := h.usageWindow(ctx, c, span{24 * time.Hour, ladderDays}.since(h.Now()))
 	if err != nil {
 		return r, err
@@ -153,7 +153,7 @@ func (h *house) readRecent(ctx context.Context, c *Call) (r recentUsage, err err
 	late := w
 	late.Since = h.Now().Add(-recentDays)
 	var failures store.Failures
-	err = atOnce(ctx,
+	err = inParallel(ctx,
 		func(ctx context.Context) (err error) { r.answered, err = h.Store.AnsweredUsage(ctx, &w); return err },
 		func(ctx context.Context) (err error) {
 			failures, err = h.Store.Failures(ctx, &late, maxEntries)
@@ -161,7 +161,7 @@ func (h *house) readRecent(ctx context.Context, c *Call) (r recentUsage, err err
 		},
 	)
 	if err != nil {
-		return r, told(err, "usage")
+		return r, toFault(err, "usage")
 	}
 	for i := range r.answered {
 		r.volume += r.answered[i].Units // what was refused cost nothing
@@ -170,15 +170,15 @@ func (h *house) readRecent(ctx context.Context, c *Call) (r recentUsage, err err
 	return r, nil
 }
 
-// stand asks the meter for the caller's counters.
-func (h *house) stand(ctx context.Context, c *Call) (*stance, error) {
+// loadState asks the meter for the caller's counters.
+func (h *service) loadState(ctx context.Context, c *Call) (*callerState, error) {
 	terms, err := c.Account.Terms()
 	if err != nil {
 		return nil, err
 	}
 	scope, _ := c.sees()
-	s := &stance{Call: c, part: scope != statement.OfAccount}
-	if s.standings, err = h.Fences.Standings(ctx, &c.Account, c.keys(), true); err != nil {
+	s := &callerState{Call: c, part: scope != statement.OfAccount}
+	if s.standings, err = h.Limits.CounterStates(ctx, &c.Account, c.keys(), true); err != nil {
 		return nil, meterAway(err)
 	}
 	s.terms = terms.At(s.standings.At)
@@ -192,7 +192,7 @@ func (h *house) stand(ctx context.Context, c *Call) (*stance, error) {
 	return s, nil
 }
 
-func (h *house) youOf(s *stance, scope statement.Scope) You {
+func (h *service) youOf(s *callerState, scope statement.Scope) You {
 	rate := s.rate()
 	you := You{
 		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title, Scope: scope, Manages: s.manages(),
@@ -209,14 +209,14 @@ func (h *house) youOf(s *stance, scope statement.Scope) You {
 
 // slowed reports whether the account is past its soft ceiling, which every key of it feels, whether
 // it sees that budget or not.
-func (s *stance) slowed() bool {
-	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters, func(n fences.Standing) bool { //nolint:gocritic // few
+func (s *callerState) slowed() bool {
+	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters, func(n limits.CounterState) bool { //nolint:gocritic // few
 		return n.Source == account.SourcePlan && n.Period == s.standings.Period.Key() && n.ShouldBe >= n.Limit
 	})
 }
 
 // rate is what all keys of the account have together now.
-func (s *stance) rate() account.RateWindow {
+func (s *callerState) rate() account.RateWindow {
 	if s.slowed() {
 		return s.terms.Plan.SoftRate
 	}
@@ -224,11 +224,11 @@ func (s *stance) rate() account.RateWindow {
 }
 
 // isOff reports whether a service is switched off for the caller, on the account or on its key.
-func (s *stance) isOff(service account.Service) bool {
+func (s *callerState) isOff(service account.Service) bool {
 	return s.offOnAccount(service) || s.offOnKey(service)
 }
 
-func (h *house) featuresOf(s *stance) Features {
+func (h *service) featuresOf(s *callerState) Features {
 	f := Features{
 		Premium: s.terms.Plan.Supply == plan.Premium || s.drawsPack, PaymentsLive: h.Stripe != nil,
 		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{MayClaim: s.manages(), Tool: "claim_agent_start"},
@@ -240,7 +240,7 @@ func (h *house) featuresOf(s *stance) Features {
 }
 
 // doorsFor are the ways to get keys, with whether this caller can go through them.
-func (h *house) doorsFor(s *stance) []Door {
+func (h *service) doorsFor(s *callerState) []Door {
 	open := func(is bool) *bool { return &is }
 	public, wallet := s.Key.Door == account.DoorPublic, s.Key.Door == account.DoorWallet
 	return []Door{
@@ -261,7 +261,7 @@ const taxRule = "Prices are net; 20% VAT is added for customers in the EU and fo
 
 // planTax says what is added to the prices of plans and packs; where the account is billed only to
 // whoever manages it.
-func (h *house) planTax(ctx context.Context, c *Call) string {
+func (h *service) planTax(ctx context.Context, c *Call) string {
 	if !c.manages() {
 		return taxRule
 	}

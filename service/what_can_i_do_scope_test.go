@@ -69,7 +69,7 @@ func TestKeysThatDoNotManageLearnTheRuleAndThePlanOnly(t *testing.T) {
 	door := d.doorKey(t)
 	d.adopted(t, door, d.owner)
 	secret, agent := d.agentKey(t, d.id)
-	adopted, refusal := d.fences.Identify(d.ctx, door.Key, browser("").Network)
+	adopted, refusal := d.limits.Identify(d.ctx, door.Key, browser("").Network)
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -108,7 +108,7 @@ func (d *till) adopted(t *testing.T, door service.Welcome, owner string) { //nol
 		t.Fatal(err)
 	}
 	user := account.UserID{UUID: uuid.MustParse(d.whoIs(t, owner).UserID)}
-	if _, err := d.fences.AdoptKey(d.ctx, key.ID, d.id, user, store.Author{Actor: user.Actor(), Origin: "console"}); err != nil {
+	if _, err := d.limits.AdoptKey(d.ctx, key.ID, d.id, user, store.Author{Actor: user.Actor(), Origin: "console"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -107,7 +107,7 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 	pack := store.Pack{
 		Pack: account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: expires}, Account: b.id, Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
 	}
-	if _, _, err := b.fences.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := b.limits.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if a := b.admit(t, b.keyText, 85*plan.Unit); !a.Admitted {

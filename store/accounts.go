@@ -69,10 +69,10 @@ func (a *Account) Terms() (account.Terms, error) {
 }
 
 // Fences is the account's projection at a time.
-func (a *Account) Fences(at time.Time) (account.AccountFences, error) {
+func (a *Account) Fences(at time.Time) (account.AccountLimits, error) {
 	terms, err := a.Terms()
 	if err != nil {
-		return account.AccountFences{}, err
+		return account.AccountLimits{}, err
 	}
 	return terms.Fences(a.ID, a.Version, a.Status, a.Services, a.Packs, at), nil
 }

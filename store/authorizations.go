@@ -138,8 +138,8 @@ func (s *Store) EndSettling(ctx context.Context, of Attempt, state Authorization
 // CountOpenAuthorizations says of how many authorizations of a payer and of a network it is open
 // what became of them, each counted up to most. Reservations are not among them: anybody can make
 // those in a payer's name.
-func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string, most int) (ofPayer, ofNetwork int, err error) {
-	n, err := s.queries().CountOpenAuthorizations(ctx, db.CountOpenAuthorizationsParams{Payer: payer[:], Network: network, Most: int32(most)}) //nolint:gosec // small
+func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string, limit int) (ofPayer, ofNetwork int, err error) {
+	n, err := s.queries().CountOpenAuthorizations(ctx, db.CountOpenAuthorizationsParams{Payer: payer[:], Network: network, Most: int32(limit)}) //nolint:gosec // small
 	if err != nil {
 		return 0, 0, fmt.Errorf("count open authorizations: %w", err)
 	}
@@ -150,11 +150,11 @@ func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Addres
 // them, those that wait longest first, and leaves each to the caller for as long as again says, and
 // that much longer for each minute of its age, an hour at most. Reservations whose process died are
 // released on the way.
-func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, most int) ([]Authorization, error) {
+func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, limit int) ([]Authorization, error) {
 	if _, err := s.queries().ReleaseAbandoned(ctx); err != nil {
 		return nil, fmt.Errorf("release abandoned authorizations: %w", err)
 	}
-	rows, err := s.queries().ClaimAuthorizations(ctx, db.ClaimAuthorizationsParams{AgainSeconds: again.Seconds(), Most: int32(min(most, maxPage))}) //nolint:gosec // bounded
+	rows, err := s.queries().ClaimAuthorizations(ctx, db.ClaimAuthorizationsParams{AgainSeconds: again.Seconds(), Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
 	if err != nil {
 		return nil, fmt.Errorf("claim authorizations: %w", err)
 	}

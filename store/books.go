@@ -111,8 +111,8 @@ func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals,
 // ListUsagePeriods lists up to most periods, and at most 10,000, that either book has, in the order
 // of account and date, after the given one; the zero one begins at the beginning. Fewer than that
 // say that there are no more.
-func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, most int) ([]UsagePeriod, error) {
-	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(most, maxPage))} //nolint:gosec // bounded
+func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, limit int) ([]UsagePeriod, error) {
+	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
 	if after.Period != "" {
 		start, err := time.Parse(periodLayout, after.Period)
 		if err != nil {

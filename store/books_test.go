@@ -169,20 +169,20 @@ func TestPeriodsOfEitherBookAreListedInPages(t *testing.T) {
 	if all := must[[]store.UsagePeriod](t)(s.ListUsagePeriods(ctx, store.UsagePeriod{}, math.MaxInt)); !slices.Equal(all, want) {
 		t.Errorf("a page of any size lists\n%v, want\n%v", all, want)
 	}
-	for most := 1; most <= len(want)+1; most += 4 {
+	for limit := 1; limit <= len(want)+1; limit += 4 {
 		var got []store.UsagePeriod
 		for after := (store.UsagePeriod{}); ; after = got[len(got)-1] {
-			page := must[[]store.UsagePeriod](t)(s.ListUsagePeriods(ctx, after, most))
-			if len(page) > most {
-				t.Fatalf("a page of %d has %d", most, len(page))
+			page := must[[]store.UsagePeriod](t)(s.ListUsagePeriods(ctx, after, limit))
+			if len(page) > limit {
+				t.Fatalf("a page of %d has %d", limit, len(page))
 			}
 			got = append(got, page...)
-			if len(page) < most {
+			if len(page) < limit {
 				break
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("pages of %d list\n%v, want\n%v", most, got, want)
+			t.Errorf("pages of %d list\n%v, want\n%v", limit, got, want)
 		}
 	}
 }

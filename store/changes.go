@@ -138,14 +138,14 @@ type subject struct {
 
 // note writes the audit line of a change, and that its push is due.
 func note(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
-	if err := noteOnly(ctx, q, of, action, by, before, after); err != nil {
+	if err := audit(ctx, q, of, action, by, before, after); err != nil {
 		return err
 	}
 	return q.QueuePush(ctx, db.QueuePushParams{AccountID: of.account.UUID, KeyID: of.key.UUID, Version: of.version})
 }
 
-// noteOnly writes the audit line of a change that the meter need not know.
-func noteOnly(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
+// audit writes the audit line of a change that the meter need not know.
+func audit(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
 	line := db.InsertAuditParams{
 		AccountID: of.account.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason,
 		Before: document(before), After: document(after),

@@ -26,7 +26,7 @@ type UsageEvidence struct {
 	Excess *OverRefund
 	// Unequal are words for which a sum of the hours, of which all that is shown is made, is not
 	// what the hours add up to; nil when there are none.
-	Unequal *UnequalSum
+	Unequal *RollupMismatch
 	// Stated is what a closed period's statement says; nil while it is not closed.
 	Stated *StatedUsage
 }

@@ -106,8 +106,8 @@ func (s *Store) EndUnservedIncidents(ctx context.Context, served []chain.ID, sin
 }
 
 // ListUntoldIncidents reads incidents whose begin or end is still to be told, the oldest first.
-func (s *Store) ListUntoldIncidents(ctx context.Context, most int) ([]Incident, error) {
-	rows, err := s.queries().ListUntoldIncidents(ctx, int32(min(most, maxPage))) //nolint:gosec // bounded
+func (s *Store) ListUntoldIncidents(ctx context.Context, limit int) ([]Incident, error) {
+	rows, err := s.queries().ListUntoldIncidents(ctx, int32(min(limit, maxPage))) //nolint:gosec // bounded
 	if err != nil {
 		return nil, fmt.Errorf("list incidents that are to be told: %w", err)
 	}
@@ -130,18 +130,18 @@ type Reader struct {
 // ListReaders reads up to most of those who are to be told next of an incident: that it began,
 // users of accounts that want to be told and called the chain since an instant; that it is over,
 // those who were told that it began.
-func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, most int) ([]Reader, error) {
+func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, limit int) ([]Reader, error) {
 	if i.Over() {
 		prefix := i.Reason("")
 		rows, err := s.queries().ListToldReaders(ctx, db.ListToldReadersParams{
 			Prefix: prefix, PrefixEnd: prefix + "~", AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID,
-			Topic: string(account.TopicIncidents), Most: int32(min(most, maxPage)), //nolint:gosec // bounded
+			Topic: string(account.TopicIncidents), Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
 		})
 		return readersOf(i, rows, err, func(r db.ListToldReadersRow) db.ListIncidentReadersRow { return db.ListIncidentReadersRow(r) })
 	}
 	rows, err := s.queries().ListIncidentReaders(ctx, db.ListIncidentReadersParams{
 		AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID, Topic: string(account.TopicIncidents), Chain: i.Chain, Since: since,
-		Most: int32(min(most, maxPage)), //nolint:gosec // bounded
+		Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
 	})
 	return readersOf(i, rows, err, func(r db.ListIncidentReadersRow) db.ListIncidentReadersRow { return r })
 }

@@ -146,7 +146,7 @@ func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author, check func(own
 			return err
 		}
 		after := map[string]any{"name": made.Name, "prefix": made.Prefix, "monthly_cap_units": unitsOrNull(made.MonthlyCap, 0)}
-		return noteOnly(ctx, q, subject{account: k.Account, key: k.ID}, "create_key", by, nil, after)
+		return audit(ctx, q, subject{account: k.Account, key: k.ID}, "create_key", by, nil, after)
 	})
 	if err != nil {
 		return Key{}, fmt.Errorf("add key %s: %w", k.ID, err)
@@ -242,8 +242,8 @@ func keyOf(row db.Key) (Key, error) {
 }
 
 // Fences is the key's projection.
-func (k *Key) Fences() account.KeyFences {
-	return account.KeyFences{
+func (k *Key) Fences() account.KeyLimits {
+	return account.KeyLimits{
 		Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily, MonthlyCap: k.MonthlyCap,
 		Services: k.Services, Expires: k.Expires,
 	}

@@ -92,8 +92,8 @@ type ClaimedMail struct {
 
 // ClaimMails returns up to most mails that are due, those that expire first in front, and leases
 // them to the caller: no other gets them before the lease is over.
-func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, most int) ([]ClaimedMail, error) {
-	rows, err := s.queries().ClaimMails(ctx, db.ClaimMailsParams{LeaseSeconds: lease.Seconds(), Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
+func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]ClaimedMail, error) {
+	rows, err := s.queries().ClaimMails(ctx, db.ClaimMailsParams{LeaseSeconds: lease.Seconds(), Most: int32(min(limit, maxMails))}) //nolint:gosec // bounded
 	if err != nil {
 		return nil, fmt.Errorf("claim mails: %w", err)
 	}
@@ -136,8 +136,8 @@ func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class st
 }
 
 // ExpireMails drops up to most mails whose time is over, and returns their kinds.
-func (s *Store) ExpireMails(ctx context.Context, most int) ([]string, error) {
-	kinds, err := s.queries().ExpireMails(ctx, db.ExpireMailsParams{Class: MailExpired, Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
+func (s *Store) ExpireMails(ctx context.Context, limit int) ([]string, error) {
+	kinds, err := s.queries().ExpireMails(ctx, db.ExpireMailsParams{Class: MailExpired, Most: int32(min(limit, maxMails))}) //nolint:gosec // bounded
 	if err != nil {
 		return nil, fmt.Errorf("expire mails: %w", err)
 	}
@@ -166,8 +166,8 @@ func (s *Store) CountWaitingMails(ctx context.Context) ([]WaitingMails, error) {
 
 // ForgetMails deletes up to most mails that are over and were queued before, and returns how many.
 // Their reasons may then come again.
-func (s *Store) ForgetMails(ctx context.Context, before time.Time, most int) (int, error) {
-	n, err := s.queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(most, maxMails))}) //nolint:gosec // bounded
+func (s *Store) ForgetMails(ctx context.Context, before time.Time, limit int) (int, error) {
+	n, err := s.queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(limit, maxMails))}) //nolint:gosec // bounded
 	if err != nil {
 		return 0, fmt.Errorf("forget mails: %w", err)
 	}

@@ -140,8 +140,8 @@ func share(allowance plan.Units, percent int) plan.Units {
 
 // OpenNotices lists up to most notices that nothing delivers yet, and those whose delivery began
 // longer than stale ago and has not ended. The oldest come first.
-func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, most int) ([]UsageNotice, error) {
-	rows, err := s.queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{StaleSeconds: stale.Seconds(), Most: int32(min(most, maxPage))}) //nolint:gosec // bounded
+func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]UsageNotice, error) {
+	rows, err := s.queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{StaleSeconds: stale.Seconds(), Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
 	if err != nil {
 		return nil, fmt.Errorf("list open notices: %w", err)
 	}

@@ -41,10 +41,10 @@ func PackDays(expires, at time.Time) int {
 
 // ListExpiringPacks reads up to most packs, after the one given, of which a notice is due at an
 // instant and nobody was told yet. They come in the order in which they expire.
-func (s *Store) ListExpiringPacks(ctx context.Context, at time.Time, after *Pack, most int) ([]Pack, error) {
+func (s *Store) ListExpiringPacks(ctx context.Context, at time.Time, after *Pack, limit int) ([]Pack, error) {
 	p := db.ListExpiringPacksParams{
 		At: at, Soon: at.AddDate(0, 0, PackSoonDays), Until: at.AddDate(0, 0, PackAheadDays), SoonDays: PackSoonDays, UntilDays: PackAheadDays,
-		Most: int32(min(most, maxPage)), //nolint:gosec // bounded
+		Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
 	}
 	if after != nil {
 		p.AfterExpiry, p.AfterID = after.Expires, after.ID.UUID

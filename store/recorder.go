@@ -148,7 +148,7 @@ func (r *Recorder) Written() int64 { return r.written.Load() }
 
 // Buffered is how many records are held, those being written included, and how many are held at
 // most.
-func (r *Recorder) Buffered() (held, most int) {
+func (r *Recorder) Buffered() (held, limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.pending) + r.inFlight, r.o.Buffer

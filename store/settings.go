@@ -91,7 +91,7 @@ func (s *Store) ChangeSettings(ctx context.Context, id account.ID, by Author, ch
 		if err != nil {
 			return err
 		}
-		return noteOnly(ctx, q, subject{account: id}, "update_account", by, before, after.document())
+		return audit(ctx, q, subject{account: id}, "update_account", by, before, after.document())
 	})
 	if err != nil {
 		return Settings{}, fmt.Errorf("change the settings of account %s: %w", id, err)

@@ -102,8 +102,8 @@ func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Sett
 // ListUnconfirmed reads a page of the settlements that were granted longer ago than older and not
 // as long ago as younger, and are not final, the oldest first. after is the last of the page
 // before; nil for the first page.
-func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement, most int) ([]Settlement, error) {
-	p := db.ListUnconfirmedParams{OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), Most: int32(min(most, maxPage))} //nolint:gosec // bounded
+func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement, limit int) ([]Settlement, error) {
+	p := db.ListUnconfirmedParams{OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
 	if after != nil {
 		p.After, p.AfterTx, p.AfterPayer = &after.RedeemedAt, after.Tx[:], after.Payer[:]
 	}

@@ -216,17 +216,17 @@ func welcome(ctx context.Context, q *db.Queries, arrived *Arrival, b Browser, at
 // SweepPeople deletes up to limit each of sessions, sign-ins and invitations that expired before a
 // time, and says how many rows went.
 func (s *Store) SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error) {
-	most := int32(min(limit, maxPage)) //nolint:gosec // bounded
+	page := int32(min(limit, maxPage)) //nolint:gosec // bounded
 	q := s.queries()
-	sessions, err := q.DeletePastSessions(ctx, db.DeletePastSessionsParams{Before: before, Most: most})
+	sessions, err := q.DeletePastSessions(ctx, db.DeletePastSessionsParams{Before: before, Most: page})
 	if err != nil {
 		return sessions, fmt.Errorf("sweep sessions: %w", err)
 	}
-	signIns, err := q.DeletePastSignIns(ctx, db.DeletePastSignInsParams{Before: before, Most: most})
+	signIns, err := q.DeletePastSignIns(ctx, db.DeletePastSignInsParams{Before: before, Most: page})
 	if err != nil {
 		return sessions + signIns, fmt.Errorf("sweep sign-ins: %w", err)
 	}
-	invitations, err := q.DeletePastInvitations(ctx, db.DeletePastInvitationsParams{Before: before, Most: most})
+	invitations, err := q.DeletePastInvitations(ctx, db.DeletePastInvitationsParams{Before: before, Most: page})
 	if err != nil {
 		return sessions + signIns + invitations, fmt.Errorf("sweep invitations: %w", err)
 	}

@@ -100,8 +100,8 @@ func loadWindow(ctx context.Context, q *db.Queries, since time.Time, of func(id 
 
 // ListIncidents reads incidents that were long enough to be news, and go on or ended since an
 // instant, the newest first.
-func (s *Store) ListIncidents(ctx context.Context, since time.Time, most int) ([]Incident, error) {
-	rows, err := s.queries().ListIncidents(ctx, db.ListIncidentsParams{Since: since, Most: int32(min(most, maxPage))}) //nolint:gosec // bounded
+func (s *Store) ListIncidents(ctx context.Context, since time.Time, limit int) ([]Incident, error) {
+	rows, err := s.queries().ListIncidents(ctx, db.ListIncidentsParams{Since: since, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
 	if err != nil {
 		return nil, fmt.Errorf("list incidents: %w", err)
 	}

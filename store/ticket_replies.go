@@ -107,12 +107,12 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 // roomFor refuses a reply when the ticket or the account is full. Customers leave room for an
 // answer.
 func roomFor(ctx context.Context, q *db.Queries, r *TicketReply, row *db.Ticket, after ticket.Status) error {
-	most := int32(ticket.MaxMessages)
+	limit := int32(ticket.MaxMessages)
 	if r.By == ticket.Customer {
-		most = ticket.MaxByCustomers
+		limit = ticket.MaxByCustomers
 	}
 	switch {
-	case r.Text != "" && row.Messages >= most:
+	case r.Text != "" && row.Messages >= limit:
 		return ErrTooManyMessages
 	case r.By == ticket.Customer && (r.Resolve || r.Reopen) && row.Version >= ticket.MaxMoves:
 		return ErrTooManyMoves

@@ -19,9 +19,9 @@ type UsageLine struct {
 
 // UsageLines reads a window line by line, by the hour or by the UTC day, which the window then
 // begins with; at most so many lines, the oldest first.
-func (s *Store) UsageLines(ctx context.Context, w *UsageWindow, hourly bool, most int) ([]UsageLine, error) {
+func (s *Store) UsageLines(ctx context.Context, w *UsageWindow, hourly bool, limit int) ([]UsageLine, error) {
 	p := db.ListUsageLinesParams{
-		Account: w.Account.UUID, Since: w.since(), Step: "day", Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int32(most), //nolint:gosec // a hundred thousand
+		Account: w.Account.UUID, Since: w.since(), Step: "day", Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int32(limit), //nolint:gosec // a hundred thousand
 	}
 	if hourly {
 		p.Step = "hour"

@@ -90,10 +90,10 @@ type UsageReport struct {
 
 // ReportUsage adds up a window, and lists at most so many groups of each dimension. All of it is of
 // one snapshot.
-func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, most int) (UsageReport, error) {
+func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, limit int) (UsageReport, error) {
 	var report UsageReport
 	rows, err := s.sums().SumUsageGroups(ctx, db.SumUsageGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(most),
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(limit),
 	})
 	if err != nil {
 		return report, w.failed("usage", err)
@@ -183,10 +183,10 @@ type FailureGroup struct {
 
 // Failures adds up what was refused or failed, at most so many groups of each kind, the largest
 // first.
-func (s *Store) Failures(ctx context.Context, w *UsageWindow, most int) (Failures, error) {
+func (s *Store) Failures(ctx context.Context, w *UsageWindow, limit int) (Failures, error) {
 	var f Failures
 	rows, err := s.sums().SumFailureGroups(ctx, db.SumFailureGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(most),
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(limit),
 	})
 	if err != nil {
 		return f, w.failed("failures", err)
@@ -237,10 +237,10 @@ func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Dura
 // FailedCalls reads the newest calls between two instants that were refused or failed, at most so
 // many. What costs no units is not among them. Only the fields that say which call it was and how
 // it went are set.
-func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time, most int) ([]Call, error) {
+func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time, limit int) ([]Call, error) {
 	var rows []db.ListFailedCallsRow
 	var err error
-	if bound := int32(most); w.Keys == nil { //nolint:gosec // some dozens
+	if bound := int32(limit); w.Keys == nil { //nolint:gosec // some dozens
 		rows, err = s.queries().ListFailedCalls(ctx, db.ListFailedCallsParams{Account: w.Account.UUID, Since: w.since(), Until: until, Most: bound})
 	} else {
 		var of []db.ListFailedCallsOfKeysRow

@@ -169,9 +169,9 @@ func TestFailedCallsAreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := store.UsageWindow{Account: id, Since: at.Add(-24 * time.Hour)}
-	ids := func(most int) string {
+	ids := func(limit int) string {
 		var list []string
-		for _, c := range must[[]store.Call](t)(s.FailedCalls(ctx, &w, at, most)) {
+		for _, c := range must[[]store.Call](t)(s.FailedCalls(ctx, &w, at, limit)) {
 			list = append(list, c.RequestID.String())
 		}
 		return strings.Join(list, " ")

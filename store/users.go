@@ -68,8 +68,8 @@ func (s *Store) ListMembers(ctx context.Context, id account.ID) ([]Member, error
 	return members, nil
 }
 
-func listMembers(ctx context.Context, q *db.Queries, id account.ID, most int32) ([]Member, error) {
-	rows, err := q.ListMembers(ctx, db.ListMembersParams{AccountID: id.UUID, Most: most})
+func listMembers(ctx context.Context, q *db.Queries, id account.ID, limit int32) ([]Member, error) {
+	rows, err := q.ListMembers(ctx, db.ListMembersParams{AccountID: id.UUID, Most: limit})
 	if err != nil {
 		return nil, err
 	}

@@ -121,12 +121,12 @@ func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Auth
 // proved that these addresses are theirs. A wish that nobody answered stays: an operator owes it an
 // answer.
 func (s *Store) DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error) {
-	most := int32(min(limit, maxPage)) //nolint:gosec // bounded
-	addresses, err := s.queries().DeleteUnconfirmed(ctx, db.DeleteUnconfirmedParams{Before: before, Most: most})
+	page := int32(min(limit, maxPage)) //nolint:gosec // bounded
+	addresses, err := s.queries().DeleteUnconfirmed(ctx, db.DeleteUnconfirmedParams{Before: before, Most: page})
 	if err != nil {
 		return addresses, fmt.Errorf("sweep the waitlist: %w", err)
 	}
-	wishes, err := s.queries().DeleteDeclinedWishes(ctx, db.DeleteDeclinedWishesParams{Before: before, Most: most})
+	wishes, err := s.queries().DeleteDeclinedWishes(ctx, db.DeleteDeclinedWishesParams{Before: before, Most: page})
 	if err != nil {
 		return addresses + wishes, fmt.Errorf("sweep the wishlist: %w", err)
 	}

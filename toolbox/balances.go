@@ -82,8 +82,8 @@ var errNoIndex = errors.New("an upstream that has an index is known, and cannot 
 // no_upstream.
 func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Balances, error) {
 	answer := Balances{Chain: id, Address: address, CheckedAt: stamp(l.now())}
-	standing := l.chains.Standing(id, chain.Data)
-	if standing == upstream.Away {
+	availability := l.chains.Availability(id, chain.Data)
+	if availability == upstream.Away {
 		return Balances{}, noData(id, errNoIndex)
 	}
 	native, tokens := l.evmCoin, l.erc20
@@ -99,7 +99,7 @@ func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Bal
 		}
 		return err
 	})
-	if standing == upstream.Absent {
+	if availability == upstream.Absent {
 		answer.TokensNote = "No upstream of this chain keeps tokens by owner here, so tokens are not known; ask a token's balanceOf through the relay."
 	} else {
 		group.Go(func() (err error) {

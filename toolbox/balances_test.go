@@ -28,14 +28,14 @@ const (
 
 // shelf is a chain that answers by method.
 type shelf struct {
-	standing upstream.Standing
+	standing upstream.Availability
 	answers  map[string]func(params []any) any // JSON, an error, or a value to be written as JSON
 
 	mu    sync.Mutex // guards asked
 	asked []node.Query
 }
 
-func (s *shelf) Standing(chain.ID, chain.Capability) upstream.Standing { return s.standing }
+func (s *shelf) Availability(chain.ID, chain.Capability) upstream.Availability { return s.standing }
 
 func (s *shelf) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
 	s.mu.Lock()

@@ -19,7 +19,7 @@ import (
 // dataCaller asks chains whose upstreams may have an index of owners, as node.Reader does.
 type dataCaller interface {
 	caller
-	Standing(id chain.ID, of chain.Capability) upstream.Standing
+	Availability(id chain.ID, of chain.Capability) upstream.Availability
 }
 
 var _ dataCaller = (*node.Reader)(nil)

@@ -93,18 +93,18 @@ func TestLabelsAreFitToBeShown(t *testing.T) {
 func FuzzLabel(f *testing.F) {
 	f.Add("USD\u202eC", 8)
 	f.Add("a b", 2)
-	f.Fuzz(func(t *testing.T, text string, most int) {
-		if most < 1 || most > 100 {
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		if limit < 1 || limit > 100 {
 			return
 		}
-		shown := label(text, most)
+		shown := label(text, limit)
 		if shown == nil {
 			return
 		}
-		if *shown == "" || !utf8.ValidString(*shown) || utf8.RuneCountInString(*shown) > most || strings.TrimSpace(*shown) != *shown {
+		if *shown == "" || !utf8.ValidString(*shown) || utf8.RuneCountInString(*shown) > limit || strings.TrimSpace(*shown) != *shown {
 			t.Errorf("%q is shown as %q", text, *shown)
 		}
-		if again := label(*shown, most); again == nil || *again != *shown {
+		if again := label(*shown, limit); again == nil || *again != *shown {
 			t.Errorf("%q becomes %v when it is made fit again", *shown, again)
 		}
 	})

@@ -8,11 +8,11 @@ import (
 // offer is base × numerator ÷ denominator, rounded up, with the tip on top. Rounding up keeps a
 // tiny base fee's room to rise.
 func offer(base *big.Int, numerator, denominator int64, tip *big.Int) GasOffer {
-	most := new(big.Int).Mul(base, big.NewInt(numerator))
-	most.Add(most, big.NewInt(denominator-1)).Div(most, big.NewInt(denominator)).Add(most, tip)
+	limit := new(big.Int).Mul(base, big.NewInt(numerator))
+	limit.Add(limit, big.NewInt(denominator-1)).Div(limit, big.NewInt(denominator)).Add(limit, tip)
 	return GasOffer{
 		MaxPriorityFeePerGas: tip.String(), MaxPriorityFeePerGasGwei: gwei(tip),
-		MaxFeePerGas: most.String(), MaxFeePerGasGwei: gwei(most),
+		MaxFeePerGas: limit.String(), MaxFeePerGasGwei: gwei(limit),
 	}
 }
 

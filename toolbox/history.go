@@ -73,7 +73,7 @@ func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
 	if refusal != nil {
 		return History{}, refusal
 	}
-	if standing := l.chains.Standing(p.Chain, chain.Data); standing == upstream.Away || standing == upstream.Absent {
+	if availability := l.chains.Availability(p.Chain, chain.Data); availability == upstream.Away || availability == upstream.Absent {
 		return History{}, noData(p.Chain, errNoIndex)
 	}
 	// Both directions are read up to the same block, or one that comes meanwhile would show half.

@@ -50,7 +50,7 @@ type index struct {
 	refuse    error
 }
 
-func (x *index) Standing(chain.ID, chain.Capability) upstream.Standing { return upstream.Live }
+func (x *index) Availability(chain.ID, chain.Capability) upstream.Availability { return upstream.Live }
 
 func (x *index) add(block uint64, from, to, kind string, more map[string]any) string {
 	id := fmt.Sprintf("0x%064x:%s", block<<20+uint64(len(x.transfers)), kind) //nolint:gosec // small

@@ -10,7 +10,7 @@ import (
 // name. Nothing stays but printable characters and single spaces, at most so many of them: no
 // control characters, none that change the direction of text or have no width, and nothing that is
 // not UTF-8. nil when nothing is left.
-func label(text string, most int) *string {
+func label(text string, limit int) *string {
 	var b strings.Builder
 	space, count := false, 0
 	for _, r := range strings.ToValidUTF8(text, "") {
@@ -21,10 +21,10 @@ func label(text string, most int) *string {
 			space = b.Len() > 0
 			continue
 		}
-		if space && count+1 < most {
+		if space && count+1 < limit {
 			b.WriteByte(' ')
 			count++
-		} else if space || count == most {
+		} else if space || count == limit {
 			break
 		}
 		space = false

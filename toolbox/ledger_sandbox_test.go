@@ -62,7 +62,7 @@ func openRealm(t *testing.T, id chain.ID, o sandbox.Options) *realm {
 	testkit.Eventually(t, patience, func() bool { // a busy machine may let a probe's question run out
 		r.probe()
 		on, _ := pool.Chain(id)
-		return on.Standing(chain.Data) == upstream.Live || (o.NoData && on.Standing(chain.Data) == upstream.Absent)
+		return on.Availability(chain.Data) == upstream.Live || (o.NoData && on.Availability(chain.Data) == upstream.Absent)
 	}, "the probes do not see what the upstreams are capable of")
 	return r
 }

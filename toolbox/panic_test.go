@@ -25,7 +25,7 @@ func (breaking) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
 	panic("of the test")
 }
 
-func (breaking) Standing(chain.ID, chain.Capability) upstream.Standing { return upstream.Live }
+func (breaking) Availability(chain.ID, chain.Capability) upstream.Availability { return upstream.Live }
 
 // What asks a chain for several things at a time does so in goroutines, where a panic that nobody
 // hands on would end the process of this test.

@@ -53,7 +53,7 @@ func (s *slowStripe) count(by int) {
 	s.most = max(s.most, s.waiting)
 }
 
-func (s *slowStripe) seen() (waiting, most int) {
+func (s *slowStripe) seen() (waiting, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting, s.most
@@ -114,8 +114,8 @@ func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
 	testkit.Eventually(t, testTimeout, func() bool { return flows() == customers }, "the flow of every customer looks")
 	testkit.Eventually(t, testTimeout, func() bool { waiting, _ := slow.seen(); return waiting >= 16 }, "sixteen ask")
 	let.Do(func() { close(slow.answer) })
-	if _, most := slow.seen(); most != 16 {
-		t.Errorf("%d asked at a time, want 16", most)
+	if _, limit := slow.seen(); limit != 16 {
+		t.Errorf("%d asked at a time, want 16", limit)
 	}
 }
 

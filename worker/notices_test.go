@@ -15,8 +15,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
 	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -29,7 +29,7 @@ type metered struct {
 	ctx     context.Context //nolint:containedctx // a test's own
 	store   *store.Store
 	meter   *meter.Meter
-	fences  *fences.Fences
+	limits  *limits.Limits
 	subject *meter.Subject
 	account account.ID
 }
@@ -54,11 +54,11 @@ func newMetered(t *testing.T, quota plan.Units) *metered {
 	t.Cleanup(func() { _ = m.meter.Close() })
 	hasher, err := account.NewHasher(bytes.Repeat([]byte("pepper"), 8))
 	must(err)
-	m.fences = fences.New(m.store, m.meter, hasher, time.Now)
+	m.limits = limits.New(m.store, m.meter, hasher, time.Now)
 	_, err = m.store.CreateAccount(ctx, store.NewAccount{ID: m.account, Kind: store.KindOwner, Plan: plan.Enterprise})
 	must(err)
 	contract := account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}
-	_, err = m.fences.SetEnterprise(ctx, m.account, contract, store.Author{Actor: "operator", Origin: "ops", Reason: "a test"})
+	_, err = m.limits.SetEnterprise(ctx, m.account, contract, store.Author{Actor: "operator", Origin: "ops", Reason: "a test"})
 	must(err)
 	var digest account.Digest
 	_, err = rand.Read(digest[:])
@@ -74,7 +74,7 @@ func newMetered(t *testing.T, quota plan.Units) *metered {
 func (m *metered) use(t *testing.T, calls int) {
 	t.Helper()
 	for range calls {
-		_, a, err := m.fences.Admit(m.ctx, m.subject, &meter.Call{
+		_, a, err := m.limits.AdmitOrLoad(m.ctx, m.subject, &meter.Call{
 			Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
 		})
 		if err != nil || !a.Admitted {

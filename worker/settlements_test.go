@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -45,7 +45,7 @@ func TestGrantedSettlementsThatNobodyWatchesAreLookedAt(t *testing.T) {
 	db, err := pgx.Connect(ctx, url)
 	must(err)
 	defer func() { _ = db.Close(context.WithoutCancel(ctx)) }()
-	f := fences.New(record, counters, hasher, time.Now)
+	f := limits.New(record, counters, hasher, time.Now)
 	// grant gives a settlement that was granted some time ago, and is final or not.
 	grant := func(n byte, ago time.Duration, finality x402.Finality) x402.ID {
 		id := x402.ID{Chain: 8453, Tx: x402.TxHash{n}, Payer: wallet.Address{0xa1}}

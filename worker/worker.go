@@ -1,5 +1,5 @@
 // Package worker owns the durable role: it registers workflows and activities on their task queues,
-// starts what always runs, keeps the schedules, and runs the usage flusher and the courier of mails
+// starts what always runs, keeps the schedules, and runs the usage flusher and the sender of mails
 // beside them. Those two do not need Temporal: while it is away usage is still recorded and mails
 // are sent, and the rest is tried again. It holds no rules of its own.
 package worker
@@ -27,7 +27,7 @@ type Flusher interface {
 	Failed() error
 }
 
-// Courier sends mails until its context ends.
+// Sender sends mails until its context ends.
 type Courier interface {
 	Run(ctx context.Context)
 }
@@ -38,7 +38,7 @@ type Store interface {
 	activities.NoticeStore
 	BillingStore
 	TicketStore
-	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement, most int) ([]store.Settlement, error)
+	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement, limit int) ([]store.Settlement, error)
 }
 
 // Options of a Worker. Those without a default are required.

@@ -162,7 +162,7 @@ func (o *outside) rounds(id chain.ID) int {
 	return n
 }
 
-// courier is the courier of an outside.
+// courier is the sender of an outside.
 type courier struct{ *outside }
 
 // Run works until ctx ends.

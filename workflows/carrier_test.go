@@ -25,7 +25,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -70,7 +70,7 @@ func carry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	house := notify.House{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}
+	house := notify.Site{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}
 	mails, err := outbox.New(s, house, pepper, time.Now)
 	if err != nil {
 		return err
@@ -78,12 +78,12 @@ func carry(ctx context.Context) error {
 	w := worker.New(c, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
 	workflows.RegisterGateway(w)
 	w.RegisterActivity(&activities.Doors{
-		Fences: fences.New(s, m, nil, time.Now), Logger: slog.New(slog.DiscardHandler),
+		Fences: limits.New(s, m, nil, time.Now), Logger: slog.New(slog.DiscardHandler),
 		Mails: &activities.AdoptionLetters{Owners: s, Sealer: mails, URL: publicURL, Now: time.Now},
 	})
 	w.RegisterActivity(&activities.Tickets{Record: &dyingDesk{s, os.Getenv(carrierDies)}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	if address := os.Getenv(carrierChain); address != "" {
-		if err := carrySettlements(w, s, fences.New(s, m, nil, time.Now), address); err != nil {
+		if err := carrySettlements(w, s, limits.New(s, m, nil, time.Now), address); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ type carried struct {
 	redis    *testkit.RedisServer
 	database string
 	store    *store.Store
-	fences   *fences.Fences
+	limits   *limits.Limits
 	client   client.Client
 	flows    *workflows.Client
 	hasher   *account.Hasher
@@ -135,7 +135,7 @@ func setupCarried(t *testing.T) *carried {
 	c.db, err = pgx.Connect(ctx, c.database)
 	fatal()
 	t.Cleanup(func() { _ = c.db.Close(context.Background()) })
-	c.fences = fences.New(c.store, m, c.hasher, time.Now)
+	c.limits = limits.New(c.store, m, c.hasher, time.Now)
 	c.client = c.temporal.Dial(t)
 	c.flows = workflows.NewClient(c.client)
 	c.secrets = []string{string(pepper)}
@@ -190,7 +190,7 @@ func (c *carried) process(t *testing.T, env ...string) (ended <-chan struct{}, k
 // key makes a key of the anonymous door.
 func (c *carried) key(t *testing.T) (account.KeyID, account.ID) {
 	t.Helper()
-	key, err := c.fences.NewDoorKey(c.ctx, rand.Reader)
+	key, err := c.limits.NewDoorKey(c.ctx, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,14 +46,14 @@ func CheckOut(ctx workflow.Context, ref activities.CheckoutRef) (string, error) 
 	}
 	workflow.SetCurrentDetails(ctx, "The page to pay is open.")
 	for {
-		if _, err := workflow.AwaitWithTimeout(ctx, c.pause(), func() bool { return c.hear(hears) }); err != nil {
+		if _, err := workflow.AwaitWithTimeout(ctx, c.pause(), func() bool { return c.receiveSignals(hears) }); err != nil {
 			return "", err
 		}
 		c.told = false
 		if err := c.look(ctx); err != nil {
 			return "", err
 		}
-		if over := !c.waits() || workflow.Now(ctx).Sub(began) >= checkoutFor; over && !c.hear(hears) {
+		if over := !c.waits() || workflow.Now(ctx).Sub(began) >= checkoutFor; over && !c.receiveSignals(hears) {
 			return c.stage, nil
 		}
 	}
@@ -68,9 +68,9 @@ type checkingOut struct {
 	stuck string
 }
 
-// hear takes all signals that came, without waiting, and says whether there is one that nobody
-// looked for yet.
-func (c *checkingOut) hear(signals workflow.ReceiveChannel) bool {
+// receiveSignals takes all signals that came, without waiting, and says whether there is one that
+// nobody looked for yet.
+func (c *checkingOut) receiveSignals(signals workflow.ReceiveChannel) bool {
 	for signals.ReceiveAsync(nil) {
 		c.told = true
 	}

@@ -280,7 +280,7 @@ func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
 	if _, err := c.flows.BindChallenge(c.ctx, revoked, own, asked); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.fences.RevokeKey(c.ctx, revoked, store.Author{Actor: "x", Origin: "test"}); err != nil {
+	if _, err := c.limits.RevokeKey(c.ctx, revoked, store.Author{Actor: "x", Origin: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := c.flows.BindComplete(c.ctx, revoked, workflows.BindProof{Proof: proofOf(asked), By: byKey})

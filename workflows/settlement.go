@@ -51,15 +51,15 @@ type SettlementInput struct {
 
 // SettlementState is how far a run came.
 type SettlementState struct {
-	Stage   x402.Stage                     `json:"stage,omitempty"`
-	Reason  string                         `json:"reason,omitempty"`
-	Since   time.Time                      `json:"since"` // when the stage began
-	Tries   int                            `json:"tries,omitempty"`
-	Granted *activities.RecordedSettlement `json:"granted,omitempty"`
-	Next    time.Time                      `json:"next"`             // look at a granted one
-	Missed  uint64                         `json:"missed,omitempty"` // final block at the first of the looks at which the only upstream said it is gone
-	Nudged  bool                           `json:"nudged,omitempty"` // by the signal, and not looked since
-	Shown   string                         `json:"shown,omitempty"`  // reason in the search attribute, which outlives the run
+	Stage         x402.Stage                     `json:"stage,omitempty"`
+	Reason        string                         `json:"reason,omitempty"`
+	Since         time.Time                      `json:"since"` // when the stage began
+	Tries         int                            `json:"tries,omitempty"`
+	Granted       *activities.RecordedSettlement `json:"granted,omitempty"`
+	Next          time.Time                      `json:"next"`             // look at a granted one
+	Missed        uint64                         `json:"missed,omitempty"` // final block at the first of the looks at which the only upstream said it is gone
+	SignalPending bool                           `json:"nudged,omitempty"` // by the signal, and not looked since
+	ShownReason   string                         `json:"shown,omitempty"`  // reason in the search attribute, which outlives the run
 }
 
 // How long a run looks at what is not granted, and how the pauses grow.
@@ -74,7 +74,7 @@ const (
 
 // Settle is the workflow. Its result is the last stage.
 func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //nolint:gocritic // what a workflow takes
-	s := &settling{id: in.ID, delay: defaultFinality, turn: workflow.NewMutex(ctx)}
+	s := &settling{id: in.ID, delay: defaultFinality, mu: workflow.NewMutex(ctx)}
 	if in.FinalityMillis > 0 {
 		s.delay = time.Duration(in.FinalityMillis) * time.Millisecond
 	}
@@ -82,7 +82,7 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 	if err != nil {
 		return "", err
 	}
-	workflow.Go(ctx, s.hear)
+	workflow.Go(ctx, s.receiveSignals)
 	if in.Carried != nil {
 		s.SettlementState = *in.Carried
 	} else if err := s.begin(ctx); err != nil {
@@ -98,11 +98,11 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 		if !s.over && !s.closing {
 			continue
 		}
-		if err := hush(ctx); err != nil {
+		if err := drainHandlers(ctx); err != nil {
 			return "", err
 		}
-		if s.idle() && s.Nudged { // by somebody who may have seen more than the last look: as if the flow began with it
-			s.SettlementState, s.gaveUp, s.over = SettlementState{Nudged: true, Shown: s.Shown}, false, false
+		if s.idle() && s.SignalPending { // by somebody who may have seen more than the last look: as if the flow began with it
+			s.SettlementState, s.gaveUp, s.over = SettlementState{SignalPending: true, ShownReason: s.ShownReason}, false, false
 			if err := s.begin(ctx); err != nil {
 				return "", err
 			}
@@ -124,30 +124,30 @@ type settling struct {
 
 	id      x402.ID
 	delay   time.Duration
-	turn    workflow.Mutex // one look at the chain, and one change of the record, at a time
+	mu      workflow.Mutex // one look at the chain, and one change of the record, at a time
 	gaveUp  bool
 	over    bool
 	closing bool
 }
 
-// hear takes signals, which say nothing but that they came.
-func (s *settling) hear(ctx workflow.Context) {
+// receiveSignals takes signals, which say nothing but that they came.
+func (s *settling) receiveSignals(ctx workflow.Context) {
 	for retry := workflow.GetSignalChannel(ctx, SignalRetry); ; {
 		retry.Receive(ctx, nil)
-		s.Nudged = true
+		s.SignalPending = true
 	}
 }
 
 // begin waits for the first redeem, or for the signal: then the record says how far the settlement
 // is.
 func (s *settling) begin(ctx workflow.Context) error {
-	if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool { return s.Stage != "" || s.Nudged }); err != nil || !s.Nudged || s.Stage != "" {
+	if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool { return s.Stage != "" || s.SignalPending }); err != nil || !s.SignalPending || s.Stage != "" {
 		return err
 	}
-	if err := s.turn.Lock(ctx); err != nil {
+	if err := s.mu.Lock(ctx); err != nil {
 		return err
 	}
-	defer s.turn.Unlock()
+	defer s.mu.Unlock()
 	var (
 		settlements *activities.Settlements
 		known       activities.RecordedSettlement
@@ -164,7 +164,7 @@ func (s *settling) begin(ctx workflow.Context) error {
 		}
 		// What began the flow does not make a transaction final sooner, and there is nothing to see
 		// of one that is over.
-		s.Nudged = s.Nudged && !s.idle() && !workflow.Now(ctx).Before(s.Next)
+		s.SignalPending = s.SignalPending && !s.idle() && !workflow.Now(ctx).Before(s.Next)
 		return nil
 	}
 	return s.enter(ctx, x402.StageReading, "", "Looks at the chain, as it was told to.")
@@ -191,17 +191,17 @@ func (s *settling) step(ctx workflow.Context) error {
 		return s.watch(ctx)
 	}
 	stage := s.Stage
-	if _, err := workflow.AwaitWithTimeout(ctx, s.pause(), func() bool { return s.Nudged || s.Stage != stage || s.Granted != nil }); err != nil {
+	if _, err := workflow.AwaitWithTimeout(ctx, s.pause(), func() bool { return s.SignalPending || s.Stage != stage || s.Granted != nil }); err != nil {
 		return err
 	}
 	if s.Stage != stage || s.Granted != nil {
 		return nil
 	}
-	told := s.Nudged
-	s.Nudged = false
+	told := s.SignalPending
+	s.SignalPending = false
 	if waited := workflow.Now(ctx).Sub(s.Since); !told && ((stage == x402.StagePending && waited >= pendingFor) || waited >= stuckFor) {
 		s.gaveUp = true
-		return s.tell(ctx, "Nobody looks at it any more by itself. It can be redeemed at any time; support begins to look again with retry.")
+		return s.addEvent(ctx, "Nobody looks at it any more by itself. It can be redeemed at any time; support begins to look again with retry.")
 	}
 	return s.look(ctx)
 }
@@ -219,20 +219,20 @@ func (s *settling) pause() time.Duration {
 }
 
 // growing doubles a pause with each try.
-func growing(first time.Duration, tries int, most time.Duration) time.Duration {
-	for ; tries > 0 && first < most; tries-- {
+func growing(first time.Duration, tries int, limit time.Duration) time.Duration {
+	for ; tries > 0 && first < limit; tries-- {
 		first *= 2
 	}
-	return min(first, most)
+	return min(first, limit)
 }
 
 // look reads the chain for nobody: it grants nothing, because nobody would be there to take the
 // credential.
 func (s *settling) look(ctx workflow.Context) error {
-	if err := s.turn.Lock(ctx); err != nil {
+	if err := s.mu.Lock(ctx); err != nil {
 		return err
 	}
-	defer s.turn.Unlock()
+	defer s.mu.Unlock()
 	if s.Granted != nil {
 		return nil
 	}
@@ -308,19 +308,19 @@ func (s *settling) enter(ctx workflow.Context, stage x402.Stage, reason, words s
 
 // stuck shows why the flow waits for something outside; empty when it does not.
 func (s *settling) stuck(ctx workflow.Context, reason string) error {
-	if reason == s.Shown {
+	if reason == s.ShownReason {
 		return nil
 	}
-	s.Shown = reason
+	s.ShownReason = reason
 	if reason == "" {
 		return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueUnset())
 	}
 	return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueSet(reason))
 }
 
-// tell adds a line to the settlement's history. A record that does not take it for minutes does not
-// hold the flow up.
-func (s *settling) tell(ctx workflow.Context, words string) error {
+// addEvent adds a line to the settlement's history. A record that does not take it for minutes does
+// not hold the flow up.
+func (s *settling) addEvent(ctx workflow.Context, words string) error {
 	workflow.SetCurrentDetails(ctx, words)
 	var settlements *activities.Settlements
 	_ = workflow.ExecuteActivity(changing(ctx, "tell the settlement's history"), settlements.TellSettlement,

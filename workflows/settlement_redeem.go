@@ -64,10 +64,10 @@ func knowsLate(ctx workflow.Context, r *activities.RedeemRequest) bool {
 // redeem grants what was paid, or says why not. What is granted already gets another credential.
 // All of it only while somebody waits for the answer.
 func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error) { //nolint:gocritic // what an update takes
-	if err := s.turn.Lock(ctx); err != nil {
+	if err := s.mu.Lock(ctx); err != nil {
 		return RedeemAnswer{}, err
 	}
-	defer s.turn.Unlock()
+	defer s.mu.Unlock()
 	mayBeLate := knowsLate(ctx, &in.Request)
 	if mayBeLate && in.Request.Late(workflow.Now(ctx)) {
 		return RedeemAnswer{}, s.tooLate(ctx)

@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -37,7 +37,7 @@ var sold = x402.Terms{
 
 // carrySettlements has a carrier settle what is paid on a chain of one upstream, and die where it
 // is told to.
-func carrySettlements(w worker.Worker, s *store.Store, f *fences.Fences, address string) error {
+func carrySettlements(w worker.Worker, s *store.Store, f *limits.Limits, address string) error {
 	list := config.ChainUpstreams{Upstreams: []config.Upstream{{Name: "a", URL: address, Supply: "public"}}}
 	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list}}, time.Now)
 	if err != nil {
@@ -48,7 +48,7 @@ func carrySettlements(w worker.Worker, s *store.Store, f *fences.Fences, address
 		Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 1000, HeadKnown: true,
 		Upstreams: []upstream.UpstreamState{{Name: "a", Fingerprint: on.Fingerprint("a"), Usable: true, ChainIDOK: true, Head: 1000}},
 	})
-	d := &dying{at: os.Getenv(carrierDies), Fences: f, Store: s, Reader: settlement.New(pool, chain.BaseMainnet, sold)}
+	d := &dying{at: os.Getenv(carrierDies), Limits: f, Store: s, Reader: settlement.New(pool, chain.BaseMainnet, sold)}
 	w.RegisterActivity(&activities.Settlements{Fences: d, Record: d, Chain: d, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
 	return nil
 }
@@ -56,7 +56,7 @@ func carrySettlements(w worker.Worker, s *store.Store, f *fences.Fences, address
 // dying is what settlements work with, in a process that kills itself with SIGKILL before or after
 // one of the steps.
 type dying struct {
-	*fences.Fences
+	*limits.Limits
 	*store.Store
 	*settlement.Reader
 
@@ -94,19 +94,19 @@ func (d *dying) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage
 func (d *dying) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) { //nolint:gocritic // the signature is the interface's
 	d.on("before grant")
 	defer d.on("after grant")
-	return d.Fences.GrantSettlement(ctx, g)
+	return d.Limits.GrantSettlement(ctx, g)
 }
 
 func (d *dying) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) { //nolint:gocritic // the signature is the interface's
 	d.on("before rotate")
 	defer d.on("after rotate")
-	return d.Fences.RotateCredential(ctx, r)
+	return d.Limits.RotateCredential(ctx, r)
 }
 
 func (d *dying) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error) {
 	d.on("before conclude")
 	defer d.on("after conclude")
-	return d.Fences.ConcludeSettlement(ctx, id, f, seen, words, by)
+	return d.Limits.ConcludeSettlement(ctx, id, f, seen, words, by)
 }
 
 // buyer pays, redeems while it is too early, redeems, redeems again, and sees its payment become

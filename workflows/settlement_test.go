@@ -538,14 +538,14 @@ func TestTheReasonThatIsShownIsTakenAwayInALaterRun(t *testing.T) {
 	p.redeem(0, newRedeem())
 	p.env.RegisterDelayedCallback(func() { p.env.SetContinueAsNewSuggested(true) }, 20*time.Minute+30*time.Second)
 	first := run(p, workflows.SettlementInput{ID: somePayment})
-	if first.Carried.Shown != "no_usable_answer" {
-		t.Errorf("while the chain is away %q is shown", first.Carried.Shown)
+	if first.Carried.ShownReason != "no_usable_answer" {
+		t.Errorf("while the chain is away %q is shown", first.Carried.ShownReason)
 	}
 	after := settle(from(good))
 	after.held = p.held
 	after.env.SetStartTime(p.env.Now())
 	after.env.SetContinueAsNewSuggested(true)
-	if second := run(after, first); len(after.looks) != 1 || second.Carried.Shown != "" {
-		t.Errorf("looked %s; %q is shown when the chain is back", after.looks, second.Carried.Shown)
+	if second := run(after, first); len(after.looks) != 1 || second.Carried.ShownReason != "" {
+		t.Errorf("looked %s; %q is shown when the chain is back", after.looks, second.Carried.ShownReason)
 	}
 }

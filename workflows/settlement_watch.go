@@ -49,13 +49,13 @@ func (s *settling) watch(ctx workflow.Context) error {
 			s.Next = ends
 		}
 	}
-	if pause := s.Next.Sub(workflow.Now(ctx)); pause > 0 && !s.Nudged {
-		if _, err := workflow.AwaitWithTimeout(ctx, pause, func() bool { return s.Nudged }); err != nil {
+	if pause := s.Next.Sub(workflow.Now(ctx)); pause > 0 && !s.SignalPending {
+		if _, err := workflow.AwaitWithTimeout(ctx, pause, func() bool { return s.SignalPending }); err != nil {
 			return err
 		}
 	}
-	told := s.Nudged
-	s.Nudged = false
+	told := s.SignalPending
+	s.SignalPending = false
 	if settled {
 		if workflow.Now(ctx).Before(s.Next) {
 			return nil
@@ -64,17 +64,17 @@ func (s *settling) watch(ctx workflow.Context) error {
 	}
 	if !told && workflow.Now(ctx).Sub(s.Granted.RedeemedAt) >= stuckFor {
 		s.gaveUp = true
-		return s.tell(ctx, "For 30 days nobody told whether the transaction is final. Nobody looks at it any more by itself; support begins again with retry.")
+		return s.addEvent(ctx, "For 30 days nobody told whether the transaction is final. Nobody looks at it any more by itself; support begins again with retry.")
 	}
 	return s.confirm(ctx)
 }
 
 // confirm looks whether the transaction is still there, and final.
 func (s *settling) confirm(ctx workflow.Context) error {
-	if err := s.turn.Lock(ctx); err != nil {
+	if err := s.mu.Lock(ctx); err != nil {
 		return err
 	}
-	defer s.turn.Unlock()
+	defer s.mu.Unlock()
 	facts, err := s.read(ctx, plan.Cheap, "")
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *settling) doubt(ctx workflow.Context, facts *activities.SettlementFacts
 		return nil
 	}
 	s.Missed = facts.Finalized
-	return s.tell(ctx, "By the only upstream: "+words+" It counts when that one says so again once block "+number(s.Missed+chain.FinalDepth)+" is final.")
+	return s.addEvent(ctx, "By the only upstream: "+words+" It counts when that one says so again once block "+number(s.Missed+chain.FinalDepth)+" is final.")
 }
 
 // passed reports whether the final part of the chain has come past where the transaction was. Of

@@ -43,15 +43,15 @@ type SubscriptionInput struct {
 
 // SubscriptionState is how far a run came.
 type SubscriptionState struct {
-	Known    *activities.Reconciled `json:"known,omitempty"` // by the last look that succeeded
-	LookedAt time.Time              `json:"looked_at"`       // at Stripe, with success
-	Again    time.Time              `json:"again"`           // look once more after something that was due; zero for nothing
-	Retry    time.Time              `json:"retry"`           // after looks that failed
-	Tries    int                    `json:"tries,omitempty"` // that failed since the last success
-	Closed   time.Time              `json:"closed"`          // end of the newest period whose statement was told to close
-	Told     bool                   `json:"told,omitempty"`  // by the signal, and not looked since
-	Stage    string                 `json:"stage,omitempty"` // in the search attribute
-	Shown    string                 `json:"shown,omitempty"` // reason in the search attribute, which outlives the run
+	Known         *activities.Reconciled `json:"known,omitempty"` // by the last look that succeeded
+	LookedAt      time.Time              `json:"looked_at"`       // at Stripe, with success
+	Again         time.Time              `json:"again"`           // look once more after something that was due; zero for nothing
+	Retry         time.Time              `json:"retry"`           // after looks that failed
+	Tries         int                    `json:"tries,omitempty"` // that failed since the last success
+	Closed        time.Time              `json:"closed"`          // end of the newest period whose statement was told to close
+	SignalPending bool                   `json:"told,omitempty"`  // by the signal, and not looked since
+	Stage         string                 `json:"stage,omitempty"` // in the search attribute
+	Shown         string                 `json:"shown,omitempty"` // reason in the search attribute, which outlives the run
 }
 
 // When the flow looks by itself, and how pauses grow while it cannot.
@@ -86,9 +86,9 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 	if in.Carried != nil {
 		s.SubscriptionState = *in.Carried
 	}
-	workflow.Go(ctx, s.hear)
+	workflow.Go(ctx, s.receiveSignals)
 	if in.Carried == nil {
-		if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool { return s.Told || s.looked() }); err != nil {
+		if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool { return s.SignalPending || s.looked() }); err != nil {
 			return "", err
 		}
 	}
@@ -96,7 +96,7 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 		if err := s.step(ctx); err != nil {
 			return "", err
 		}
-		breathe(ctx)
+		yield(ctx)
 		again := s.turned || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 		if !again && !s.idle() {
 			continue
@@ -105,7 +105,7 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 			return "", err
 		}
-		breathe(ctx)
+		yield(ctx)
 		switch {
 		case s.idle():
 			s.closing = true
@@ -127,11 +127,11 @@ type subscribing struct {
 	closing bool
 }
 
-// hear takes signals, which say nothing but that there is something to see.
-func (s *subscribing) hear(ctx workflow.Context) {
+// receiveSignals takes signals, which say nothing but that there is something to see.
+func (s *subscribing) receiveSignals(ctx workflow.Context) {
 	for look := workflow.GetSignalChannel(ctx, SignalLook); ; {
 		look.Receive(ctx, nil)
-		s.Told = true
+		s.SignalPending = true
 	}
 }
 
@@ -140,7 +140,7 @@ func (s *subscribing) looked() bool { return s.Known != nil || s.Tries > 0 }
 
 // idle says that nothing more is to be expected.
 func (s *subscribing) idle() bool {
-	return !s.Told && s.Tries == 0 && (s.Known == nil || !s.Known.Lasts)
+	return !s.SignalPending && s.Tries == 0 && (s.Known == nil || !s.Known.Lasts)
 }
 
 // step waits for a reason to look, and looks.
@@ -148,16 +148,16 @@ func (s *subscribing) step(ctx workflow.Context) error {
 	if s.idle() {
 		return nil
 	}
-	if !s.Told {
+	if !s.SignalPending {
 		at := s.due()
-		if _, err := workflow.AwaitWithTimeout(ctx, max(at.Sub(workflow.Now(ctx)), 0), func() bool { return s.Told || !s.due().Equal(at) || s.idle() }); err != nil {
+		if _, err := workflow.AwaitWithTimeout(ctx, max(at.Sub(workflow.Now(ctx)), 0), func() bool { return s.SignalPending || !s.due().Equal(at) || s.idle() }); err != nil {
 			return err
 		}
-		if !s.Told && (s.idle() || workflow.Now(ctx).Before(s.due())) { // an update looked in the meantime
+		if !s.SignalPending && (s.idle() || workflow.Now(ctx).Before(s.due())) { // an update looked in the meantime
 			return nil
 		}
 	}
-	if s.Told {
+	if s.SignalPending {
 		if err := workflow.Sleep(ctx, gatherFor); err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (s *subscribing) look(ctx workflow.Context) (activities.Reconciled, error) 
 		return activities.Reconciled{}, err
 	}
 	defer s.turn.Unlock()
-	s.Told = false
+	s.SignalPending = false
 	var (
 		billing *activities.Billing
 		known   activities.Reconciled

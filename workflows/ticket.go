@@ -54,7 +54,7 @@ func KeepTicket(ctx workflow.Context, ref activities.TicketRef) (ticket.Status, 
 		if err := showTicket(ctx, &shown, &now); err != nil {
 			return "", err
 		}
-		breathe(ctx)
+		yield(ctx)
 		over := !now.Known || now.Status == ticket.Closed
 		switch {
 		case looks.Len() > 0:

@@ -41,7 +41,7 @@ func (w *world) do(after time.Duration, what func()) {
 func (w *world) use(calls int, units plan.Units) (admitted int) {
 	w.t.Helper()
 	for range calls {
-		_, a, err := w.fences.Admit(w.ctx, w.subject, &meter.Call{
+		_, a, err := w.limits.AdmitOrLoad(w.ctx, w.subject, &meter.Call{
 			Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
 		})
 		w.must(err)
@@ -171,12 +171,12 @@ func (w *world) payOpen() {
 }
 
 // usePack uses up the plan's quota and some of the pack behind it.
-func (w *world) usePack(most int, plenty, beyond plan.Units) {
+func (w *world) usePack(limit int, plenty, beyond plan.Units) {
 	a := w.account()
 	terms, err := a.Terms()
 	w.must(err)
 	left := terms.Quota() - w.used[terms.Period(w.now()).Key()] + beyond
-	for ; left > 0 && most > 0; most-- {
+	for ; left > 0 && limit > 0; limit-- {
 		n := min(left, plenty)
 		if w.use(1, n) != 1 {
 			w.t.Errorf("%s: %s units are refused while a pack is there", w.now(), n)
@@ -223,7 +223,7 @@ func (w *world) check() {
 	w.checkMoney()
 	w.checkMails()
 	var differences []string
-	_, err := audit.Run(w.ctx, w.store, w.fences, audit.Options{Account: w.owner}, func(d audit.Difference) { differences = append(differences, fmt.Sprintf("%+v", d)) })
+	_, err := audit.Run(w.ctx, w.store, w.limits, audit.Options{Account: w.owner}, func(d audit.Difference) { differences = append(differences, fmt.Sprintf("%+v", d)) })
 	if err != nil || len(differences) > 0 {
 		w.t.Errorf("the audit finds %v, %v", differences, err)
 	}

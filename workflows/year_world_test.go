@@ -27,8 +27,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/metering/fences"
 	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -48,7 +48,7 @@ type world struct {
 	api    string // address of the server
 	store  *store.Store
 	meter  *meter.Meter
-	fences *fences.Fences
+	limits *limits.Limits
 	book   *statement.Book
 	db     *pgx.Conn
 	bought *activities.Billing
@@ -107,12 +107,12 @@ func newWorld(t *testing.T, seed uint64, start time.Time, policy stripe.Policy) 
 	w.meter, err = meter.Open(ctx, w.redis.URL)
 	w.must(err)
 	t.Cleanup(func() { _ = w.meter.Close() })
-	w.fences = fences.New(w.store, w.meter, nil, w.now)
+	w.limits = limits.New(w.store, w.meter, nil, w.now)
 	w.book = &statement.Book{Store: w.store, Now: w.now}
-	mails, err := outbox.New(w.store, notify.House{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}, pepper, w.now)
+	mails, err := outbox.New(w.store, notify.Site{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}, pepper, w.now)
 	w.must(err)
 	w.bought = &activities.Billing{
-		Stripe: w, Record: w.store, Fences: w.fences, Mails: &activities.ChargeMails{People: w.store, Letters: mails, PublicURL: publicURL},
+		Stripe: w, Record: w.store, Fences: w.limits, Mails: &activities.ChargeMails{People: w.store, Letters: mails, PublicURL: publicURL},
 		Look: func(ctx context.Context, id account.ID) error { return w.SignalSubscription(ctx, id, "checkout") },
 		Close: func(_ context.Context, c activities.Closing) error {
 			w.mu.Lock()

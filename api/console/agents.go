@@ -25,14 +25,14 @@ const claimedByCode = "claim_code"
 var viaWords = map[string]string{"wallet": "wallet signature", claimedByCode: "claim code"}
 
 // agents lists the fleet, and takes claim codes. A claim link brings the code along.
-func (v *visit) agents() error {
+func (v *request) agents() error {
 	fleet, err := ask(v, v.Calls.ListAgents, service.Nothing{})
 	if err != nil {
 		return err
 	}
 	query := v.r.URL.Query()
 	if query.Has(claimCodeField) {
-		v.hush() // the code is in the address
+		v.hideReferrer() // the code is in the address
 	}
 	p := agentsPage{Claim: claimField(strings.TrimSpace(query.Get(claimCodeField))), Owner: v.owner()}
 	var notices []notice
@@ -52,7 +52,7 @@ func (v *visit) agents() error {
 	return v.show(http.StatusOK, p, notices...)
 }
 
-func (v *visit) agentRow(a *service.AgentView) agentRow {
+func (v *request) agentRow(a *service.AgentView) agentRow {
 	return agentRow{
 		Name: agentTitle(a.Name), Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), KeyID: a.KeyID, KeyPrefix: a.KeyPrefix,
 		Cap: capWords(a.MonthlyRequestCap), Off: servicesOff(a.ServicesOff),
@@ -69,7 +69,7 @@ func agentTitle(name string) string {
 
 // adopt takes a key over, and leads back to the agents with the result (docs/interface.md, 2.4):
 // the key's id in the address, or the refusal as a message.
-func (v *visit) adopt() error {
+func (v *request) adopt() error {
 	adopted, err := ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{ClaimCode: strings.TrimSpace(v.r.PostForm.Get(claimCodeField))})
 	if err == nil {
 		return v.backToAgents(url.Values{"adopted": {adopted.ID}})
@@ -78,11 +78,11 @@ func (v *visit) adopt() error {
 	if !ok || refused.HTTP() >= http.StatusInternalServerError || refused.Reason == fault.AccountSuspended {
 		return err
 	}
-	v.leave(bad, "Nothing was adopted", refused.Message)
+	v.flash(bad, "Nothing was adopted", refused.Message)
 	return v.backToAgents(url.Values{"refused": {refused.Reason.String()}})
 }
 
-func (v *visit) backToAgents(result url.Values) error {
+func (v *request) backToAgents(result url.Values) error {
 	http.Redirect(v.w, v.r, pathAgents+"?"+result.Encode(), http.StatusFound)
 	return nil
 }

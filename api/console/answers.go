@@ -215,19 +215,19 @@ func columnsOf(all []any) []string {
 	return columns
 }
 
-func more(n, most int) string {
-	if n <= most {
+func more(n, limit int) string {
+	if n <= limit {
 		return ""
 	}
-	return "and " + number(int64(n-most)) + " more, which the command shows"
+	return "and " + number(int64(n-limit)) + " more, which the command shows"
 }
 
 // cut bounds a text, at the end of a character.
-func cut(text string, most int) string {
-	if len(text) <= most {
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	end := most
+	end := limit
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

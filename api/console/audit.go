@@ -18,7 +18,7 @@ const auditLines = 100
 const pathAudit = pathSettings + "/audit"
 
 // audit is the log of changes, newest first, by pages.
-func (v *visit) audit() error {
+func (v *request) audit() error {
 	cursor := v.r.URL.Query().Get(cursorField)
 	log, err := ask(v, v.Calls.ListAudit, service.ListAuditInput{Limit: auditLines, Cursor: cursor})
 	if mistakesOf(err, cursorField) != nil { // an address that no page has
@@ -60,7 +60,7 @@ var (
 	fieldWords  = strings.NewReplacer("_", " ")
 )
 
-func (v *visit) event(l *service.AuditLine, names map[string]string) event {
+func (v *request) event(l *service.AuditLine, names map[string]string) event {
 	e := event{When: v.reader.moment(l.At), What: actionWords(l.Action), Who: actorWords(l), Where: originWords[l.Origin], Changes: differences(l.Before, l.After)}
 	if e.Where == "" {
 		e.Where = l.Origin

@@ -16,12 +16,12 @@ import (
 const invoicesShown = 12
 
 // billing is what the account pays, with what, and what there is to buy.
-func (v *visit) billing() error {
+func (v *request) billing() error {
 	var now service.BillingStatus
 	var ladder service.PriceLadder
 	var invoices service.InvoiceList
 	in := service.ListInvoicesInput{Limit: invoicesShown, Before: v.r.URL.Query().Get("invoices_before")}
-	err := v.askAll(
+	err := v.inParallel(
 		asked(v, v.Calls.BillingStatus, service.Nothing{}, &now), asked(v, v.Calls.PriceLadder, service.Nothing{}, &ladder),
 		func(ctx context.Context) error {
 			err := asked(v, v.Calls.ListInvoices, in, &invoices)(ctx)
@@ -54,7 +54,7 @@ func (v *visit) billing() error {
 }
 
 // billingNotices say what somebody has to do.
-func (v *visit) billingNotices(now *service.BillingStatus, invoices []invoiceRow) []notice {
+func (v *request) billingNotices(now *service.BillingStatus, invoices []invoiceRow) []notice {
 	var all []notice
 	if !now.Live {
 		all = append(all, notice{Tone: warn, Title: "Payments are off on this gateway", Text: "Nothing can be bought, changed or paid here. What the account has goes on as it is."})
@@ -80,7 +80,7 @@ func (v *visit) billingNotices(now *service.BillingStatus, invoices []invoiceRow
 }
 
 // planCard is the plan that is in force, and the subscription that pays for it.
-func (v *visit) planCard(now *service.BillingStatus, may bool) planCard {
+func (v *request) planCard(now *service.BillingStatus, may bool) planCard {
 	c := planCard{Title: now.TierTitle, Status: status{good, "in force"}}
 	s := now.Subscription.Value
 	switch {
@@ -114,7 +114,7 @@ func (v *visit) planCard(now *service.BillingStatus, may bool) planCard {
 	return c
 }
 
-func (v *visit) describeSubscription(c *planCard, s *service.SubscriptionView, may bool) {
+func (v *request) describeSubscription(c *planCard, s *service.SubscriptionView, may bool) {
 	c.Status = subscriptionStatus(s)
 	price := dollars(plan.Cents(s.PriceCents)) + " net " + everyWords[plan.Interval(s.Interval)]
 	if s.Founding {
@@ -175,7 +175,7 @@ func cardOf(now *service.BillingStatus) *cardOnFile {
 	return &cardOnFile{Brand: c.Brand, Last4: c.Last4, Expiry: expiry}
 }
 
-func (v *visit) packRows(now *service.BillingStatus) []packRow {
+func (v *request) packRows(now *service.BillingStatus) []packRow {
 	rows := make([]packRow, len(now.Packs))
 	for i := range now.Packs {
 		p := &now.Packs[i]
@@ -188,7 +188,7 @@ func (v *visit) packRows(now *service.BillingStatus) []packRow {
 	return rows
 }
 
-func (v *visit) invoiceRow(n *service.InvoiceView, may bool) invoiceRow {
+func (v *request) invoiceRow(n *service.InvoiceView, may bool) invoiceRow {
 	row := invoiceRow{
 		ID: n.ID, Number: accountTitle(n.Number, "no number yet"), Day: v.reader.day(n.CreatedAt), What: invoiceWords[n.Reason],
 		Status: invoiceStatus(n.Status, n.Failed), Net: dollars(plan.Cents(n.Net)), VAT: dollars(plan.Cents(n.VAT)), Total: dollars(plan.Cents(n.Total)),

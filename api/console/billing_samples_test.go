@@ -57,7 +57,7 @@ func sampleBilling() (service.BillingStatus, service.PriceLadder, service.Invoic
 	}}
 }
 
-// set fills the prices of a rung, whose type is the capability's own.
+// set fills the prices of a rung, whose type is the operation's own.
 func set(r *service.LadderRung, commitment, price, million, cost plan.Cents) {
 	for to, from := range map[*plan.Cents]plan.Cents{
 		(*plan.Cents)(&r.Commitment): commitment, (*plan.Cents)(&r.Price): price, (*plan.Cents)(&r.PerMillion): million, (*plan.Cents)(&r.AtVolume): cost,
@@ -126,6 +126,6 @@ func sampleBillingPage(name string) *billingPage {
 
 func sampleStatementPage(name string) *statementPage {
 	_, s := sampleStatements(sampleNow, name)
-	v := &visit{session: &service.CurrentSession{AccountName: name, Email: name}}
+	v := &request{session: &service.CurrentSession{AccountName: name, Email: name}}
 	return v.statementPage(&s)
 }

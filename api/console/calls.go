@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Call runs one capability, in process.
+// Call runs one operation, in process.
 type Call[In, Out any] func(context.Context, *service.Caller, In) (Out, *fault.Error)
 
 // Calls is everything that the pages ask for. CallsOf fills it.
@@ -100,13 +100,13 @@ type Calls struct {
 	ListPlans   Call[service.Nothing, service.PlanList]
 	PriceVolume Call[service.PriceVolumeInput, service.PriceLadder]
 
-	// Tools are the metered capabilities, which visitors may use on the toolbox page. Their forms
+	// Tools are the metered operations, which visitors may use on the toolbox page. Their forms
 	// follow from their schemas.
-	Tools []service.Capability
+	Tools []service.Definition
 }
 
-// CallsOf takes what the pages ask for out of the catalogue.
-func CallsOf(c *service.Catalogue) Calls {
+// CallsOf takes what the pages ask for out of the registry.
+func CallsOf(c *service.Registry) Calls {
 	return Calls{
 		StartSignIn: c.StartSignIn.Invoke, ShowLink: c.ShowSignInLink.Invoke, FinishByLink: c.FinishSignInByLink.Invoke, FinishByCode: c.FinishSignInByCode.Invoke,
 		ShowSession: c.ShowSession.Invoke, SignOut: c.SignOut.Invoke, SignOutEverywhere: c.SignOutEverywhere.Invoke,
@@ -132,9 +132,9 @@ func CallsOf(c *service.Catalogue) Calls {
 	}
 }
 
-// toolsOf are the capabilities that are metered and have a route.
-func toolsOf(all []service.Capability) []service.Capability {
-	return slices.DeleteFunc(all, func(c service.Capability) bool {
+// toolsOf are the operations that are metered and have a route.
+func toolsOf(all []service.Definition) []service.Definition {
+	return slices.DeleteFunc(all, func(c service.Definition) bool {
 		meta := c.Meta()
 		return !meta.Metered() || meta.Route.Path == ""
 	})

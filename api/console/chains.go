@@ -31,7 +31,7 @@ type chainLine struct {
 
 // chainsView asks how the chains stand; nil when that cannot be told now, for which no page is
 // refused.
-func (v *visit) chainsView() *chainsView {
+func (v *request) chainsView() *chainsView {
 	s, err := v.chainsStatus()
 	if err != nil {
 		return nil
@@ -41,7 +41,7 @@ func (v *visit) chainsView() *chainsView {
 }
 
 // chainsStatus is how the chains stand, as all pages share it.
-func (v *visit) chainsStatus() (service.Status, error) {
+func (v *request) chainsStatus() (service.Status, error) {
 	return v.stand.get(v.r.Context(), v.Now, func() (service.Status, error) { return ask(v, v.Calls.GetStatus, service.Nothing{}) })
 }
 

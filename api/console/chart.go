@@ -83,11 +83,11 @@ type chartPart struct {
 
 // draw places everything. The first series is always in the legend, others when any bar has them.
 func (p *plotted) draw() chart {
-	var most plan.Units
+	var limit plan.Units
 	for i := range p.bars {
-		most = max(most, sumOf(p.bars[i].heights))
+		limit = max(limit, sumOf(p.bars[i].heights))
 	}
-	ceiling := niceCeiling(most)
+	ceiling := niceCeiling(limit)
 	c := chart{
 		ID: p.id, What: p.what, Head: p.head, Columns: p.columns, Width: len(p.bars) * dayWidth, Height: chartHeight,
 		Ceiling: compact(ceiling), Middle: compact(ceiling / 2), Grid: []int{0, chartHeight / 2, chartHeight},
@@ -244,10 +244,10 @@ func height(u, ceiling plan.Units) int {
 
 // niceCeiling is the next number of whole units that reads well above what has to fit, and half of
 // it does too.
-func niceCeiling(most plan.Units) plan.Units {
+func niceCeiling(limit plan.Units) plan.Units {
 	steps := []plan.Units{2, 4, 6, 8, 10}
 	for size := plan.Unit; ; size *= 10 {
-		if i := slices.IndexFunc(steps, func(step plan.Units) bool { return most <= step*size }); i >= 0 {
+		if i := slices.IndexFunc(steps, func(step plan.Units) bool { return limit <= step*size }); i >= 0 {
 			return steps[i] * size
 		}
 	}

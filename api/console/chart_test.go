@@ -46,13 +46,13 @@ func TestChartSaysTheSameInBarsTableAndReadOut(t *testing.T) {
 
 func TestChartFitsWhateverIsUsed(t *testing.T) {
 	t.Parallel()
-	for _, most := range []plan.Units{0, 1, plan.Unit, 2 * plan.Unit, 2*plan.Unit + 1, 10 * plan.Unit, 61_000 * plan.Unit, 1_000_000_000_000 * plan.Unit} {
-		ceiling := niceCeiling(most)
-		if ceiling < most || ceiling%(2*plan.Unit) != 0 || most > 2*plan.Unit && ceiling > 4*most {
-			t.Errorf("the scale for %d ends at %d", most, ceiling)
+	for _, limit := range []plan.Units{0, 1, plan.Unit, 2 * plan.Unit, 2*plan.Unit + 1, 10 * plan.Unit, 61_000 * plan.Unit, 1_000_000_000_000 * plan.Unit} {
+		ceiling := niceCeiling(limit)
+		if ceiling < limit || ceiling%(2*plan.Unit) != 0 || limit > 2*plan.Unit && ceiling > 4*limit {
+			t.Errorf("the scale for %d ends at %d", limit, ceiling)
 		}
-		if h := height(most, ceiling); h > chartHeight || most > 0 && h < leastBar {
-			t.Errorf("%d of %d is drawn %d high", most, ceiling, h)
+		if h := height(limit, ceiling); h > chartHeight || limit > 0 && h < leastBar {
+			t.Errorf("%d of %d is drawn %d high", limit, ceiling, h)
 		}
 	}
 	if c := sampleReader().newChart(nil); len(c.Bars) != 0 || c.Width != 0 {

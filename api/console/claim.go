@@ -52,10 +52,10 @@ func claimPageOf(name, address string, wrong mistakes) claimPage {
 }
 
 // claim asks for an agent's name and wallet.
-func (v *visit) claim() error { return v.show(http.StatusOK, claimPageOf("", "", nil)) }
+func (v *request) claim() error { return v.show(http.StatusOK, claimPageOf("", "", nil)) }
 
 // startClaim shows the message that the wallet signs.
-func (v *visit) startClaim() error {
+func (v *request) startClaim() error {
 	name, address := v.r.PostForm.Get("name"), strings.TrimSpace(v.r.PostForm.Get(addressField))
 	made, err := ask(v, v.Calls.ClaimAgentStart, service.ClaimAgentStartInput{Name: name, Address: address})
 	if wrong := mistakesOf(err, "name", addressField); wrong != nil {
@@ -86,7 +86,7 @@ func claimSignPageOf(address, message, signature, capTyped string, wrong mistake
 var maySignAgain = []fault.Reason{fault.BindingRefused, fault.NotYetInForce, fault.NoUpstream, fault.DurableUnavailable}
 
 // finishClaim makes the agent, and shows its key, once.
-func (v *visit) finishClaim() error {
+func (v *request) finishClaim() error {
 	form := v.r.PostForm
 	address, message := form.Get(addressField), unixLines(form.Get(messageField))
 	signature, capTyped := strings.TrimSpace(form.Get(signatureField)), strings.TrimSpace(form.Get(capOfField))

@@ -33,7 +33,7 @@ const (
 )
 
 // caller is what this request says of who sends it.
-func (v *visit) caller() *service.Caller {
+func (v *request) caller() *service.Caller {
 	id, _ := uuid.Parse(v.request)
 	c := &service.Caller{Door: service.DoorConsole, RequestID: id, Network: v.Network(v.r), Browser: v.r.UserAgent()}
 	if v.holder.IsZero() {
@@ -44,8 +44,8 @@ func (v *visit) caller() *service.Caller {
 	return c
 }
 
-// ask runs a capability for this visit.
-func ask[In, Out any](v *visit, run Call[In, Out], in In) (Out, error) {
+// ask runs an operation for this visit.
+func ask[In, Out any](v *request, run Call[In, Out], in In) (Out, error) {
 	out, refusal := run(v.r.Context(), v.caller(), in)
 	if refusal != nil {
 		return out, refusal
@@ -53,11 +53,11 @@ func ask[In, Out any](v *visit, run Call[In, Out], in In) (Out, error) {
 	return out, nil
 }
 
-// maxAsked is how many capabilities a page runs side by side.
+// maxAsked is how many operations a page runs side by side.
 const maxAsked = 3
 
-// asked is a capability that a page runs beside others, and where its answer goes.
-func asked[In, Out any](v *visit, run Call[In, Out], in In, answer *Out) func(context.Context) error {
+// asked is an operation that a page runs beside others, and where its answer goes.
+func asked[In, Out any](v *request, run Call[In, Out], in In, answer *Out) func(context.Context) error {
 	return func(ctx context.Context) error {
 		out, refusal := run(ctx, v.caller(), in)
 		if refusal != nil {
@@ -68,9 +68,9 @@ func asked[In, Out any](v *visit, run Call[In, Out], in In, answer *Out) func(co
 	}
 }
 
-// askAll runs capabilities that do not need each other's answers side by side, and gives the error
-// of the first that fails.
-func (v *visit) askAll(reads ...func(context.Context) error) error {
+// inParallel runs operations that do not need each other's answers side by side, and gives the
+// error of the first that fails.
+func (v *request) inParallel(reads ...func(context.Context) error) error {
 	group, ctx := parallel.WithContext(v.r.Context())
 	group.SetLimit(maxAsked)
 	for _, read := range reads {
@@ -81,8 +81,8 @@ func (v *visit) askAll(reads ...func(context.Context) error) error {
 
 // console serves a pattern for people who signed in. Whoever did not signs in first, and comes
 // back.
-func (p *Pages) console(pattern string, f func(*visit) error) {
-	p.handle(pattern, func(v *visit) error {
+func (p *Pages) console(pattern string, f func(*request) error) {
+	p.handle(pattern, func(v *request) error {
 		known, err := v.enter()
 		switch {
 		case err != nil:
@@ -97,7 +97,7 @@ func (p *Pages) console(pattern string, f func(*visit) error) {
 }
 
 // enter finds out who signed in; false when nobody did, or when the session is over.
-func (v *visit) enter() (bool, error) {
+func (v *request) enter() (bool, error) {
 	if v.jar.get(v.r, sessionCookie) == "" {
 		return false, nil
 	}
@@ -105,7 +105,7 @@ func (v *visit) enter() (bool, error) {
 	switch {
 	case refusedFor(err, fault.KeyInvalid):
 		v.jar.drop(v.w, sessionCookie)
-		v.bearing = v.jar.get(v.r, visitorCookie)
+		v.csrfCookie = v.jar.get(v.r, visitorCookie)
 		return false, nil
 	case err != nil:
 		return false, err
@@ -127,7 +127,7 @@ func refusedFor(err error, reason fault.Reason) bool {
 
 // signInFirst leads to the sign-in, and from there back to the page. A change that was sent is not
 // kept: its page is.
-func (v *visit) signInFirst() error {
+func (v *request) signInFirst() error {
 	back := v.r.URL.RequestURI()
 	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
 		back = pathOverview
@@ -135,7 +135,7 @@ func (v *visit) signInFirst() error {
 			back = from.RequestURI()
 		}
 	}
-	return v.moveOn(pathSignIn + "?next=" + url.QueryEscape(localPath(back, pathOverview)))
+	return v.redirect(pathSignIn + "?next=" + url.QueryEscape(localPath(back, pathOverview)))
 }
 
 // zoneOf returns a time zone by its name; UTC for one that this machine does not know.
@@ -148,7 +148,7 @@ func zoneOf(name string) *time.Location {
 }
 
 // person is who is signed in, for the frame.
-func (v *visit) person() *person {
+func (v *request) person() *person {
 	s := v.session
 	if s == nil {
 		return nil
@@ -174,7 +174,7 @@ func accountTitle(name, otherwise string) string {
 }
 
 // suspension says why an account is suspended, on every page of it.
-func (v *visit) suspension() (notice, bool) {
+func (v *request) suspension() (notice, bool) {
 	if v.session == nil || v.session.Status == account.Active {
 		return notice{}, false
 	}

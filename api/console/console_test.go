@@ -91,7 +91,7 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 	}
 	for _, path := range paths {
 		b := personOf(t, h)
-		for _, token := range []string{"", "x", forgeryToken("another session", "a1")} {
+		for _, token := range []string{"", "x", csrfToken("another session", "a1")} {
 			if got := b.send(http.MethodPost, path, url.Values{tokenField: {token}}); got.status != http.StatusForbidden {
 				if len(token) > 1 && (path == pathSignInLink || path == pathAccept) && got.header.Get("Location") == pathOverview {
 					continue // pressed twice: nothing is done, and the page that follows is shown
@@ -117,7 +117,7 @@ func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
 		for _, account := range []string{"a2", ""} {
 			tried++
 			b := personOf(t, h)
-			got := b.send(http.MethodPost, path, url.Values{tokenField: {forgeryToken(b.cookies["__Host-"+sessionCookie], account)}})
+			got := b.send(http.MethodPost, path, url.Values{tokenField: {csrfToken(b.cookies["__Host-"+sessionCookie], account)}})
 			if got.status != http.StatusConflict || !strings.Contains(got.body, "nothing was done") {
 				t.Errorf("%s with a form of account %q answers %d", path, account, got.status)
 			}

@@ -29,7 +29,7 @@ func words(t *testing.T, line string) []string {
 }
 
 // request is what curl sends for its arguments, as far as our commands use them.
-func request(t *testing.T, words []string) *http.Request {
+func httpRequest(t *testing.T, words []string) *http.Request {
 	t.Helper()
 	address, method, body, header := "", http.MethodGet, "", http.Header{}
 	for len(words) > 0 {
@@ -122,7 +122,7 @@ func fill(tool *tool, values map[string]string, text string) {
 
 func TestCommandsSendWhatTheirFormsSend(t *testing.T) {
 	t.Parallel()
-	groups, err := newToolGroups(capabilities(fakeTools()))
+	groups, err := newToolGroups(definitions(fakeTools()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestCommandsSendWhatTheirFormsSend(t *testing.T) {
 						t.Fatal(refusal)
 					}
 					line := tool.curl("https://gateway.example", values)
-					if got := arrived(t, tool, request(t, words(t, line))); !reflect.DeepEqual(got, want) {
+					if got := arrived(t, tool, httpRequest(t, words(t, line))); !reflect.DeepEqual(got, want) {
 						t.Errorf("%s\nbrings %v, the form %v", line, got, want)
 					}
 				}
@@ -151,7 +151,7 @@ func TestCommandsSendWhatTheirFormsSend(t *testing.T) {
 
 func TestCommandsAreReadable(t *testing.T) {
 	t.Parallel()
-	groups, err := newToolGroups(capabilities(fakeTools()))
+	groups, err := newToolGroups(definitions(fakeTools()))
 	if err != nil {
 		t.Fatal(err)
 	}

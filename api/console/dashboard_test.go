@@ -192,7 +192,7 @@ func TestChangesAreTakenFromPagesOfThisSiteOnly(t *testing.T) {
 		"old browser, same origin":     {token, map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusSeeOther},
 		"no browser":                   {token, map[string]string{"Cookie": carried}, http.StatusSeeOther},
 		"page without referrer":        {token, map[string]string{"Origin": "null", "Sec-Fetch-Site": "same-origin", "Cookie": carried}, http.StatusSeeOther},
-		"session's cookie":             {forgeryToken("s", ""), map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusSeeOther},
+		"session's cookie":             {csrfToken("s", ""), map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusSeeOther},
 		"session with visitor's token": {token, map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusForbidden},
 		"another site":                 {token, map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site", "Cookie": carried}, http.StatusForbidden},
 		"sister host":                  {token, map[string]string{"Origin": "https://x.gateway.example", "Sec-Fetch-Site": "same-site", "Cookie": carried}, http.StatusForbidden},
@@ -202,7 +202,7 @@ func TestChangesAreTakenFromPagesOfThisSiteOnly(t *testing.T) {
 		"no token":                     {"", map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusForbidden},
 		"token of another browser":     {foreignToken, map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusForbidden},
 		"no cookie":                    {token, map[string]string{"Origin": "https://gateway.example"}, http.StatusForbidden},
-		"token of an empty cookie":     {forgeryToken("", ""), map[string]string{"Origin": "https://gateway.example", "Cookie": "__Host-visitor="}, http.StatusForbidden},
+		"token of an empty cookie":     {csrfToken("", ""), map[string]string{"Origin": "https://gateway.example", "Cookie": "__Host-visitor="}, http.StatusForbidden},
 		"cookie without its prefix":    {token, map[string]string{"Origin": "https://gateway.example", "Cookie": "visitor=" + cookie.Value}, http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {

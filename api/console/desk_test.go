@@ -141,7 +141,7 @@ func noCallOfYours() *fault.Error {
 }
 
 // deskVisit formats for samples.
-func deskVisit() *visit { return &visit{reader: sampleReader()} }
+func deskVisit() *request { return &request{reader: sampleReader()} }
 
 // supportSamples are the pages of support.
 func supportSamples(name string) map[string]page {

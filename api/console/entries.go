@@ -27,7 +27,7 @@ func (p entryPage) head() head {
 }
 
 // showEntry shows what the link is about.
-func (v *visit) showEntry() error {
+func (v *request) showEntry() error {
 	v.hideEntry()
 	token := v.r.URL.Query().Get("token")
 	shown, err := ask(v, v.Calls.ShowEntry, service.EntryInput{Token: token})
@@ -38,7 +38,7 @@ func (v *visit) showEntry() error {
 }
 
 // changeEntry does what a button says. Pressed twice, the second time changes nothing.
-func (v *visit) changeEntry() error {
+func (v *request) changeEntry() error {
 	v.hideEntry()
 	form := v.r.PostForm
 	token := form.Get("token")
@@ -62,13 +62,13 @@ func (v *visit) changeEntry() error {
 }
 
 // hideEntry keeps the page, whose address holds a token, from search engines and from other sites.
-func (v *visit) hideEntry() {
-	v.hush()
+func (v *request) hideEntry() {
+	v.hideReferrer()
 	v.w.Header().Set("X-Robots-Tag", "noindex")
 }
 
 // overEntry is the page of a link that works no more, or is none.
-func (v *visit) overEntry(err error) error {
+func (v *request) overEntry(err error) error {
 	wrong := mistakesOf(err, "token")
 	if wrong == nil {
 		return err

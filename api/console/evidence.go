@@ -33,7 +33,7 @@ type refusalRow struct {
 }
 
 // evidenceView formats evidence, stored or of now.
-func (v *visit) evidenceView(e *ticket.Evidence) *evidenceView {
+func (v *request) evidenceView(e *ticket.Evidence) *evidenceView {
 	shown := &evidenceView{Call: v.callFacts(e.Call), Chain: v.chainFacts(e.Chain), Fences: fenceFacts(&e.Fences), Gathered: v.reader.moment(e.GatheredAt)}
 	for i := range e.Refusals {
 		r := &e.Refusals[i]
@@ -72,7 +72,7 @@ func methodWords(method string) string {
 	return method
 }
 
-func (v *visit) callFacts(c *ticket.ReportedCall) []detail {
+func (v *request) callFacts(c *ticket.ReportedCall) []detail {
 	if c == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ var chainStates = map[ticket.ChainState]string{
 	ticket.ChainUp: "up", ticket.ChainDegraded: "degraded", ticket.ChainDown: "down", ticket.ChainUnknown: "not measured yet",
 }
 
-func (v *visit) chainFacts(c *ticket.ChainCondition) []detail {
+func (v *request) chainFacts(c *ticket.ChainCondition) []detail {
 	if c == nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// fakeTool is a metered capability that answers as it is told, and remembers who asked for what.
+// fakeTool is a metered operation that answers as it is told, and remembers who asked for what.
 type fakeTool struct {
 	meta    service.Meta
 	in, out *huma.Schema
@@ -100,8 +100,8 @@ func fakeTools() []*fakeTool {
 	}
 }
 
-func capabilities(tools []*fakeTool) []service.Capability {
-	var all []service.Capability
+func definitions(tools []*fakeTool) []service.Definition {
+	var all []service.Definition
 	for _, one := range tools {
 		all = append(all, one)
 	}
@@ -116,7 +116,7 @@ func toolVisitor(t *testing.T) (*browser, map[string]*fakeTool) {
 		byName[one.meta.Name] = one
 	}
 	b := visitorOf(t, newHouse())
-	groups, err := newToolGroups(capabilities(tools))
+	groups, err := newToolGroups(definitions(tools))
 	if err != nil {
 		t.Fatal(err)
 	}

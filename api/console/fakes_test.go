@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// house stands in for the capabilities: it answers as told, and remembers what changed something.
+// house stands in for the operations: it answers as told, and remembers what changed something.
 type house struct {
 	mu      sync.Mutex // guards what follows
 	changes []any      // inputs of calls that change something, in order
@@ -331,7 +331,7 @@ func (b *browser) post(path string, form url.Values) answer {
 	if bearing == "" {
 		bearing, account = b.cookies["__Host-"+visitorCookie], ""
 	}
-	with := url.Values{tokenField: {forgeryToken(bearing, account)}}
+	with := url.Values{tokenField: {csrfToken(bearing, account)}}
 	maps.Copy(with, form)
 	return b.send(http.MethodPost, path, with)
 }

@@ -23,9 +23,9 @@ const feedbackPerPage = 50
 type feedbackTyped struct{ kind, title, body, chain string }
 
 // feedback shows the form and what was given before, newest first.
-func (v *visit) feedback() error { return v.showFeedback(http.StatusOK, feedbackTyped{}, nil) }
+func (v *request) feedback() error { return v.showFeedback(http.StatusOK, feedbackTyped{}, nil) }
 
-func (v *visit) showFeedback(code int, typed feedbackTyped, wrong mistakes) error {
+func (v *request) showFeedback(code int, typed feedbackTyped, wrong mistakes) error {
 	query := v.r.URL.Query()
 	chosen, cursor := query.Get(statusField), query.Get(cursorField)
 	p := feedbackPage{
@@ -83,7 +83,7 @@ func servedChains() [][2]string {
 	return choices
 }
 
-func (v *visit) feedbackView(f *service.FeedbackView) feedbackView {
+func (v *request) feedbackView(f *service.FeedbackView) feedbackView {
 	view := feedbackView{Title: f.Title, Kind: wordsOf(feedbackKinds, f.Kind), Body: f.Body, Status: status{feedbackTones[f.Status], wordsOf(feedbackStatuses, f.Status)}, When: v.reader.moment(f.CreatedAt)}
 	if f.Chain != "" {
 		view.Chain = chainTitle(string(f.Chain))
@@ -105,7 +105,7 @@ func wordsOf(choices [][2]string, value string) string {
 }
 
 // giveFeedback records what was typed.
-func (v *visit) giveFeedback() error {
+func (v *request) giveFeedback() error {
 	form := v.r.PostForm
 	typed := feedbackTyped{kind: form.Get("kind"), title: strings.TrimSpace(form.Get("title")), body: unixLines(form.Get("body")), chain: form.Get("chain")}
 	_, err := ask(v, v.Calls.SubmitFeedback, service.SubmitFeedbackInput{Kind: typed.kind, Title: typed.title, Body: typed.body, Chain: typed.chain, Form: form.Get(formField)})
@@ -115,6 +115,6 @@ func (v *visit) giveFeedback() error {
 	if err != nil {
 		return err
 	}
-	v.leave(good, "Feedback sent", "Those who build the service read it. What becomes of it stands below.")
-	return v.moveOn(pathFeedback)
+	v.flash(good, "Feedback sent", "Those who build the service read it. What becomes of it stands below.")
+	return v.redirect(pathFeedback)
 }

@@ -26,26 +26,26 @@ type flashed struct {
 	Text  string `json:"text"`
 }
 
-// leave keeps a message for the next page.
-func (v *visit) leave(t tone, title, text string) { v.leaveAt("", t, title, text) }
+// flash keeps a message for the next page.
+func (v *request) flash(t tone, title, text string) { v.flashAt("", t, title, text) }
 
-// leaveAt keeps a message for a part of the next page.
-func (v *visit) leaveAt(part string, t tone, title, text string) {
+// flashAt keeps a message for a part of the next page.
+func (v *request) flashAt(part string, t tone, title, text string) {
 	content, err := json.Marshal(flashed{part, t, title, text})
 	if err != nil || len(content) > longestFlash {
 		return // it says less than nothing in pieces; the page itself shows what came of the change
 	}
-	v.jar.set(v.w, flashCookie, sealFlash(v.bearing, content), flashLifetime)
+	v.jar.set(v.w, flashCookie, sealFlash(v.csrfCookie, content), flashLifetime)
 }
 
 // taken returns the message that was left, once.
-func (v *visit) taken() (part string, left notice, ok bool) {
+func (v *request) taken() (part string, left notice, ok bool) {
 	value := v.jar.get(v.r, flashCookie)
 	if value == "" {
 		return "", notice{}, false
 	}
 	v.jar.drop(v.w, flashCookie)
-	content, ok := openFlash(v.bearing, value)
+	content, ok := openFlash(v.csrfCookie, value)
 	var f flashed
 	if !ok || json.Unmarshal(content, &f) != nil {
 		return "", notice{}, false

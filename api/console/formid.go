@@ -13,7 +13,7 @@ const formField = "form"
 // formID is the id of a form that this visit shows with what is wrong with it: the one that was
 // sent, when what was sent is shown again, so that it stays the same form; a new one when there is
 // none, or when that one said something else before.
-func (v *visit) formID(wrong mistakes) (string, error) {
+func (v *request) formID(wrong mistakes) (string, error) {
 	if wrong[formField] == "" {
 		if id, err := uuid.Parse(v.r.PostForm.Get(formField)); err == nil {
 			return id.String(), nil

@@ -156,7 +156,7 @@ type servicesSent struct {
 const capField = "cap."
 
 // readServices reads the form of services.
-func (v *visit) readServices() servicesSent {
+func (v *request) readServices() servicesSent {
 	s := servicesSent{enabled: []string{}, caps: map[string]int64{}, texts: map[string]string{}, wrong: mistakes{}}
 	for _, known := range account.Services() {
 		name := string(known)

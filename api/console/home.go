@@ -21,11 +21,11 @@ const (
 
 // home is the first page: what this is, a key by one button, a tool for whoever has no terminal,
 // how the chains stand, and what it costs.
-func (v *visit) home() error { return v.showHome(http.StatusOK, nil, nil) }
+func (v *request) home() error { return v.showHome(http.StatusOK, nil, nil) }
 
 // makeKey makes an anonymous key, within the limits of POST /keys, and shows it, once: this answer
 // is the only place where it stands.
-func (v *visit) makeKey() error {
+func (v *request) makeKey() error {
 	made, err := ask(v, v.Calls.GetKey, service.GetKeyInput{})
 	if err != nil {
 		f := fault.From(err)
@@ -40,8 +40,8 @@ func (v *visit) makeKey() error {
 }
 
 // showHome shows the first page, with the key that was just made, or why none was.
-func (v *visit) showHome(status int, made *service.Welcome, refused *notice) error {
-	if err := v.bear(); err != nil {
+func (v *request) showHome(status int, made *service.Welcome, refused *notice) error {
+	if err := v.ensureCSRFCookie(); err != nil {
 		return err
 	}
 	offers, err := v.offers()
@@ -99,7 +99,7 @@ func priceRows(l *service.PlanList) []offerRow {
 }
 
 // doorCards are the ways to a key, from the one that asks least.
-func (v *visit) doorCards(l *service.PlanList) []doorCard {
+func (v *request) doorCards(l *service.PlanList) []doorCard {
 	limits := func(key string) []fact {
 		at := slices.IndexFunc(l.Plans, func(p service.PlanOffer) bool { return p.Key == key }) //nolint:gocritic // read once for a page
 		if at < 0 {

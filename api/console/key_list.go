@@ -20,7 +20,7 @@ const (
 
 // keys lists the keys of the account, newest first: those that work, or those that were revoked,
 // those that hold a text, by pages.
-func (v *visit) keys() error {
+func (v *request) keys() error {
 	list, err := ask(v, v.Calls.ListKeys, service.ListKeysInput{})
 	if err != nil {
 		return err

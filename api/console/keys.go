@@ -21,7 +21,7 @@ var doorWords = map[account.Door][2]string{
 }
 
 // keyRows formats keys: active ones, newest first, and revoked ones.
-func (v *visit) keyRows(keys []service.KeyView) (active, revoked []keyRow) {
+func (v *request) keyRows(keys []service.KeyView) (active, revoked []keyRow) {
 	for i := range keys {
 		row := v.keyRow(&keys[i])
 		if keys[i].Status == account.Active {
@@ -35,7 +35,7 @@ func (v *visit) keyRows(keys []service.KeyView) (active, revoked []keyRow) {
 	return active, revoked
 }
 
-func (v *visit) keyRow(k *service.KeyView) keyRow {
+func (v *request) keyRow(k *service.KeyView) keyRow {
 	row := keyRow{
 		ID: k.ID, Name: keyTitle(k.Name, k.Prefix), Prefix: k.Prefix, Door: doorWords[k.Door][0], Agent: k.Agent, Cap: capWords(k.MonthlyRequestCap),
 		Status: status{good, "active"}, Created: v.reader.moment(k.CreatedAt),
@@ -72,12 +72,12 @@ func keyCapField(value, wrong string) field {
 }
 
 // newKey asks for what a key needs.
-func (v *visit) newKey() error {
+func (v *request) newKey() error {
 	return v.show(http.StatusOK, newKeyPage{Name: nameField("", ""), Cap: keyCapField("", "")})
 }
 
 // createKey makes a key and shows it, once: this answer is the only place where it stands.
-func (v *visit) createKey() error {
+func (v *request) createKey() error {
 	name, capTyped := v.r.PostForm.Get("name"), v.r.PostForm.Get("monthly_request_cap")
 	again := func(wrong mistakes) error {
 		return v.show(http.StatusUnprocessableEntity, newKeyPage{
@@ -108,7 +108,7 @@ func (v *visit) createKey() error {
 }
 
 // findKey returns the key of the path. Another account's is not found, like one that never was.
-func (v *visit) findKey() (*service.KeyView, error) {
+func (v *request) findKey() (*service.KeyView, error) {
 	list, err := ask(v, v.Calls.ListKeys, service.ListKeysInput{})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (v *visit) findKey() (*service.KeyView, error) {
 }
 
 // key shows one key with its fences.
-func (v *visit) key() error {
+func (v *request) key() error {
 	k, err := v.findKey()
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (v *visit) key() error {
 	return v.show(http.StatusOK, p)
 }
 
-func (v *visit) keyPage(k *service.KeyView) (keyPage, error) {
+func (v *request) keyPage(k *service.KeyView) (keyPage, error) {
 	fences, err := ask(v, v.Calls.ConfigureKey, service.ConfigureKeyInput{ID: k.ID})
 	if err != nil {
 		return keyPage{}, err
@@ -193,7 +193,7 @@ func serviceLines(fences, around []service.ServiceFence) []serviceLine {
 }
 
 // changeKey saves the fences of a key.
-func (v *visit) changeKey() error {
+func (v *request) changeKey() error {
 	k, err := v.findKey()
 	if err != nil {
 		return err
@@ -223,8 +223,8 @@ func (v *visit) changeKey() error {
 		p.Cap, p.Services = keyCapField(typed, wrong["monthly_request_cap"]), sent.again(p.Services, wrong)
 		return v.show(http.StatusUnprocessableEntity, p, wrong.notices()...)
 	}
-	v.leave(good, "Fences saved", "They hold from the next call on.")
-	return v.moveOn(pathKeys + "/" + k.ID)
+	v.flash(good, "Fences saved", "They hold from the next call on.")
+	return v.redirect(pathKeys + "/" + k.ID)
 }
 
 // switched returns the services that are to be on, and whether that is a change. A service that the
@@ -247,14 +247,14 @@ func switched(now []serviceLine, sent []string) (enabled []string, changed bool)
 }
 
 // confirmRevoke names what stops with a key.
-func (v *visit) confirmRevoke() error {
+func (v *request) confirmRevoke() error {
 	k, err := v.findKey()
 	if err != nil {
 		return err
 	}
 	at := pathKeys + "/" + k.ID
 	if k.Status != account.Active {
-		return v.moveOn(at)
+		return v.redirect(at)
 	}
 	p := confirmPage{
 		Heading: "Revoke this key?", Subject: keyTitle(k.Name, k.Prefix) + ", " + k.Prefix + "…", Section: sectionKeys,
@@ -271,11 +271,11 @@ func (v *visit) confirmRevoke() error {
 }
 
 // revokeKey ends a key.
-func (v *visit) revokeKey() error {
+func (v *request) revokeKey() error {
 	revoked, err := ask(v, v.Calls.RevokeKey, service.RevokeKeyInput{APIKeyID: v.r.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	v.leave(good, "Key revoked", strings.TrimSpace(revoked.Name+" is refused from now on."))
-	return v.moveOn(pathKeys)
+	v.flash(good, "Key revoked", strings.TrimSpace(revoked.Name+" is refused from now on."))
+	return v.redirect(pathKeys)
 }

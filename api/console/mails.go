@@ -18,8 +18,8 @@ var topicWords = map[account.Topic]string{
 
 // showUnsubscribe shows the button that stops mails. Programs that look at mails follow the link,
 // and press no buttons.
-func (v *visit) showUnsubscribe() error {
-	v.hush()
+func (v *request) showUnsubscribe() error {
+	v.hideReferrer()
 	token := v.r.URL.Query().Get("token")
 	shown, err := ask(v, v.Calls.ShowUnsubscribe, service.UnsubscribeInput{Token: token})
 	if err != nil {
@@ -32,7 +32,7 @@ func (v *visit) showUnsubscribe() error {
 }
 
 // overStop is the page of a link that is no link of ours.
-func (v *visit) overStop(err error) error {
+func (v *request) overStop(err error) error {
 	wrong := mistakesOf(err, "token")
 	if wrong == nil {
 		return err
@@ -48,14 +48,14 @@ func (v *visit) overStop(err error) error {
 // token of a form to ask for. Whoever forges it needs the link.
 func (p *Pages) stopMails(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
-	v := p.visit(w, r)
+	v := p.newRequest(w, r)
 	if err := v.unsubscribe(); err != nil { //nolint:contextcheck // the visit has the request, and its context
 		v.fail(err)
 	}
 }
 
-func (v *visit) unsubscribe() error {
-	v.hush()
+func (v *request) unsubscribe() error {
+	v.hideReferrer()
 	token := v.r.URL.Query().Get("token") // a mail program's; what its body says is always the same
 	if token == "" {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxFormBytes)
@@ -87,7 +87,7 @@ func mailChecks(wanted []account.Topic) []check {
 }
 
 // saveMails saves what the user gets mails about.
-func (v *visit) saveMails() error {
+func (v *request) saveMails() error {
 	wanted := make([]account.Topic, 0, len(account.Topics()))
 	for _, name := range v.r.PostForm["topics"] {
 		wanted = append(wanted, account.Topic(name))

@@ -12,7 +12,7 @@ import (
 
 // newTicket asks what a ticket says. The address may name the call that it is about; one that is
 // not the caller's is not found, and is left out.
-func (v *visit) newTicket() error {
+func (v *request) newTicket() error {
 	return v.askForTicket(http.StatusOK, ticketTyped{request: v.r.URL.Query().Get(requestField)}, nil)
 }
 
@@ -21,7 +21,7 @@ type ticketTyped struct{ request, subject, message, category string }
 
 // askForTicket shows the form with what was typed, what is wrong with it, and what is going to be
 // attached.
-func (v *visit) askForTicket(code int, typed ticketTyped, wrong mistakes, notices ...notice) error {
+func (v *request) askForTicket(code int, typed ticketTyped, wrong mistakes, notices ...notice) error {
 	preview, err := ask(v, v.Calls.PreviewTicket, service.PreviewTicketInput{RequestID: typed.request})
 	switch {
 	case typed.request == "":
@@ -36,7 +36,7 @@ func (v *visit) askForTicket(code int, typed ticketTyped, wrong mistakes, notice
 	return v.showNewTicket(code, &preview, typed, wrong, notices...)
 }
 
-func (v *visit) showNewTicket(code int, preview *service.TicketPreview, typed ticketTyped, wrong mistakes, notices ...notice) error {
+func (v *request) showNewTicket(code int, preview *service.TicketPreview, typed ticketTyped, wrong mistakes, notices ...notice) error {
 	p := v.newTicketPage(preview, typed, wrong)
 	var err error
 	if p.Form, err = v.formID(wrong); err != nil {
@@ -52,7 +52,7 @@ func (t ticketTyped) without() ticketTyped {
 
 // noSuchCall says of the call of somebody else, or of nobody, that it is not found. The way to ask
 // with its key keeps it.
-func (v *visit) noSuchCall(request string, cause error) notice {
+func (v *request) noSuchCall(request string, cause error) notice {
 	n := notice{Tone: warn, Title: "The call is not found", Text: fault.From(cause).Message}
 	if v.holder.IsZero() {
 		n.Links = append(n.Links, link{"Ask with the key that made the call", pathAsk + "?" + url.Values{requestField: {request}, withKey: {keyField}}.Encode()})
@@ -60,7 +60,7 @@ func (v *visit) noSuchCall(request string, cause error) notice {
 	return n
 }
 
-func (v *visit) newTicketPage(preview *service.TicketPreview, typed ticketTyped, wrong mistakes) newTicketPage {
+func (v *request) newTicketPage(preview *service.TicketPreview, typed ticketTyped, wrong mistakes) newTicketPage {
 	p := newTicketPage{
 		Action: v.askAt(), Evidence: v.evidenceView(&preview.Evidence), Paths: pathsOf(preview.SuggestedPaths), Tickets: v.ticketsAt(), With: v.askingWith(), Crumb: v.ticketsCrumb(),
 		Subject: field{
@@ -112,7 +112,7 @@ func categorySelection(follows ticket.Category, chosen, wrong string) selection 
 }
 
 // fileTicket files what was typed, and shows the ticket that came of it.
-func (v *visit) fileTicket() error {
+func (v *request) fileTicket() error {
 	form := v.r.PostForm
 	typed := ticketTyped{
 		request: strings.TrimSpace(form.Get(requestField)), subject: strings.TrimSpace(form.Get("subject")), message: unixLines(form.Get(messageField)), category: form.Get("category"),
@@ -136,15 +136,15 @@ func (v *visit) fileTicket() error {
 		return err
 	}
 	if filed.Joined {
-		v.leave(good, "Added to this ticket", "The same symptom has an open ticket already, so your message was added to it.")
+		v.flash(good, "Added to this ticket", "The same symptom has an open ticket already, so your message was added to it.")
 	} else {
-		v.leave(good, "Ticket filed", "A person reads it and answers here.")
+		v.flash(good, "Ticket filed", "A person reads it and answers here.")
 	}
-	return v.moveOn(v.ticketsAt() + "/" + filed.Reference)
+	return v.redirect(v.ticketsAt() + "/" + filed.Reference)
 }
 
 // refuseTicket shows the form with a request id that is none, at its field.
-func (v *visit) refuseTicket(typed ticketTyped, wrong mistakes) error {
+func (v *request) refuseTicket(typed ticketTyped, wrong mistakes) error {
 	preview, err := ask(v, v.Calls.PreviewTicket, service.PreviewTicketInput{})
 	if err != nil {
 		return err

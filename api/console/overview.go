@@ -16,12 +16,12 @@ import (
 const overviewKeys = 5
 
 // overview is units of the period against the allowance, by day, and the keys that used them.
-func (v *visit) overview() error {
+func (v *request) overview() error {
 	var usage service.UsageByDay
 	var list service.KeyList
 	var insights service.UsageInsights
 	var chains *chainsView
-	err := v.askAll(
+	err := v.inParallel(
 		asked(v, v.Calls.GetInsights, service.Nothing{}, &insights), // the slowest first
 		asked(v, v.Calls.UsageByDay, service.UsageByDayInput{}, &usage),
 		asked(v, v.Calls.ListKeys, service.ListKeysInput{}, &list),
@@ -48,7 +48,7 @@ func (v *visit) overview() error {
 }
 
 // firstSteps is what to do before the first call.
-func (v *visit) firstSteps(keys int) *empty {
+func (v *request) firstSteps(keys int) *empty {
 	if keys == 0 {
 		return &empty{Title: "No key yet", Text: "Create a key, then send it with each call.", Action: &link{"Create key", "/keys/new"}}
 	}
@@ -70,7 +70,7 @@ func (r reader) daysOf(reported []service.DayUsage) ([]dayUsage, error) {
 	return days, nil
 }
 
-func (v *visit) stats(u *service.UsageByDay) []stat {
+func (v *request) stats(u *service.UsageByDay) []stat {
 	var requests, hits, refused int64
 	var today plan.Units
 	for _, d := range u.Days {
@@ -91,7 +91,7 @@ func (v *visit) stats(u *service.UsageByDay) []stat {
 
 // todayNote says since when today is counted: the figure is of the period, which may have begun
 // today.
-func (v *visit) todayNote(period time.Time) string {
+func (v *request) todayNote(period time.Time) string {
 	if v.reader.now.UTC().Truncate(24 * time.Hour).Before(period) {
 		return "in the period that began today"
 	}
@@ -99,7 +99,7 @@ func (v *visit) todayNote(period time.Time) string {
 }
 
 // planFences is the plan's allowance, and what is left in packs.
-func (v *visit) planFences(u *service.UsageByDay) []meterBar {
+func (v *request) planFences(u *service.UsageByDay) []meterBar {
 	limit := account.Unlimited
 	next := ""
 	end := v.reader.day(u.PeriodEnd)

@@ -16,9 +16,9 @@ const (
 var roleWords = map[string]string{roleOwner: "an owner", roleMember: "a member"}
 
 // owner reports whether whoever is signed in owns the account.
-func (v *visit) owner() bool { return v.session.Role == roleOwner }
+func (v *request) owner() bool { return v.session.Role == roleOwner }
 
-func (v *visit) describePeople(p *settingsPage, people *service.MemberList) {
+func (v *request) describePeople(p *settingsPage, people *service.MemberList) {
 	owners := 0
 	for i := range people.Members {
 		if people.Members[i].Role == roleOwner {
@@ -60,7 +60,7 @@ func roleSelection(chosen string) selection {
 }
 
 // invite asks somebody to join the account.
-func (v *visit) invite() error {
+func (v *request) invite() error {
 	email, role := v.r.PostForm.Get("email"), v.r.PostForm.Get("role")
 	made, err := ask(v, v.Calls.InviteMember, service.InviteMemberInput{Email: email, Role: role})
 	if wrong := mistakesOf(err, "email"); wrong != nil {
@@ -71,12 +71,12 @@ func (v *visit) invite() error {
 	if err != nil {
 		return err
 	}
-	v.leaveAt("people", good, "Invitation sent", "To "+made.Email+", as "+roleWords[made.Role]+".")
-	return v.moveOn(pathSettings + "#people")
+	v.flashAt("people", good, "Invitation sent", "To "+made.Email+", as "+roleWords[made.Role]+".")
+	return v.redirect(pathSettings + "#people")
 }
 
 // people finds the members and invitations of the account.
-func (v *visit) people() (*settingsPage, error) {
+func (v *request) people() (*settingsPage, error) {
 	list, err := ask(v, v.Calls.ListMembers, service.Nothing{})
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func missing(what string) error {
 }
 
 // confirmRemove names what ends for a member.
-func (v *visit) confirmRemove() error {
+func (v *request) confirmRemove() error {
 	p, err := v.people()
 	if err != nil {
 		return err
@@ -119,41 +119,41 @@ func (v *visit) confirmRemove() error {
 }
 
 // removeMember takes a member out of the account.
-func (v *visit) removeMember() error {
+func (v *request) removeMember() error {
 	user := v.r.PathValue("id")
 	if _, err := ask(v, v.Calls.RemoveMember, service.RemoveMemberInput{UserID: user}); err != nil {
 		return v.refusedOn("people", err)
 	}
 	if user == v.session.UserID {
 		v.jar.drop(v.w, sessionCookie)
-		return v.moveOn("/")
+		return v.redirect("/")
 	}
-	v.leaveAt("people", good, "Member removed", "Their sessions of this account have ended.")
-	return v.moveOn(pathSettings + "#people")
+	v.flashAt("people", good, "Member removed", "Their sessions of this account have ended.")
+	return v.redirect(pathSettings + "#people")
 }
 
 // refusedOn tells on the settings why something was not done, when a rule forbids it.
-func (v *visit) refusedOn(part string, err error) error {
+func (v *request) refusedOn(part string, err error) error {
 	wrong := mistakesOf(err)
 	if wrong == nil {
 		return err
 	}
-	v.leaveAt(part, bad, "Nothing was changed", wrong[""])
-	return v.moveOn(pathSettings + "#" + part)
+	v.flashAt(part, bad, "Nothing was changed", wrong[""])
+	return v.redirect(pathSettings + "#" + part)
 }
 
 // changeRole makes a member an owner, or an owner a member.
-func (v *visit) changeRole() error {
+func (v *request) changeRole() error {
 	role := v.r.PostForm.Get("role")
 	if _, err := ask(v, v.Calls.ChangeMember, service.ChangeMemberInput{UserID: v.r.PathValue("id"), Role: role}); err != nil {
 		return v.refusedOn("people", err)
 	}
-	v.leaveAt("people", good, "Role changed", "")
-	return v.moveOn(pathSettings + "#people")
+	v.flashAt("people", good, "Role changed", "")
+	return v.redirect(pathSettings + "#people")
 }
 
 // confirmWithdraw names what ends with an invitation.
-func (v *visit) confirmWithdraw() error {
+func (v *request) confirmWithdraw() error {
 	p, err := v.people()
 	if err != nil {
 		return err
@@ -171,15 +171,15 @@ func (v *visit) confirmWithdraw() error {
 }
 
 // withdraw takes an invitation back.
-func (v *visit) withdraw() error {
+func (v *request) withdraw() error {
 	if _, err := ask(v, v.Calls.RevokeInvitation, service.InvitationInput{ID: v.r.PathValue("id")}); err != nil {
 		return err
 	}
-	v.leaveAt("people", good, "Invitation withdrawn", "")
-	return v.moveOn(pathSettings + "#people")
+	v.flashAt("people", good, "Invitation withdrawn", "")
+	return v.redirect(pathSettings + "#people")
 }
 
-func (v *visit) sessionRow(s *service.ListedSession) sessionRow {
+func (v *request) sessionRow(s *service.ListedSession) sessionRow {
 	return sessionRow{
 		ID: s.ID, Where: browserTitle(s.UserAgent, s.Network), Since: v.reader.moment(s.BeganAt), Last: v.reader.moment(s.SeenAt), Current: s.Current,
 	}
@@ -217,7 +217,7 @@ func marked(text string, marks [][2]string) string {
 }
 
 // confirmEnd names what ends with a session.
-func (v *visit) confirmEnd() error {
+func (v *request) confirmEnd() error {
 	list, err := ask(v, v.Calls.ListSessions, service.Nothing{})
 	if err != nil {
 		return err
@@ -236,16 +236,16 @@ func (v *visit) confirmEnd() error {
 }
 
 // endSession signs one browser out.
-func (v *visit) endSession() error {
+func (v *request) endSession() error {
 	if _, err := ask(v, v.Calls.EndSession, service.EndSessionInput{ID: v.r.PathValue("id")}); err != nil {
 		return err
 	}
-	v.leaveAt("sessions", good, "Session ended", "")
-	return v.moveOn(pathSettings + "#sessions")
+	v.flashAt("sessions", good, "Session ended", "")
+	return v.redirect(pathSettings + "#sessions")
 }
 
 // confirmSignOutEverywhere names what ends with all sessions.
-func (v *visit) confirmSignOutEverywhere() error {
+func (v *request) confirmSignOutEverywhere() error {
 	return v.show(http.StatusOK, confirmPage{
 		Heading: "Sign out everywhere?", Subject: v.session.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,
 		Stops:  []string{"Every session of yours, in all accounts and browsers, this one too."},
@@ -255,10 +255,10 @@ func (v *visit) confirmSignOutEverywhere() error {
 }
 
 // signOutEverywhere ends all sessions of the user.
-func (v *visit) signOutEverywhere() error {
+func (v *request) signOutEverywhere() error {
 	if _, err := ask(v, v.Calls.SignOutEverywhere, service.Nothing{}); err != nil {
 		return err
 	}
 	v.jar.drop(v.w, sessionCookie)
-	return v.moveOn(pathSignIn)
+	return v.redirect(pathSignIn)
 }

@@ -21,7 +21,7 @@ const (
 
 // pricing shows every way to pay for units, and what a volume costs on each. The volume is in the
 // address, so that a calculation can be shared.
-func (v *visit) pricing() error {
+func (v *request) pricing() error {
 	offers, err := v.offers()
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (v *visit) pricing() error {
 }
 
 // offers is the list of prices, which is the same for everybody.
-func (v *visit) offers() (service.PlanList, error) {
+func (v *request) offers() (service.PlanList, error) {
 	return v.plans.get(v.r.Context(), v.Now, func() (service.PlanList, error) { return ask(v, v.Calls.ListPlans, service.Nothing{}) })
 }
 
@@ -65,7 +65,7 @@ func volumeField(value, wrong string) field {
 	}
 }
 
-func (v *visit) pricingPage(l *service.PlanList) *pricingPage {
+func (v *request) pricingPage(l *service.PlanList) *pricingPage {
 	p := &pricingPage{
 		VAT:     fmt.Sprintf("Prices are net. %d %% VAT is added for customers in the EU, or without a country.", plan.VATPercent),
 		Live:    l.PaymentsLive,
@@ -162,8 +162,8 @@ func foundingText(f *service.FoundingOffer, plans []service.PlanOffer) string {
 func offerEnd(t time.Time) string { return t.UTC().Format(momentLayout) }
 
 // countRows say what takes how many units: relayed calls from the catalog, tools and data from
-// their capabilities.
-func (v *visit) countRows() []fact {
+// their operations.
+func (v *request) countRows() []fact {
 	rows := []fact{
 		{"A standard call of a chain", weights(chain.Standard)},
 		{"A heavy one: " + chain.HeavyCalls(), weights(chain.Heavy)},
@@ -204,9 +204,9 @@ func weights(class chain.Class) string {
 	return between(slices.Min(takes), slices.Max(takes))
 }
 
-func between(least, most plan.Units) string {
-	if least == most {
+func between(least, limit plan.Units) string {
+	if least == limit {
 		return units(least)
 	}
-	return least.Grouped() + " to " + units(most)
+	return least.Grouped() + " to " + units(limit)
 }

@@ -17,7 +17,7 @@ import (
 // page. A page of another site cannot send JSON without asking first, so it needs no token.
 func (p *Pages) adoptByProgram(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
-	v := p.visit(w, r)
+	v := p.newRequest(w, r)
 	adopted, err := v.adoptJSON() //nolint:contextcheck // the visit has the request, and its context
 	if err != nil {
 		f := fault.From(err)
@@ -30,7 +30,7 @@ func (p *Pages) adoptByProgram(w http.ResponseWriter, r *http.Request) {
 	_ = v.backToAgents(url.Values{"adopted": {adopted.ID}}) // never fails
 }
 
-func (v *visit) adoptJSON() (service.AdoptedKey, error) {
+func (v *request) adoptJSON() (service.AdoptedKey, error) {
 	if err := v.foreign.Check(v.r); err != nil {
 		return service.AdoptedKey{}, fault.New(fault.FieldRefused, "The request comes from a page of another site (Origin, Sec-Fetch-Site), so nothing was done. "+
 			"Send it from this site, or from a program without these headers.").Wrap(err)

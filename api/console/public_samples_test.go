@@ -47,7 +47,7 @@ func samplePlans() service.PlanList {
 // sampleHome is the first page, before and after a key was made.
 func sampleHome(name string, made bool) homePage {
 	offers := samplePlans()
-	v := &visit{Pages: &Pages{Options: Options{PublicURL: "https://gateway.example"}}}
+	v := &request{Pages: &Pages{Options: Options{PublicURL: "https://gateway.example"}}}
 	stand := sampleStatus(name)
 	chains := newChainsView(&stand)
 	p := homePage{
@@ -68,7 +68,7 @@ func sampleHome(name string, made bool) homePage {
 
 func samplePricing(name string) *pricingPage {
 	offers := samplePlans()
-	v := &visit{Pages: &Pages{Options: Options{Calls: Calls{Tools: capabilities(fakeTools())}}}}
+	v := &request{Pages: &Pages{Options: Options{Calls: Calls{Tools: definitions(fakeTools())}}}}
 	p := v.pricingPage(&offers)
 	_, ladder, _ := sampleBilling()
 	p.Volume, p.Units = volumeField(name, name), "10,000,000"

@@ -18,32 +18,32 @@ var billingCrumb = []link{{"Billing", pathBilling}}
 // away leads to a page of the payment provider. A form that was sent may not lead to another site
 // (the content policy holds the browser to that), so the browser is told to go on by itself; this
 // page does not stay in its history.
-func (v *visit) away(to, what string) error {
+func (v *request) away(to, what string) error {
 	target, err := url.Parse(to)
 	if err != nil || target.Host == "" || (target.Scheme != "https" && target.Scheme != "http") {
 		return errors.New("the payment provider gave an address that is none")
 	}
-	v.hush()
+	v.hideReferrer()
 	v.w.Header().Set("Refresh", "0; url="+target.String())
 	return v.show(http.StatusOK, awayPage{What: what, To: link{"Go on to " + what, target.String()}})
 }
 
 // backToBilling says on the billing page why nothing came of a change. Errors that are no refusals
 // of it are pages of their own.
-func (v *visit) backToBilling(err error) error {
+func (v *request) backToBilling(err error) error {
 	f, refused := errors.AsType[*fault.Error](err)
 	if !refused || f.Reason == fault.InternalFault || f.Reason == fault.KeyInvalid {
 		return err
 	}
-	v.leave(bad, "Nothing was changed", f.Message)
-	return v.moveOn(pathBilling)
+	v.flash(bad, "Nothing was changed", f.Message)
+	return v.redirect(pathBilling)
 }
 
 // leaveToOwners says on the billing page that whoever is no owner buys and changes nothing, before
 // a form is filled in.
-func (v *visit) leaveToOwners() error {
-	v.leave(warn, "Only for owners", "Owners of the account change the plan and buy packs; the settings list them.")
-	return v.moveOn(pathBilling)
+func (v *request) leaveToOwners() error {
+	v.flash(warn, "Only for owners", "Owners of the account change the plan and buy packs; the settings list them.")
+	return v.redirect(pathBilling)
 }
 
 // offered is what a form may buy or change to.
@@ -56,14 +56,14 @@ func offered(key string) (plan.Item, error) {
 }
 
 // showPurchase says what is about to be bought, before anybody pays.
-func (v *visit) showPurchase() error {
+func (v *request) showPurchase() error {
 	if !v.owner() {
 		return v.leaveToOwners()
 	}
 	return v.purchasePage(http.StatusOK, v.r.URL.Query().Get("item"), "", "")
 }
 
-func (v *visit) purchasePage(code int, key, country, wrong string) error {
+func (v *request) purchasePage(code int, key, country, wrong string) error {
 	item, err := offered(key)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func onceOr(i plan.Interval) string {
 }
 
 // purchase begins a checkout and leads to its page.
-func (v *visit) purchase() error {
+func (v *request) purchase() error {
 	item, country := v.r.PostForm.Get("item"), v.r.PostForm.Get("country")
 	started, err := ask(v, v.Calls.StartCheckout, service.StartCheckoutInput{Item: item, Country: strings.ToUpper(strings.TrimSpace(country))})
 	if wrong := mistakesOf(err, "country"); wrong != nil && wrong["country"] != "" {
@@ -122,7 +122,7 @@ func (v *visit) purchase() error {
 }
 
 // showChange says what a change of the plan comes to, before it is made.
-func (v *visit) showChange() error {
+func (v *request) showChange() error {
 	if !v.owner() {
 		return v.leaveToOwners()
 	}
@@ -136,7 +136,7 @@ func (v *visit) showChange() error {
 	}
 	s := now.Subscription.Value
 	if s == nil || s.Status.Over() {
-		return v.moveOn(pathBilling + "/buy?item=" + item.Key)
+		return v.redirect(pathBilling + "/buy?item=" + item.Key)
 	}
 	running := subscription.Subscription{Price: s.Item, Status: s.Status, PeriodEnd: s.PeriodEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, Held: s.Held}
 	if s.HeldUntil != nil {
@@ -165,20 +165,20 @@ func (v *visit) showChange() error {
 		p.Button = "Stay on " + item.Title
 		p.Points = []string{"The change that was planned for " + end + " is taken back. Nothing is charged."}
 	case subscription.NoChange:
-		v.leave("", "Nothing to change", "The subscription is on this plan already, or about to be.")
-		return v.moveOn(pathBilling)
+		v.flash("", "Nothing to change", "The subscription is on this plan already, or about to be.")
+		return v.redirect(pathBilling)
 	}
 	return v.show(http.StatusOK, p)
 }
 
 // change changes the plan of the subscription.
-func (v *visit) change() error {
+func (v *request) change() error {
 	done, err := ask(v, v.Calls.ChangePlan, service.ChangePlanInput{Item: v.r.PostForm.Get("item")})
 	return v.changed(done, err, "Plan changed")
 }
 
 // changed shows on the billing page what became of a subscription.
-func (v *visit) changed(done service.PlanChange, err error, title string) error {
+func (v *request) changed(done service.PlanChange, err error, title string) error {
 	if err != nil {
 		return v.backToBilling(err)
 	}
@@ -186,12 +186,12 @@ func (v *visit) changed(done service.PlanChange, err error, title string) error 
 	if !done.InForce {
 		text += " It shows here within some minutes."
 	}
-	v.leave(good, title, text)
-	return v.moveOn(pathBilling)
+	v.flash(good, title, text)
+	return v.redirect(pathBilling)
 }
 
 // confirmCancel names what a cancelled plan takes along.
-func (v *visit) confirmCancel() error {
+func (v *request) confirmCancel() error {
 	if !v.owner() {
 		return v.leaveToOwners()
 	}
@@ -201,7 +201,7 @@ func (v *visit) confirmCancel() error {
 	}
 	s := now.Subscription.Value
 	if s == nil || s.Status.Over() || s.CancelAtPeriodEnd {
-		return v.moveOn(pathBilling)
+		return v.redirect(pathBilling)
 	}
 	end := v.reader.moment(s.PeriodEnd).Exact
 	return v.show(http.StatusOK, confirmPage{
@@ -215,18 +215,18 @@ func (v *visit) confirmCancel() error {
 	})
 }
 
-func (v *visit) cancelPlan() error {
+func (v *request) cancelPlan() error {
 	done, err := ask(v, v.Calls.CancelPlan, service.Nothing{})
 	return v.changed(done, err, "Plan cancelled")
 }
 
-func (v *visit) resumePlan() error {
+func (v *request) resumePlan() error {
 	done, err := ask(v, v.Calls.ResumePlan, service.Nothing{})
 	return v.changed(done, err, "Plan resumed")
 }
 
 // portal leads to where card, address and country are changed.
-func (v *visit) portal() error {
+func (v *request) portal() error {
 	at, err := ask(v, v.Calls.OpenPortal, service.Nothing{})
 	if err != nil {
 		return v.backToBilling(err)
@@ -235,7 +235,7 @@ func (v *visit) portal() error {
 }
 
 // invoice leads to an invoice.
-func (v *visit) invoice() error {
+func (v *request) invoice() error {
 	at, err := ask(v, v.Calls.ShowInvoice, service.ShowInvoiceInput{ID: v.r.PathValue("id")})
 	if err != nil {
 		return v.backToBilling(err)
@@ -251,7 +251,7 @@ const (
 
 // checkoutDone is where a browser comes back to from paying. What was paid is granted without it as
 // well.
-func (v *visit) checkoutDone() error {
+func (v *request) checkoutDone() error {
 	query := v.r.URL.Query()
 	id := query.Get("checkout")
 	done, err := ask(v, v.Calls.FinishCheckout, service.FinishCheckoutInput{CheckoutID: id})

@@ -54,7 +54,7 @@ type happening struct {
 }
 
 // receipt shows a receipt. Its times are UTC: it is read by everybody who has the hash.
-func (v *visit) receipt() error {
+func (v *request) receipt() error {
 	v.w.Header().Set("X-Robots-Tag", "noindex")
 	r, err := ask(v, v.Calls.GetReceipt, service.ReceiptInput{TxHash: v.r.PathValue("tx")})
 	if refusedFor(err, fault.NotYours) {
@@ -144,7 +144,7 @@ func paymentStatus(s *service.SettledPayment) status {
 
 func utc(t time.Time) string { return t.UTC().Format(momentLayout) }
 
-// usdc is an amount of atomic units for people. The capability writes it as a number.
+// usdc is an amount of atomic units for people. The operation writes it as a number.
 func usdc(atomic string) string {
 	n, err := strconv.ParseInt(atomic, 10, 64)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// receiptOf is the only receipt of the capabilities that stand in: two wallets paid, and the chain
+// receiptOf is the only receipt of the operations that stand in: two wallets paid, and the chain
 // took one payment back.
 var receiptOf = service.Receipt{
 	TxHash: "0x" + strings.Repeat("ab", 32), ChainID: 8453, Network: "base", Asset: "USDC", Seller: "Chain Access Gateway",

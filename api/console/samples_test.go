@@ -211,7 +211,7 @@ func sampleReceipt(name string) receiptPage {
 // sampleToolbox is a page of tools that were all used.
 func sampleToolbox(name string) toolboxPage {
 	p := toolboxPage{Visitors: "30 uses a minute"}
-	groups, err := newToolGroups(capabilities(fakeTools()))
+	groups, err := newToolGroups(definitions(fakeTools()))
 	if err != nil {
 		panic(err)
 	}

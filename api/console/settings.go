@@ -8,7 +8,7 @@ import (
 )
 
 // settings is everything of the account that is not a key.
-func (v *visit) settings() error {
+func (v *request) settings() error {
 	p, err := v.settingsPage()
 	if err != nil {
 		return err
@@ -16,7 +16,7 @@ func (v *visit) settings() error {
 	return v.show(http.StatusOK, p)
 }
 
-func (v *visit) settingsPage() (*settingsPage, error) {
+func (v *request) settingsPage() (*settingsPage, error) {
 	now, err := ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{})
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (v *visit) settingsPage() (*settingsPage, error) {
 }
 
 // settingsAgain shows the settings with what is wrong with one of their forms.
-func (v *visit) settingsAgain(wrong mistakes, correct func(*settingsPage)) error {
+func (v *request) settingsAgain(wrong mistakes, correct func(*settingsPage)) error {
 	p, err := v.settingsPage()
 	if err != nil {
 		return err
@@ -62,9 +62,9 @@ func (v *visit) settingsAgain(wrong mistakes, correct func(*settingsPage)) error
 }
 
 // saved says that a form of the settings was saved, and shows its part of the page.
-func (v *visit) saved(what, part string) error {
-	v.leaveAt(part, good, what+" saved", "")
-	return v.moveOn(pathSettings + "#" + part)
+func (v *request) saved(what, part string) error {
+	v.flashAt(part, good, what+" saved", "")
+	return v.redirect(pathSettings + "#" + part)
 }
 
 func notifications(now *service.AccountSettings) []check {
@@ -79,7 +79,7 @@ func notifications(now *service.AccountSettings) []check {
 }
 
 // saveNotifications saves what the account is mailed about.
-func (v *visit) saveNotifications() error {
+func (v *request) saveNotifications() error {
 	ticked := func(name string) *bool {
 		on := v.r.PostForm.Get(name) != ""
 		return &on
@@ -101,7 +101,7 @@ func accountNameField(value, wrong string) field {
 }
 
 // saveName saves what the account is called.
-func (v *visit) saveName() error {
+func (v *request) saveName() error {
 	name := v.r.PostForm.Get("account_name")
 	_, err := ask(v, v.Calls.NameAccount, service.NameAccountInput{Name: name})
 	if wrong := mistakesOf(err, "name"); wrong != nil {
@@ -129,7 +129,7 @@ func zoneField(value, wrong string) field {
 }
 
 // saveTimeZone saves the zone in which pages and mails tell times.
-func (v *visit) saveTimeZone() error {
+func (v *request) saveTimeZone() error {
 	zone := v.r.PostForm.Get("time_zone")
 	_, err := ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{TimeZone: &zone})
 	if wrong := mistakesOf(err, "time_zone"); wrong != nil {
@@ -142,7 +142,7 @@ func (v *visit) saveTimeZone() error {
 }
 
 // saveServices saves the service fences of the account.
-func (v *visit) saveServices() error {
+func (v *request) saveServices() error {
 	sent := v.readServices()
 	wrong := sent.wrong
 	if len(wrong) == 0 {
@@ -261,7 +261,7 @@ func choices(label, name string, from []option, chosen []string) checkGroup {
 }
 
 // saveInsights saves what the account tells of itself. What was not answered stays as it is.
-func (v *visit) saveInsights() error {
+func (v *request) saveInsights() error {
 	answer := func(name string) *string {
 		if text := v.r.PostForm.Get(name); text != "" {
 			return &text

@@ -26,11 +26,11 @@ func emailField(value, wrong string) field {
 }
 
 // signIn asks for an e-mail address. The path to come back to travels in the form.
-func (v *visit) signIn() error {
+func (v *request) signIn() error {
 	next := localPath(v.r.URL.Query().Get("next"), "")
 	if v.jar.get(v.r, sessionCookie) != "" {
 		if _, err := ask(v, v.Calls.ShowSession, service.Nothing{}); err == nil {
-			return v.moveOn(localPath(next, pathOverview))
+			return v.redirect(localPath(next, pathOverview))
 		}
 	}
 	return v.show(http.StatusOK, signInPage{Email: emailField("", ""), Next: next, Then: thenWords(next)})
@@ -45,7 +45,7 @@ func thenWords(next string) string {
 }
 
 // startSignIn has the mail sent. The answer is the same for known and unknown addresses.
-func (v *visit) startSignIn() error {
+func (v *request) startSignIn() error {
 	email, next := v.r.PostForm.Get("email"), localPath(v.r.PostForm.Get("next"), "")
 	started, err := ask(v, v.Calls.StartSignIn, service.StartSignInInput{Email: email, ReturnTo: next})
 	if wrong := mistakesOf(err, "email"); wrong != nil {
@@ -58,7 +58,7 @@ func (v *visit) startSignIn() error {
 		return err
 	}
 	v.jar.set(v.w, signInCookie, signInUnderWay(started.BrowserToken, email), signInLifetime)
-	return v.moveOn("/sign-in/code")
+	return v.redirect("/sign-in/code")
 }
 
 // signInUnderWay is what the browser keeps until the code is typed: what the code works with, and
@@ -68,7 +68,7 @@ func signInUnderWay(browser, email string) string {
 }
 
 // underWay returns the sign-in that this browser waits for.
-func (v *visit) underWay() (browser, email string) {
+func (v *request) underWay() (browser, email string) {
 	browser, encoded, _ := strings.Cut(v.jar.get(v.r, signInCookie), ".")
 	text, err := base64.RawURLEncoding.DecodeString(encoded)
 	if err != nil {
@@ -77,7 +77,7 @@ func (v *visit) underWay() (browser, email string) {
 	return browser, string(text)
 }
 
-func (v *visit) codePage(email, wrong string) codePage {
+func (v *request) codePage(email, wrong string) codePage {
 	return codePage{Email: email, Minutes: signInMinutes, DevMail: v.DevMail, Code: field{
 		Name: "code", Label: "Code", Required: true, Mode: "numeric", Complete: "one-time-code", Pattern: "[0-9 ]{6,8}", Most: 8, Autofocus: true,
 		Rule: "Six digits.", Error: wrong,
@@ -85,19 +85,19 @@ func (v *visit) codePage(email, wrong string) codePage {
 }
 
 // askCode asks for the code of the mail.
-func (v *visit) askCode() error {
+func (v *request) askCode() error {
 	_, email := v.underWay()
 	if email == "" {
-		return v.moveOn(pathSignIn)
+		return v.redirect(pathSignIn)
 	}
 	return v.show(http.StatusOK, v.codePage(email, ""))
 }
 
 // finishByCode signs in by the code of the mail.
-func (v *visit) finishByCode() error {
+func (v *request) finishByCode() error {
 	browser, email := v.underWay()
 	if browser == "" {
-		return v.moveOn(pathSignIn)
+		return v.redirect(pathSignIn)
 	}
 	entered, err := ask(v, v.Calls.FinishByCode, service.SignInCodeInput{BrowserToken: browser, Code: v.r.PostForm.Get("code")})
 	if wrong := mistakesOf(err, "code"); wrong != nil {
@@ -110,19 +110,19 @@ func (v *visit) finishByCode() error {
 }
 
 // entered sets the browser's session, in place of whatever it had, and leads on.
-func (v *visit) entered(e service.Entered) error {
+func (v *request) entered(e service.Entered) error {
 	v.jar.set(v.w, sessionCookie, e.SessionToken, sessionLifetime)
 	v.jar.drop(v.w, signInCookie)
 	v.jar.drop(v.w, visitorCookie)
-	return v.moveOn(localPath(e.ReturnTo, pathOverview))
+	return v.redirect(localPath(e.ReturnTo, pathOverview))
 }
 
-// hush keeps the address of a page that holds a token from being named to anybody.
-func (v *visit) hush() { v.w.Header().Set("Referrer-Policy", referrerNever) }
+// hideReferrer keeps the address of a page that holds a token from being named to anybody.
+func (v *request) hideReferrer() { v.w.Header().Set("Referrer-Policy", referrerNever) }
 
 // showLink shows a button. Programs that look at mails follow its link, and press no buttons.
-func (v *visit) showLink() error {
-	v.hush()
+func (v *request) showLink() error {
+	v.hideReferrer()
 	token := v.r.URL.Query().Get("token")
 	shown, err := ask(v, v.Calls.ShowLink, service.SignInLinkInput{Token: token})
 	if err != nil {
@@ -134,8 +134,8 @@ func (v *visit) showLink() error {
 }
 
 // finishByLink signs in by the link of the mail, once.
-func (v *visit) finishByLink() error {
-	v.hush()
+func (v *request) finishByLink() error {
+	v.hideReferrer()
 	entered, err := ask(v, v.Calls.FinishByLink, service.SignInLinkInput{Token: v.r.PostForm.Get("token")})
 	if err != nil {
 		return v.overLink(err)
@@ -144,7 +144,7 @@ func (v *visit) finishByLink() error {
 }
 
 // overLink is the page of a link that works no more, with the way to a new one.
-func (v *visit) overLink(err error) error {
+func (v *request) overLink(err error) error {
 	wrong := mistakesOf(err, "token")
 	if wrong == nil {
 		return err
@@ -155,8 +155,8 @@ func (v *visit) overLink(err error) error {
 }
 
 // showInvitation says who invites whom to what, with the button that accepts.
-func (v *visit) showInvitation() error {
-	v.hush()
+func (v *request) showInvitation() error {
+	v.hideReferrer()
 	token := v.r.URL.Query().Get("token")
 	shown, err := ask(v, v.Calls.ShowInvitation, service.InvitationLinkInput{Token: token})
 	if err != nil {
@@ -170,8 +170,8 @@ func (v *visit) showInvitation() error {
 
 // acceptInvitation makes whoever is invited a member, and signs in who is new. Who is known signs
 // in first, and comes back.
-func (v *visit) acceptInvitation() error {
-	v.hush()
+func (v *request) acceptInvitation() error {
+	v.hideReferrer()
 	token := v.r.PostForm.Get("token")
 	entered, err := ask(v, v.Calls.AcceptInvitation, service.InvitationLinkInput{Token: token})
 	if refusedFor(err, fault.KeyInvalid) {
@@ -180,7 +180,7 @@ func (v *visit) acceptInvitation() error {
 				Tone: warn, Text: "You are signed in with another address than the invited one. Sign out, open the link again, and sign in with the invited address.",
 			}})
 		}
-		return v.moveOn(pathSignIn + "?next=" + url.QueryEscape(pathAccept+"?token="+url.QueryEscape(token)))
+		return v.redirect(pathSignIn + "?next=" + url.QueryEscape(pathAccept+"?token="+url.QueryEscape(token)))
 	}
 	if err != nil {
 		return v.overLink(err)
@@ -190,19 +190,19 @@ func (v *visit) acceptInvitation() error {
 
 // signOut ends the session, and forgets the key that asked support. Without a session there is
 // nothing to end.
-func (v *visit) signOut() error {
+func (v *request) signOut() error {
 	if _, err := ask(v, v.Calls.SignOut, service.Nothing{}); err != nil && !refusedFor(err, fault.KeyInvalid) {
 		return err
 	}
 	v.jar.drop(v.w, sessionCookie)
 	v.dropKey()
-	return v.moveOn("/")
+	return v.redirect("/")
 }
 
 // switchAccount changes the account that the session is in.
-func (v *visit) switchAccount() error {
+func (v *request) switchAccount() error {
 	if _, err := ask(v, v.Calls.SwitchAccount, service.SwitchAccountInput{AccountID: v.r.PostForm.Get("account")}); err != nil {
 		return err
 	}
-	return v.moveOn(pathOverview)
+	return v.redirect(pathOverview)
 }

@@ -111,7 +111,7 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 			t.Errorf("the button of %s answers %d", path, got.status)
 		}
 		before := h.changed()
-		twice := url.Values{"token": {"cagl_x"}, "csrf": {forgeryToken("the cookie of before", "")}}
+		twice := url.Values{"token": {"cagl_x"}, "csrf": {csrfToken("the cookie of before", "")}}
 		if got := b.post(path, twice); got.status != http.StatusForbidden || h.changed() != before {
 			t.Errorf("a stale form of %s, whose link was not used, answers %d", path, got.status)
 		}

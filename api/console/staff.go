@@ -26,16 +26,16 @@ const (
 var deskItem = railItem{link{"Desk", pathStaffTickets}, sectionDesk, "M2 9.5V8a6 6 0 0 1 12 0v1.5M2 9.5h2v3H2zm10 0h2v3h-2zm1 3c0 1.2-1.5 2-3.5 2"}
 
 func (p *Pages) staffRoutes() {
-	p.staff("GET "+pathStaffTickets, (*visit).staffTickets)
-	p.staff("GET "+pathStaffTickets+"/{reference}", (*visit).staffTicket)
-	p.staff("POST "+pathStaffTickets+"/{reference}", (*visit).answerAsStaff)
-	p.staff("GET "+pathStaffFeedback, (*visit).staffFeedback)
-	p.staff("POST "+pathStaffFeedback+"/{id}", (*visit).answerFeedback)
+	p.staff("GET "+pathStaffTickets, (*request).staffTickets)
+	p.staff("GET "+pathStaffTickets+"/{reference}", (*request).staffTicket)
+	p.staff("POST "+pathStaffTickets+"/{reference}", (*request).answerAsStaff)
+	p.staff("GET "+pathStaffFeedback, (*request).staffFeedback)
+	p.staff("POST "+pathStaffFeedback+"/{id}", (*request).answerFeedback)
 }
 
 // staff serves a page that is there for staff alone: for everybody else there is none.
-func (p *Pages) staff(pattern string, f func(*visit) error) {
-	p.console(pattern, func(v *visit) error {
+func (p *Pages) staff(pattern string, f func(*request) error) {
+	p.console(pattern, func(v *request) error {
 		if !v.session.Staff {
 			return v.notFound()
 		}
@@ -65,7 +65,7 @@ var deskPriorities = [][2]string{{"", "All"}, {"urgent", "Urgent"}, {"high", "Hi
 
 // staffTickets lists the tickets of all accounts by pages: those to answer oldest first, others
 // newest first.
-func (v *visit) staffTickets() error {
+func (v *request) staffTickets() error {
 	query := v.r.URL.Query()
 	chosen := cmp.Or(query.Get(statusField), deskFilters[0][0])
 	in := service.DeskTicketsInput{
@@ -118,7 +118,7 @@ func deskPage(query url.Values, cursor string) string {
 }
 
 // deskStats sum up what waits.
-func (v *visit) deskStats(counts []service.DeskCount) []stat {
+func (v *request) deskStats(counts []service.DeskCount) []stat {
 	var ours, urgent, theirs int64
 	oldest := v.reader.now
 	for _, c := range counts {
@@ -152,7 +152,7 @@ func plural(n int64, word string) string {
 	return word + "s"
 }
 
-func (v *visit) deskRow(t *service.DeskTicket) deskRow {
+func (v *request) deskRow(t *service.DeskTicket) deskRow {
 	return deskRow{
 		ticketRow: ticketRow{
 			Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)), Priority: sentenceCase(string(t.Priority)),
@@ -180,7 +180,7 @@ func priorityRank(p ticket.Priority) int {
 	return 0
 }
 
-func (v *visit) findAsStaff() (service.DeskTicketDetail, error) {
+func (v *request) findAsStaff() (service.DeskTicketDetail, error) {
 	found, err := ask(v, v.Calls.DeskGetTicket, service.DeskTicketInput{Reference: v.r.PathValue("reference")})
 	if refusedFor(err, fault.NotYours) || mistakesOf(err, "reference") != nil {
 		return found, &refusal{status: http.StatusNotFound, heading: "There is no such ticket", text: "No ticket has this reference. The desk lists all of them.", cause: err}
@@ -189,7 +189,7 @@ func (v *visit) findAsStaff() (service.DeskTicketDetail, error) {
 }
 
 // staffTicket shows one ticket of whichever account.
-func (v *visit) staffTicket() error {
+func (v *request) staffTicket() error {
 	found, err := v.findAsStaff()
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (v *visit) staffTicket() error {
 	return v.showAsStaff(http.StatusOK, &found, "", nil)
 }
 
-func (v *visit) showAsStaff(code int, t *service.DeskTicketDetail, typed string, wrong mistakes) error {
+func (v *request) showAsStaff(code int, t *service.DeskTicketDetail, typed string, wrong mistakes) error {
 	p := v.staffTicketPage(t, typed, wrong[messageField])
 	var err error
 	if p.Form, err = v.formID(wrong); err != nil {
@@ -208,7 +208,7 @@ func (v *visit) showAsStaff(code int, t *service.DeskTicketDetail, typed string,
 
 // staffTicketPage formats a ticket for those who answer, with what was typed and what is wrong with
 // it.
-func (v *visit) staffTicketPage(t *service.DeskTicketDetail, typed, wrong string) staffTicketPage {
+func (v *request) staffTicketPage(t *service.DeskTicketDetail, typed, wrong string) staffTicketPage {
 	p := staffTicketPage{ticketPage: v.ticketPage(&t.TicketDetail, typed, wrong), Seen: strconv.Itoa(len(t.Messages))}
 	p.Status, p.Action, p.With, p.Crumb = deskStatuses[t.Status], pathStaffTickets+"/"+t.Reference, "", []link{{"Desk", pathStaffTickets}}
 	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to whoever filed the ticket, or to the owners of the account; to nobody while the account is a key without people."
@@ -250,7 +250,7 @@ var deskDeeds = map[string]string{
 
 // answerAsStaff answers, resolves or reopens a ticket. What was typed stays in the form when that
 // is refused, also when somebody else wrote meanwhile.
-func (v *visit) answerAsStaff() error {
+func (v *request) answerAsStaff() error {
 	form := v.r.PostForm
 	do, typed := form.Get(doField), unixLines(form.Get(messageField))
 	if ticketMoves[do] == "" {
@@ -273,6 +273,6 @@ func (v *visit) answerAsStaff() error {
 	if err != nil {
 		return err
 	}
-	v.leave(good, ticketMoves[do], fmt.Sprintf("%s: %s.", moved.Reference, strings.ToLower(deskStatuses[moved.Status].Text)))
-	return v.moveOn(pathStaffTickets + "/" + moved.Reference)
+	v.flash(good, ticketMoves[do], fmt.Sprintf("%s: %s.", moved.Reference, strings.ToLower(deskStatuses[moved.Status].Text)))
+	return v.redirect(pathStaffTickets + "/" + moved.Reference)
 }

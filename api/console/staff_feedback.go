@@ -14,11 +14,11 @@ const replyField = "reply"
 
 // staffFeedback lists the feedback of all accounts, newest first, by pages, each with the form that
 // answers it.
-func (v *visit) staffFeedback() error { return v.showDeskFeedback(http.StatusOK, "", "", "", nil) }
+func (v *request) staffFeedback() error { return v.showDeskFeedback(http.StatusOK, "", "", "", nil) }
 
 // showDeskFeedback shows the list, with what was typed for one piece of it and what is wrong with
 // that.
-func (v *visit) showDeskFeedback(code int, id, becomes, typed string, wrong mistakes) error {
+func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mistakes) error {
 	query := v.r.URL.Query()
 	if id != "" { // the form says where it stood
 		query = v.r.PostForm
@@ -83,7 +83,7 @@ func deskFeedbackFilters(chosen string) []filter {
 	return filters
 }
 
-func (v *visit) deskFeedback(f *service.DeskFeedback, becomes, wrong string) deskFeedbackRow {
+func (v *request) deskFeedback(f *service.DeskFeedback, becomes, wrong string) deskFeedbackRow {
 	row := deskFeedbackRow{
 		feedbackView: v.feedbackView(&f.FeedbackView), ID: f.ID, Account: accountTitle(f.Account, f.AccountID), Plan: planTitle(f.Plan), Seen: strconv.Itoa(f.Answers),
 		Becomes: choose(statusField, "What becomes of it", feedbackStatuses, becomes, ""),
@@ -100,7 +100,7 @@ func (v *visit) deskFeedback(f *service.DeskFeedback, becomes, wrong string) des
 
 // answerFeedback says what becomes of feedback. What was typed stays in the form when that is
 // refused.
-func (v *visit) answerFeedback() error {
+func (v *request) answerFeedback() error {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	becomes, typed := form.Get(statusField), unixLines(form.Get(replyField))
 	seen, _ := strconv.Atoi(form.Get(seenField)) // what is no number was not seen
@@ -114,10 +114,10 @@ func (v *visit) answerFeedback() error {
 	if err != nil {
 		return err
 	}
-	v.leave(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+". Whoever gave it is mailed, or the owners of the account; nobody while it is a key without people.")
+	v.flash(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+". Whoever gave it is mailed, or the owners of the account; nobody while it is a key without people.")
 	to := pathStaffFeedback
 	if list := form.Get("list"); list != "" {
 		to += "?list=" + list
 	}
-	return v.moveOn(localPath(to, pathStaffFeedback))
+	return v.redirect(localPath(to, pathStaffFeedback))
 }

@@ -17,7 +17,7 @@ import (
 const tableSuffix = ".csv"
 
 // statements lists the billing periods of the account.
-func (v *visit) statements() error {
+func (v *request) statements() error {
 	list, err := ask(v, v.Calls.ListStatements, service.Nothing{})
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func periodStatus(s statement.Status) status {
 }
 
 // statement shows the statement of a period, to read and to print, or gives it as a table.
-func (v *visit) statement() error {
+func (v *request) statement() error {
 	key := v.r.PathValue("period")
 	if table, ok := strings.CutSuffix(key, tableSuffix); ok {
 		return v.statementTable(table)
@@ -70,7 +70,7 @@ func noPeriod(err error) error {
 }
 
 // statementTable sends a statement as a file for spreadsheets.
-func (v *visit) statementTable(key string) error {
+func (v *request) statementTable(key string) error {
 	t, err := ask(v, v.Calls.ExportStatement, service.ExportStatementInput{Period: key})
 	if err != nil {
 		return noPeriod(err)
@@ -79,7 +79,7 @@ func (v *visit) statementTable(key string) error {
 }
 
 // sendTable sends a table as a file.
-func (v *visit) sendTable(name, media, text string) error {
+func (v *request) sendTable(name, media, text string) error {
 	v.w.Header().Set("Content-Type", media)
 	v.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	v.w.WriteHeader(http.StatusOK)
@@ -87,7 +87,7 @@ func (v *visit) sendTable(name, media, text string) error {
 	return nil
 }
 
-func (v *visit) statementPage(s *statement.Statement) *statementPage {
+func (v *request) statementPage(s *statement.Statement) *statementPage {
 	p := &statementPage{
 		Period: s.Period, Days: period(s.StartsAt, s.EndsAt), Status: periodStatus(s.Status), Hash: s.ContentHash, Table: pathStatements + "/" + s.Period + tableSuffix,
 		Facts: []fact{

@@ -64,7 +64,7 @@ type incidentRow struct {
 }
 
 // status shows how the chains stand, and stood.
-func (v *visit) status() error {
+func (v *request) status() error {
 	s, err := v.chainsStatus()
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func lasted(seconds int64) string {
 	return text
 }
 
-// dateOf is a day of the capability for people.
+// dateOf is a day of the operation for people.
 func dateOf(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // sampleStatus is of four chains, one in each state; name stands for the title of the first.
 func sampleStatus(name string) service.Status {
-	head, half, most, whole, part := uint64(23_812_334), 12.4, 148.0, 100.0, 99.37
+	head, half, limit, whole, part := uint64(23_812_334), 12.4, 148.0, 100.0, 99.37
 	s := service.Status{State: chain.Down, Recorded: true, MadeAt: sampleNow, Incidents: []service.IncidentView{
 		{ID: "1", Chain: chain.ArbitrumOne, Title: "Arbitrum One", BeganAt: sampleNow.Add(-12 * time.Minute), Seconds: 720},
 		{ID: "2", Chain: chain.EthMainnet, Title: name, BeganAt: sampleNow.Add(-50 * time.Hour), EndedAt: new(sampleNow.Add(-49 * time.Hour)), Seconds: 3600},
@@ -20,7 +20,7 @@ func sampleStatus(name string) service.Status {
 	for i, c := range []service.ChainStatus{
 		{
 			Chain: chain.EthMainnet, Title: name, State: chain.Up, Head: &head, Upstreams: 3, Usable: 3, ProbeMS: &half, Uptime: &whole,
-			LastHour: service.CallFigures{Calls: 1200, P50: &half, P95: &most}, LastDay: service.CallFigures{Calls: 88_012, Rerouted: 14, Lost: 3, Errors: new(0.0)},
+			LastHour: service.CallFigures{Calls: 1200, P50: &half, P95: &limit}, LastDay: service.CallFigures{Calls: 88_012, Rerouted: 14, Lost: 3, Errors: new(0.0)},
 		},
 		{Chain: chain.BaseMainnet, Title: "Base", State: chain.Degraded, Why: "one_upstream_left", Head: &head, Upstreams: 3, Usable: 1, ProbeMS: &half, Uptime: &part},
 		{Chain: chain.ArbitrumOne, Title: "Arbitrum One", State: chain.Down, Why: "no_upstream", Upstreams: 2, Uptime: &part},

@@ -64,7 +64,7 @@ func pageAt(at, chosen, cursor string) string {
 const ticketsPerPage = 50
 
 // tickets lists tickets, newest first, by pages.
-func (v *visit) tickets() error {
+func (v *request) tickets() error {
 	at, query := v.ticketsAt(), v.r.URL.Query()
 	chosen, cursor := query.Get(statusField), query.Get(cursorField)
 	current := chosen
@@ -96,7 +96,7 @@ func (v *visit) tickets() error {
 }
 
 // noTickets says that there is nothing in a list, and how something comes there.
-func (v *visit) noTickets(chosen string) *empty {
+func (v *request) noTickets(chosen string) *empty {
 	if chosen != ticketFilters[0][0] && chosen != "all" {
 		return &empty{Title: "No ticket stands there", Text: "Choose another status above.", Action: &link{"To all tickets", pageAt(v.ticketsAt(), "all", "")}}
 	}
@@ -107,7 +107,7 @@ func (v *visit) noTickets(chosen string) *empty {
 	}
 }
 
-func (v *visit) ticketRow(t *service.TicketView) ticketRow {
+func (v *request) ticketRow(t *service.TicketView) ticketRow {
 	return ticketRow{
 		Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)), Priority: sentenceCase(string(t.Priority)), To: v.ticketsAt() + "/" + t.Reference,
 		Status: ticketStatuses[t.Status], Filed: v.reader.moment(t.CreatedAt), Active: v.reader.moment(t.LastActivityAt),
@@ -116,7 +116,7 @@ func (v *visit) ticketRow(t *service.TicketView) ticketRow {
 
 // findTicket returns the ticket of the path. Another account's is not found, like one that never
 // was.
-func (v *visit) findTicket() (service.TicketDetail, error) {
+func (v *request) findTicket() (service.TicketDetail, error) {
 	found, err := ask(v, v.Calls.GetTicket, service.TicketInput{Reference: v.r.PathValue("reference")})
 	if refusedFor(err, fault.NotYours) || mistakesOf(err, "reference") != nil {
 		return found, noSuchTicket(err)
@@ -131,7 +131,7 @@ func noSuchTicket(cause error) error {
 }
 
 // ticket shows one ticket.
-func (v *visit) ticket() error {
+func (v *request) ticket() error {
 	found, err := v.findTicket()
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (v *visit) ticket() error {
 	return v.showTicket(http.StatusOK, &found, "", nil)
 }
 
-func (v *visit) showTicket(code int, found *service.TicketDetail, typed string, wrong mistakes) error {
+func (v *request) showTicket(code int, found *service.TicketDetail, typed string, wrong mistakes) error {
 	p := v.ticketPage(found, typed, wrong[messageField])
 	var err error
 	if p.Form, err = v.formID(wrong); err != nil {
@@ -152,7 +152,7 @@ func (v *visit) showTicket(code int, found *service.TicketDetail, typed string, 
 var channelWords = map[string]string{service.DoorConsole: "on these pages", service.DoorAPI: "by API", service.DoorMCP: "by agent tools"}
 
 // ticketPage formats a ticket, with what was typed and what is wrong with it.
-func (v *visit) ticketPage(t *service.TicketDetail, typed, wrong string) ticketPage {
+func (v *request) ticketPage(t *service.TicketDetail, typed, wrong string) ticketPage {
 	p := ticketPage{
 		Reference: t.Reference, Subject: t.Subject, Status: ticketStatuses[t.Status], Notes: v.notes(t.Messages), Paths: pathsOf(t.SuggestedPaths), Evidence: v.evidenceView(&t.Evidence),
 		Action: v.ticketsAt() + "/" + t.Reference, With: v.askingWith(), Crumb: v.ticketsCrumb(),
@@ -182,7 +182,7 @@ func (v *visit) ticketPage(t *service.TicketDetail, typed, wrong string) ticketP
 }
 
 // ticketsCrumb leads back to the list.
-func (v *visit) ticketsCrumb() []link { return []link{{"Tickets", v.ticketsAt()}} }
+func (v *request) ticketsCrumb() []link { return []link{{"Tickets", v.ticketsAt()}} }
 
 // noteWords say who wrote a message, and how it is shown. Who of a customer it was, writerWords
 // say.
@@ -190,7 +190,7 @@ var noteWords = map[ticket.Author][2]string{
 	ticket.Customer: {"", "yours"}, ticket.Operator: {"Support", "ours"}, ticket.Service: {"The service", "service"},
 }
 
-func (v *visit) notes(all []service.TicketNote) []noteView {
+func (v *request) notes(all []service.TicketNote) []noteView {
 	notes := make([]noteView, len(all))
 	for i, n := range all {
 		words := noteWords[n.Author]
@@ -249,7 +249,7 @@ var ticketMoves = map[string]string{doReply: "Reply sent", doResolve: "Ticket re
 
 // answerTicket replies to a ticket, resolves or reopens it. What was typed stays in the form when
 // that is refused.
-func (v *visit) answerTicket() error {
+func (v *request) answerTicket() error {
 	do, typed := v.r.PostForm.Get(doField), unixLines(v.r.PostForm.Get(messageField))
 	reference := v.r.PathValue("reference")
 	if ticketMoves[do] == "" {
@@ -279,8 +279,8 @@ func (v *visit) answerTicket() error {
 	if moved.Status == ticket.Resolved {
 		text = "It closes by itself in seven days; a reply opens it again."
 	}
-	v.leave(good, ticketMoves[do], text)
-	return v.moveOn(v.ticketsAt() + "/" + moved.Reference)
+	v.flash(good, ticketMoves[do], text)
+	return v.redirect(v.ticketsAt() + "/" + moved.Reference)
 }
 
 // unixLines is a text of a form with line breaks of one character, which is what they count as

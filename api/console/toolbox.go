@@ -18,8 +18,8 @@ const (
 
 // toolbox shows the tools, and under the form that was sent what came of it. Tools only read, so
 // what has no long text is a link to share.
-func (v *visit) toolbox() error {
-	if err := v.bear(); err != nil {
+func (v *request) toolbox() error {
+	if err := v.ensureCSRFCookie(); err != nil {
 		return err
 	}
 	form := v.r.URL.Query()
@@ -36,7 +36,7 @@ func (v *visit) toolbox() error {
 		return v.showTools(http.StatusNotFound, nil, notice{Tone: warn, Title: "There is no such tool", Text: "These are the tools that there are."})
 	}
 	values, status := t.sent(form), http.StatusOK
-	view := t.view(v.PublicURL, v.token(), values)
+	view := t.view(v.PublicURL, v.csrfToken(), values)
 	if v.r.Method == http.MethodPost || t.method == "get" {
 		status = v.use(t, values, &view)
 	}
@@ -48,7 +48,7 @@ func (v *visit) toolbox() error {
 }
 
 // showTools shows all tools, one of them as it was used.
-func (v *visit) showTools(status int, used *toolView, notices ...notice) error {
+func (v *request) showTools(status int, used *toolView, notices ...notice) error {
 	p := toolboxPage{Visitors: number(service.VisitorLimit.Limit) + " uses a minute"}
 	for _, g := range v.tools {
 		group := toolGroupView{ID: g.ID, Title: g.Title}
@@ -57,7 +57,7 @@ func (v *visit) showTools(status int, used *toolView, notices ...notice) error {
 				group.Tools = append(group.Tools, *used)
 				continue
 			}
-			group.Tools = append(group.Tools, t.view(v.PublicURL, v.token(), t.examples()))
+			group.Tools = append(group.Tools, t.view(v.PublicURL, v.csrfToken(), t.examples()))
 		}
 		p.Groups = append(p.Groups, group)
 	}
@@ -76,7 +76,7 @@ func (p *Pages) toolNamed(name string) *tool {
 }
 
 // use runs a tool and puts what came of it under its form. It gives the status of the page.
-func (v *visit) use(t *tool, values map[string]string, view *toolView) int {
+func (v *request) use(t *tool, values map[string]string, view *toolView) int {
 	caller := v.caller()
 	caller.Session, caller.Visitor = "", true
 	began := v.Now()
@@ -128,11 +128,11 @@ func milliseconds(d time.Duration) string {
 }
 
 // liveTool is the form of a tool for another page; nil where there is none of this name.
-func (v *visit) liveTool(name string) *toolView {
+func (v *request) liveTool(name string) *toolView {
 	t := v.toolNamed(name)
 	if t == nil || !t.live() {
 		return nil
 	}
-	view := t.view(v.PublicURL, v.token(), t.examples())
+	view := t.view(v.PublicURL, v.csrfToken(), t.examples())
 	return &view
 }

@@ -283,7 +283,7 @@ func TestToolsWithoutAFormStopTheStart(t *testing.T) {
 		"no group":       fake[chainInput, chainAnswer]("x", "X", account.RPC, http.MethodGet, "/toolbox/x"),
 		"a strange path": fake[chainInput, chainAnswer]("x", "X", account.Utils, http.MethodGet, "/toolbox/{other}"),
 	} {
-		if _, err := New(Options{PublicURL: "https://gateway.example", Calls: Calls{Tools: capabilities([]*fakeTool{tool})}}); err == nil || !strings.Contains(err.Error(), "tool x") {
+		if _, err := New(Options{PublicURL: "https://gateway.example", Calls: Calls{Tools: definitions([]*fakeTool{tool})}}); err == nil || !strings.Contains(err.Error(), "tool x") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// tool is a metered capability as the toolbox shows it: its form and the command that does the same
+// tool is a metered operation as the toolbox shows it: its form and the command that does the same
 // follow from its schema. It never changes.
 type tool struct {
-	op     service.Capability
+	op     service.Definition
 	meta   service.Meta
 	about  string // one sentence
 	method string // of its form
@@ -75,9 +75,9 @@ var groupOf = map[account.Service]string{
 // groupTitles are the groups in the order of the page.
 var groupTitles = []string{"Chain state", "Names and prices", "Contracts", "Utilities", "Data"}
 
-// newToolGroups makes the tools of capabilities. It fails on one that has no form, so that nobody
+// newToolGroups makes the tools of operations. It fails on one that has no form, so that nobody
 // adds one that is not shown.
-func newToolGroups(ops []service.Capability) ([]toolGroup, error) {
+func newToolGroups(ops []service.Definition) ([]toolGroup, error) {
 	byTitle := map[string][]*tool{}
 	for _, op := range ops {
 		t, err := newTool(op)
@@ -106,9 +106,9 @@ func (t *tool) live() bool { return t.meta.Service != account.Data }
 
 var pathInputs = regexp.MustCompile(`\{(\w+)\}`)
 
-// newTool makes a tool of a capability, with its inputs in the order of its path, then those that
+// newTool makes a tool of an operation, with its inputs in the order of its path, then those that
 // are required, then the others.
-func newTool(op service.Capability) (*tool, error) {
+func newTool(op service.Definition) (*tool, error) {
 	meta, schema := op.Meta(), op.Input()
 	t := &tool{op: op, meta: meta, about: firstSentence(meta.Description), method: "get"}
 	further := inQuery

@@ -21,7 +21,7 @@ const (
 	pathUsageTable = "/usage.csv"
 )
 
-// usageRanges are the ranges of the page, by the words of the capability.
+// usageRanges are the ranges of the page, by the words of the operation.
 var usageRanges = []link{{"24 hours", "24h"}, {"7 days", "7d"}, {"30 days", "30d"}, {"This period", periodRange}}
 
 const (
@@ -30,7 +30,7 @@ const (
 )
 
 // usageInput reads the range, the key and the chain of the address. Empty fields are for all.
-func (v *visit) usageInput() service.ExploreUsageInput {
+func (v *request) usageInput() service.ExploreUsageInput {
 	q := v.r.URL.Query()
 	return service.ExploreUsageInput{Range: cmp.Or(q.Get("range"), defaultRange), KeyID: q.Get("key"), Chain: chain.ID(q.Get("chain"))}
 }
@@ -48,11 +48,11 @@ func usageAddress(path string, in *service.ExploreUsageInput) string {
 }
 
 // usage is what was used in a range, in every way that it is recorded.
-func (v *visit) usage() error {
+func (v *request) usage() error {
 	in := v.usageInput()
 	var used service.ExploredUsage
 	var list service.KeyList
-	err := v.askAll(asked(v, v.Calls.ExploreUsage, in, &used), asked(v, v.Calls.ListKeys, service.ListKeysInput{}, &list))
+	err := v.inParallel(asked(v, v.Calls.ExploreUsage, in, &used), asked(v, v.Calls.ListKeys, service.ListKeysInput{}, &list))
 	if err != nil {
 		return noUsage(err)
 	}
@@ -64,7 +64,7 @@ func (v *visit) usage() error {
 }
 
 // usedSince is the first hour of the range: a period's own, not that of the day on which it began.
-func (v *visit) usedSince(used *service.ExploredUsage) time.Time {
+func (v *request) usedSince(used *service.ExploredUsage) time.Time {
 	if began := v.session.PeriodStart.Truncate(time.Hour); used.Range == periodRange && began.After(used.Since) {
 		return began
 	}
@@ -99,7 +99,7 @@ func (r reader) usagePage(used *service.ExploredUsage, in *service.ExploreUsageI
 }
 
 // usageTable sends the usage of a range as a file for spreadsheets.
-func (v *visit) usageTable() error {
+func (v *request) usageTable() error {
 	t, err := ask(v, v.Calls.ExportUsage, v.usageInput())
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Data["most_rows"] != nil {
 		return err // it says what to choose instead
@@ -119,7 +119,7 @@ func noUsage(err error) error {
 }
 
 // noUsageYet is what to do where nothing was used.
-func (v *visit) noUsageYet(keys int, in string) *empty {
+func (v *request) noUsageYet(keys int, in string) *empty {
 	if keys == 0 {
 		return &empty{Title: "No key yet", Text: "Create a key, then send it with each call. What it uses shows up here.", Action: &link{"Create key", "/keys/new"}}
 	}

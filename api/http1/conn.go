@@ -120,9 +120,9 @@ func (c *conn) setReadBy(d, slack time.Duration) {
 }
 
 // readMore reads once, into a buffer that grows up to most bytes.
-func (c *conn) readMore(most int) error {
+func (c *conn) readMore(limit int) error {
 	if len(c.buffer) == cap(c.buffer) {
-		c.buffer = append(make([]byte, 0, min(2*cap(c.buffer), most)), c.buffer...)
+		c.buffer = append(make([]byte, 0, min(2*cap(c.buffer), limit)), c.buffer...)
 	}
 	n, err := c.net.Read(c.buffer[len(c.buffer):cap(c.buffer)])
 	c.buffer = c.buffer[:len(c.buffer)+n]

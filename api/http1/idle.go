@@ -50,12 +50,12 @@ type idle struct {
 
 // CloseOldestIdle closes up to most connections on which nothing is under way, those first that
 // have been idle for the longest time, and returns how many it closed.
-func (s *Server) CloseOldestIdle(most int) int {
+func (s *Server) CloseOldestIdle(limit int) int {
 	all := s.idle()
 	slices.SortFunc(all, func(a, b idle) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })
 	closed := 0
 	for i := range all {
-		if closed >= most {
+		if closed >= limit {
 			break
 		}
 		if all[i].close() {

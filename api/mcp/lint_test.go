@@ -117,7 +117,7 @@ func TestEveryParameterSaysWhatItTakes(t *testing.T) {
 	}
 }
 
-// A tool may not promise what its capability does not keep.
+// A tool may not promise what its operation does not keep.
 func TestHintsAreThoseOfTheCapabilities(t *testing.T) {
 	t.Parallel()
 	for _, tool := range testTools(t) {
@@ -143,7 +143,7 @@ func TestHintsAreThoseOfTheCapabilities(t *testing.T) {
 const ofPages = "form"
 
 // Every parameter of a tool with several ways is one of a way's, and every field of a way's
-// capability can be given.
+// operation can be given.
 func TestWaysTakeWhatTheToolTakes(t *testing.T) {
 	t.Parallel()
 	for _, tool := range testTools(t) {

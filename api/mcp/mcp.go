@@ -1,4 +1,4 @@
-// Package mcp is the agents' door: every capability as a tool of the Model Context Protocol, on one
+// Package mcp is the agents' door: every operation as a tool of the Model Context Protocol, on one
 // endpoint that keeps no session and answers each message with one JSON document. It holds no rule
 // of its own: who may do what and what it costs is decided behind it, for this door and for HTTP's
 // alike. The handshake is the official SDK's; calls of tools are this package's, because a session
@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/jsonrpc"
@@ -34,9 +34,9 @@ func ClosedPaths() []string { return []string{"/mcp/sse", "/mcp/messages"} }
 
 // Options are what the door works with. It owns none of them.
 type Options struct {
-	Capabilities *service.Catalogue
+	Capabilities *service.Registry
 	Relay        *relay.Relay
-	Fences       *fences.Fences
+	Limits       *limits.Limits
 	Pool         *upstream.Pool
 	Links        chain.Links
 	PublicURL    string

@@ -22,7 +22,7 @@ func (d *Door) relayCall(x *exchange, arguments []byte) outcome {
 	ctx := x.r.Context()
 	e := &relay.Envelope{RequestID: x.caller.RequestID, Tier: plan.Balanced, Network: x.caller.Network}
 	var refusal *fault.Error
-	if e.Subject, refusal = d.Fences.Identify(ctx, x.caller.Bearer, x.caller.Network); refusal != nil {
+	if e.Subject, refusal = d.Limits.Identify(ctx, x.caller.Bearer, x.caller.Network); refusal != nil {
 		return outcome{refusal: refusal}
 	}
 	req, own := d.requestOf(e, arguments)
@@ -109,7 +109,7 @@ func text(name string, val []byte, takes string) (string, *fault.Error) {
 	return s, nil
 }
 
-// wrongField refuses an argument in the words with which capabilities refuse fields.
+// wrongField refuses an argument in the words with which operations refuse fields.
 func wrongField(name, problem string) *fault.Error {
 	return fault.New(fault.FieldRefused, "Correct and send again. %s: %s.", name, problem).
 		With("fields", []map[string]string{{"field": name, "problem": problem}})

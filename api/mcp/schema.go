@@ -86,7 +86,7 @@ const relayedSchema = `{"type":"object","properties":{"jsonrpc":{"type":"string"
 	`"error":{"type":"object","description":"the chain's own answer that the call fails, a revert for instance; it is charged as an answer",` +
 	`"properties":{"code":{"type":"integer"},"message":{"type":"string"},"data":{}},"required":["code","message"]}},"required":["jsonrpc","id"]}`
 
-// refs is where the schemas of capabilities refer to, defs where a schema that stands alone does.
+// refs is where the schemas of operations refer to, defs where a schema that stands alone does.
 const (
 	refs = "#/components/schemas/"
 	defs = "#/$defs/"

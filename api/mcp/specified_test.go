@@ -49,7 +49,7 @@ func TestTheSpecifiedToolsAreThereAndNoOthers(t *testing.T) {
 }
 
 // parameters are those of each tool, the required ones with an asterisk; further ones that the
-// capabilities have stand behind a bar.
+// operations have stand behind a bar.
 var parameters = map[string]string{
 	"get_key": "", "bind_key_start": "address*", "bind_key_complete": "address* signature*", "claim_agent_start": "name* address*",
 	"claim_agent_complete": "address* signature* monthly_request_cap", "create_api_key": "name* monthly_request_cap",

@@ -13,13 +13,13 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// tool is what an agent may call: words over one capability, or over several among which an
+// tool is what an agent may call: words over one operation, or over several among which an
 // argument chooses.
 type tool struct {
 	name, title string
 	about       about
 	hints       hints
-	// input describes the parameters, a struct with tags as inputs of capabilities have them; nil
+	// input describes the parameters, a struct with tags as inputs of operations have them; nil
 	// where they are those of the one way.
 	input any
 	ways  []way
@@ -30,7 +30,7 @@ type tool struct {
 	// strangers are the fields of its answer that hold text which anybody may have written on a
 	// chain or for it.
 	strangers []string
-	relays    bool // it is rpc_call, which is no capability
+	relays    bool // it is rpc_call, which is no operation
 	keyFree   bool // anybody may call it
 }
 
@@ -61,19 +61,19 @@ const (
 	openWorld                     // asks or changes something outside the service: a chain, a name, a price
 )
 
-// way is a capability that a tool may turn out to be.
+// way is an operation that a tool may turn out to be.
 type way struct {
-	of   service.Capability
+	of   service.Definition
 	when string // the selector's value for it; "" where nothing is selected, or for its absence
-	// names are those parameters of the tool that the capability calls otherwise.
+	// names are those parameters of the tool that the operation calls otherwise.
 	names map[string]string
 }
 
-// one is the way of a tool that is one capability.
-func one(c service.Capability) []way { return []way{{of: c}} }
+// one is the way of a tool that is one operation.
+func one(c service.Definition) []way { return []way{{of: c}} }
 
 // choose finds the way. When the selector chooses none, what is wrong with it is told by the first
-// way, once its capability knows the caller.
+// way, once its operation knows the caller.
 func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
 	if t.selector == "" || len(arguments) > t.most() {
 		return &t.ways[0], nil // what is too long is refused when it is read
@@ -97,7 +97,7 @@ func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
 	return &t.ways[i], nil
 }
 
-// read returns the arguments as the way's capability calls them.
+// read returns the arguments as the way's operation calls them.
 func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if len(arguments) > t.most() {
@@ -111,7 +111,7 @@ func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	}
 	theirs := make(map[string]any, len(args))
 	for name, value := range args {
-		if w.renames(name) { // the capability's own name for another parameter is none of the tool's
+		if w.renames(name) { // the operation's own name for another parameter is none of the tool's
 			return nil, wrongField(shown(name), "is no parameter of "+t.name)
 		}
 		if name == t.selector && !w.takes(name) {
@@ -125,7 +125,7 @@ func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	return theirs, nil
 }
 
-// takes reports whether the parameter that chose the way is one of its capability's, too.
+// takes reports whether the parameter that chose the way is one of its operation's, too.
 func (w *way) takes(selector string) bool {
 	if w.when != "" {
 		return false
@@ -151,11 +151,11 @@ func repeated(object []byte) (twice string) {
 
 // most bounds the arguments, in bytes, as HTTP's door bounds the body of the same operation.
 func (t *tool) most() int {
-	most := maxArguments
+	limit := maxArguments
 	for _, w := range t.ways {
-		most = max(most, int(w.of.Meta().MaxBody))
+		limit = max(limit, int(w.of.Meta().MaxBody))
 	}
-	return most
+	return limit
 }
 
 const maxArguments = 64 << 10
@@ -172,7 +172,7 @@ func (t *tool) values() string {
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// renames reports whether the capability calls a parameter so that the tool calls otherwise.
+// renames reports whether the operation calls a parameter so that the tool calls otherwise.
 func (w *way) renames(theirs string) bool {
 	for _, name := range w.names {
 		if name == theirs {

@@ -3,7 +3,7 @@ package mcp
 import "github.com/chainaccess/gateway/service"
 
 // accountTools manage an account.
-func accountTools(c *service.Catalogue) []*tool {
+func accountTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "configure_services", title: "Read or change the account's services", ways: one(c.ConfigureServices), hints: idempotent,

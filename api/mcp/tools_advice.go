@@ -16,11 +16,11 @@ type recommendInput struct {
 const adviceFails = "-32005 more than 60 a minute from this network, or with your key: wait retry_after seconds. " + fieldFails
 
 // adviceTools tell how to use the service, to whoever asks.
-func adviceTools(c *service.Catalogue) []*tool {
+func adviceTools(c *service.Registry) []*tool {
 	return []*tool{quoteTool(c), explainTool(c), recommendTool(c), migrateTool(c), plansTool(c)}
 }
 
-func quoteTool(c *service.Catalogue) *tool {
+func quoteTool(c *service.Registry) *tool {
 	return &tool{
 		name: "get_quote", title: "Quote a call", ways: one(c.GetQuote), hints: readOnly | idempotent, keyFree: true,
 		about: about{
@@ -36,7 +36,7 @@ func quoteTool(c *service.Catalogue) *tool {
 	}
 }
 
-func explainTool(c *service.Catalogue) *tool {
+func explainTool(c *service.Registry) *tool {
 	return &tool{
 		name: "explain_error", title: "Explain an error code", ways: one(c.ExplainError), hints: readOnly | idempotent, keyFree: true,
 		about: about{
@@ -51,7 +51,7 @@ func explainTool(c *service.Catalogue) *tool {
 	}
 }
 
-func recommendTool(c *service.Catalogue) *tool {
+func recommendTool(c *service.Registry) *tool {
 	return &tool{
 		name: "recommend", title: "Recommend a chain or a route", input: recommendInput{}, selector: "what", hints: readOnly | idempotent, keyFree: true,
 		ways: []way{{of: c.RecommendChain, when: "chain"}, {of: c.RecommendRoute, when: "route"}},
@@ -68,7 +68,7 @@ func recommendTool(c *service.Catalogue) *tool {
 	}
 }
 
-func migrateTool(c *service.Catalogue) *tool {
+func migrateTool(c *service.Registry) *tool {
 	return &tool{
 		name: "migrate", title: "Plan a move from other providers", ways: one(c.Migrate), hints: readOnly | idempotent, keyFree: true,
 		about: about{
@@ -85,7 +85,7 @@ func migrateTool(c *service.Catalogue) *tool {
 	}
 }
 
-func plansTool(c *service.Catalogue) *tool {
+func plansTool(c *service.Registry) *tool {
 	return &tool{
 		name: "list_plans", title: "List plans and prices", ways: one(c.ListPlans), hints: readOnly | idempotent, keyFree: true,
 		about: about{

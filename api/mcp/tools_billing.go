@@ -12,7 +12,7 @@ type statementInput struct {
 }
 
 // billingTools tell what is paid, and sell.
-func billingTools(c *service.Catalogue) []*tool {
+func billingTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "get_billing_status", title: "Get plan and payment", ways: one(c.BillingStatus), hints: readOnly | idempotent,

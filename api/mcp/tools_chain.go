@@ -27,7 +27,7 @@ type ensInput struct {
 var anyAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
 
 // chainTools ask chains.
-func chainTools(c *service.Catalogue) []*tool {
+func chainTools(c *service.Registry) []*tool {
 	return append([]*tool{rpcTool(), pricesTool(c), ensTool(c)}, append(dataTools(c), contractTools(c)...)...)
 }
 
@@ -48,7 +48,7 @@ func rpcTool() *tool {
 	}
 }
 
-func pricesTool(c *service.Catalogue) *tool {
+func pricesTool(c *service.Registry) *tool {
 	return &tool{
 		name: "get_prices", title: "Get gas or token prices", input: pricesInput{}, selector: "kind",
 		ways:  []way{{of: c.GetGas, when: "gas"}, {of: c.GetPrices, when: "token"}},
@@ -65,7 +65,7 @@ func pricesTool(c *service.Catalogue) *tool {
 	}
 }
 
-func ensTool(c *service.Catalogue) *tool {
+func ensTool(c *service.Registry) *tool {
 	return &tool{
 		name: "resolve_ens", title: "Resolve an ENS name or address", input: ensInput{}, hints: readOnly | idempotent | openWorld,
 		strangers: []string{"name", "unconfirmed_name"},
@@ -90,7 +90,7 @@ func ensTool(c *service.Catalogue) *tool {
 }
 
 // dataTools answer what takes several calls.
-func dataTools(c *service.Catalogue) []*tool {
+func dataTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "get_tx_status", title: "Get a transaction's status", ways: one(c.GetTxStatus), hints: readOnly | idempotent,
@@ -135,7 +135,7 @@ func dataTools(c *service.Catalogue) []*tool {
 }
 
 // contractTools read contracts.
-func contractTools(c *service.Catalogue) []*tool {
+func contractTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "get_abi", title: "Get a contract's ABI", ways: one(c.GetABI), hints: readOnly | idempotent,

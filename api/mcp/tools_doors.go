@@ -3,7 +3,7 @@ package mcp
 import "github.com/chainaccess/gateway/service"
 
 // doorTools are the ways to a key, and of a key to a wallet.
-func doorTools(c *service.Catalogue) []*tool {
+func doorTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "get_key", title: "Get a key without sign-up", keyFree: true, ways: one(c.GetKey), hints: 0,

@@ -3,7 +3,7 @@ package mcp
 import "github.com/chainaccess/gateway/service"
 
 // keyTools manage the keys of an account.
-func keyTools(c *service.Catalogue) []*tool {
+func keyTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "create_api_key", title: "Create an API key", ways: one(c.CreateKey), hints: 0,

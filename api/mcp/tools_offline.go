@@ -20,7 +20,7 @@ type signatureInput struct {
 }
 
 // offlineTools work without asking a chain, but for contract wallets.
-func offlineTools(c *service.Catalogue) []*tool {
+func offlineTools(c *service.Registry) []*tool {
 	input := func(theirs string) map[string]string { return map[string]string{"input": theirs} }
 	return []*tool{
 		{

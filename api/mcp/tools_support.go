@@ -28,7 +28,7 @@ type feedbackInput struct {
 }
 
 // supportTools reach those who run the service.
-func supportTools(c *service.Catalogue) []*tool {
+func supportTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "manage_tickets", title: "Ask support", input: ticketsInput{}, selector: "action", hints: 0,

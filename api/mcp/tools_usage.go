@@ -14,7 +14,7 @@ type usageInput struct {
 }
 
 // usageTools tell what was used.
-func usageTools(c *service.Catalogue) []*tool {
+func usageTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
 			name: "get_usage", title: "Get usage, latency, errors or spend", input: usageInput{}, selector: "view", hints: readOnly | idempotent,

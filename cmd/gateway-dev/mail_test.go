@@ -29,13 +29,13 @@ func TestACaughtMailIsPrintedWithItsLinkAndItsCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	const link = "https://gateway.example/sign-in?token=abc"
-	content, err := notify.House{Name: "Gateway", URL: "https://gateway.example"}.Render(notify.SignIn{Link: link, Code: "604213"}, notify.Copy{})
+	content, err := notify.Site{Name: "Gateway", URL: "https://gateway.example"}.Render(notify.SignIn{Link: link, Code: "604213"}, notify.Copy{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	delivered := make(chan error, 1)
 	go func() {
-		delivered <- sender.Deliver(t.Context(), notify.Parcel{ID: "1", To: "reader@buyer.example", Content: content})
+		delivered <- sender.Deliver(t.Context(), notify.Message{ID: "1", To: "reader@buyer.example", Content: content})
 		_ = in.Close()
 	}()
 	printed, err := io.ReadAll(out)

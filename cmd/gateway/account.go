@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -78,7 +78,7 @@ USED counts every call until now; REQUESTS are those that are in PostgreSQL, whi
 
 // change is a change of an account that is understood and not made yet. It gives what to say when
 // it is in force.
-type change func(context.Context, *fences.Fences, store.Account, store.Author) (said string, err error)
+type change func(context.Context, *limits.Limits, store.Account, store.Author) (said string, err error)
 
 // changeCommand makes a command of a change; parse refuses what is wrong before anything is
 // connected.
@@ -104,7 +104,7 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 		}
 		var said string
 		by := store.Author{Actor: operator(), Origin: "ops", Reason: why}
-		changed, err := wire.OpsChangeAccount(cmd.Context(), cfg, id, func(ctx context.Context, f *fences.Fences, before store.Account) (err error) {
+		changed, err := wire.OpsChangeAccount(cmd.Context(), cfg, id, func(ctx context.Context, f *limits.Limits, before store.Account) (err error) {
 			said, err = made(ctx, f, before, by)
 			return err
 		})
@@ -124,13 +124,13 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 }
 
 // text reads a word of the operator's that has to be there and is kept.
-func text(name, value string, most int) (string, error) {
+func text(name, value string, limit int) (string, error) {
 	value = strings.TrimSpace(value)
 	switch {
 	case value == "":
 		return "", fmt.Errorf("%s is missing: say in some words what the change is for", name)
-	case len([]rune(value)) > most:
-		return "", fmt.Errorf("%s may have %d characters", name, most)
+	case len([]rune(value)) > limit:
+		return "", fmt.Errorf("%s may have %d characters", name, limit)
 	case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return "", fmt.Errorf("%s must be one line of printable characters", name)
 	}
@@ -148,7 +148,7 @@ are shown the reason: write it for them.`,
 		cmd.Use, cmd.Short, cmd.Long = "resume ID --reason WHY", "Admit a suspended account again", ""
 	}
 	return changeCommand(cmd, func([]string) (change, error) {
-		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
 			a, err := f.SetStatus(ctx, before.ID, to, by)
 			return "is " + string(a.Status), err
 		}, nil
@@ -177,7 +177,7 @@ The period goes on, with what was used of it. Figures of a contract end; set-ent
 		if !ok || to.Kind == plan.PerCall {
 			return nil, fmt.Errorf("there is no plan %q; plans are %s", shortened(args[0]), known)
 		}
-		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
 			if to.Key == plan.Door1 && before.Kind != store.KindDoor {
 				return "", fault.New(fault.FieldRefused, "the plan %s is for anonymous keys, whose day bounds them; this is a %s account", to.Key, before.Kind)
 			}
@@ -206,7 +206,7 @@ nothing more. Without it every command grants one more, under an origin of its o
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
 			now := time.Now().UTC().Truncate(time.Microsecond)
 			p, fresh, err := f.GrantPack(ctx, store.Pack{
 				Pack:    account.Pack{ID: account.NewPackID(), Units: sold.Units, Expires: sold.Expires(now)},
@@ -241,7 +241,7 @@ and its rate window: so many requests per 1s, 1m, 15m or any other time up to an
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, f *fences.Fences, before store.Account, by store.Author) (string, error) {
+		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
 			a, err := f.SetEnterprise(ctx, before.ID, c, by)
 			if err != nil {
 				return "", err
@@ -284,7 +284,7 @@ func contract(quota, rate, per string) (account.Custom, error) {
 }
 
 // whole reads a number of digits alone.
-func whole(text string, most int64) (int64, bool) {
+func whole(text string, limit int64) (int64, bool) {
 	const longest = 18 // digits that fit for sure
 	if text == "" || len(text) > longest || strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
 		return 0, false
@@ -293,5 +293,5 @@ func whole(text string, most int64) (int64, bool) {
 	for _, digit := range []byte(text) {
 		n = n*10 + int64(digit-'0')
 	}
-	return n, n <= most
+	return n, n <= limit
 }

@@ -116,11 +116,11 @@ func writeKeys(table io.Writer, v *wire.AccountView) {
 	line(table, "KEY", "PREFIX", "NAME", "DOOR", "STATUS", "CAP", "SERVICES OFF", "LAST CHANGE")
 	for i := range v.Keys {
 		k := &v.Keys[i]
-		most := "-"
+		limit := "-"
 		if k.MonthlyCap > 0 {
-			most = k.MonthlyCap.Grouped()
+			limit = k.MonthlyCap.Grouped()
 		}
-		line(table, k.ID.String(), k.Prefix, orDash(k.Name), string(k.Door), string(k.Status), most, listed(k.ServicesOff), moment(k.ChangedAt))
+		line(table, k.ID.String(), k.Prefix, orDash(k.Name), string(k.Door), string(k.Status), limit, listed(k.ServicesOff), moment(k.ChangedAt))
 	}
 	if v.MoreKeys > 0 {
 		line(table, "and "+counted(v.MoreKeys, "key")+" more")

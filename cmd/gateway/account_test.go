@@ -186,7 +186,7 @@ func TestAChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
 			}
 			back()
 			testkit.Eventually(t, patience, func() bool {
-				_, err := b.fences.PushDue(b.ctx)
+				_, err := b.limits.PushDue(b.ctx)
 				due, listed := b.store.ListPushesOf(b.ctx, c.account)
 				return err == nil && listed == nil && len(due) == 0
 			}, "the change is pushed")

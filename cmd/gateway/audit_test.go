@@ -14,8 +14,8 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
 	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -28,7 +28,7 @@ type books struct {
 	redis  *testkit.RedisServer
 	store  *store.Store
 	meter  *meter.Meter
-	fences *fences.Fences
+	limits *limits.Limits
 	rdb    *redis.Client
 	db     *pgx.Conn
 }
@@ -49,7 +49,7 @@ func setUpBooks(t *testing.T) *books {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.meter.Close() })
-	b.fences = fences.New(b.store, b.meter, nil, time.Now)
+	b.limits = limits.New(b.store, b.meter, nil, time.Now)
 	b.rdb = redis.NewClient(&redis.Options{Addr: b.redis.Addr})
 	t.Cleanup(func() { _ = b.rdb.Close() })
 	if b.db, err = pgx.Connect(ctx, b.env["DATABASE_URL"]); err != nil {
@@ -82,7 +82,7 @@ func (b *books) customer(t *testing.T) *customer {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	_, _, err = b.fences.GrantPack(b.ctx, store.Pack{
+	_, _, err = b.limits.GrantPack(b.ctx, store.Pack{
 		Pack:    account.Pack{ID: c.pack, Units: 100 * plan.Unit, Expires: now.AddDate(1, 0, 0)},
 		Account: c.account, Kind: "pack_s", Origin: c.pack.String(), GrantedAt: now,
 	}, by)
@@ -141,7 +141,7 @@ func (b *books) call(t *testing.T, c *customer, call *meter.Call) (*meter.Subjec
 	t.Helper()
 	s := meter.NewSubject(account.Identity{Key: c.key, Account: c.account, Door: account.DoorPublic, Plan: plan.Enterprise}, account.Digest{})
 	call.Chain, call.Service, call.Method, call.Class, call.Tier = "eth_mainnet", "rpc", "eth_call", "standard", "balanced"
-	_, a, err := b.fences.Admit(b.ctx, s, call)
+	_, a, err := b.limits.AdmitOrLoad(b.ctx, s, call)
 	if err != nil {
 		t.Fatal(err)
 	}

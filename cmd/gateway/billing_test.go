@@ -82,7 +82,7 @@ func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
 	w := worker.New(server.Dial(t), workflows.QueueBilling, worker.Options{})
 	workflows.RegisterBilling(w)
 	w.RegisterActivity(&activities.Billing{
-		Stripe: said{snapshot: snapshot}, Record: b.store, Fences: b.fences, Mails: nobody{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Stripe: said{snapshot: snapshot}, Record: b.store, Fences: b.limits, Mails: nobody{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 		Close: func(context.Context, activities.Closing) error { return nil },
 	})
 	if err := w.Start(); err != nil {

@@ -47,7 +47,7 @@ func (b *books) grant(t *testing.T, id x402.ID, amount plan.Atomic, country stri
 	if _, err := rand.Read(digest[:]); err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.fences.GrantSettlement(b.ctx, store.Grant{
+	_, err = b.limits.GrantSettlement(b.ctx, store.Grant{
 		ID: id, Deal: deal, Found: *foundPaid(amount), Origin: "api",
 		Credential: store.Credential{Key: account.NewKeyID(), Digest: digest, Prefix: credential.Prefix()},
 	})
@@ -185,7 +185,7 @@ func TestRefundNotesSayWhatToSendAndAreNotedOnce(t *testing.T) {
 	}
 	gone := paidBy(2, 0x11)
 	b.grant(t, gone, 90_000, "US")
-	if _, err := b.fences.ConcludeSettlement(b.ctx, gone, x402.FinalityGone, nil, "Gone.", store.Author{Actor: "flow", Origin: "flow", Reason: "reorganised"}); err != nil {
+	if _, err := b.limits.ConcludeSettlement(b.ctx, gone, x402.FinalityGone, nil, "Gone.", store.Author{Actor: "flow", Origin: "flow", Reason: "reorganised"}); err != nil {
 		t.Fatal(err)
 	}
 	if out := b.settlements(t, "refund-note", gone.Tx.String(), "--reason", "Asked for."); !strings.Contains(out, "0.000000 USDC of it") || !strings.Contains(out, "nothing to send back") {

@@ -213,12 +213,12 @@ func readText(in io.Reader) (string, error) {
 }
 
 // checkText refuses what nobody could read.
-func checkText(name, text string, most int) error {
+func checkText(name, text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text) || text != "" && len(notify.Prose(text).Lines()) == 0:
 		return fmt.Errorf("%s must be text that can be read", name)
-	case utf8.RuneCountInString(text) > most:
-		return fmt.Errorf("%s may have %d characters and has %d", name, most, utf8.RuneCountInString(text))
+	case utf8.RuneCountInString(text) > limit:
+		return fmt.Errorf("%s may have %d characters and has %d", name, limit, utf8.RuneCountInString(text))
 	}
 	return nil
 }

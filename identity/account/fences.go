@@ -61,9 +61,9 @@ type Figures struct {
 	DrawsPacks bool
 }
 
-// AccountFences is the projection of an account into the meter. Only a later Epoch replaces
+// AccountLimits is the projection of an account into the meter. Only a later Epoch replaces
 // another, and within one a higher Version.
-type AccountFences struct {
+type AccountLimits struct {
 	Account ID
 	Epoch   int64 // of the record
 	Version int64
@@ -78,9 +78,9 @@ type AccountFences struct {
 	Packs []Pack
 }
 
-// KeyFences is the projection of a key into the meter. Only a later Epoch replaces another, and
+// KeyLimits is the projection of a key into the meter. Only a later Epoch replaces another, and
 // within one a higher Version.
-type KeyFences struct {
+type KeyLimits struct {
 	Key     KeyID
 	Account ID
 	Epoch   int64 // of the record

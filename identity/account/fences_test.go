@@ -73,7 +73,7 @@ func TestTheNextPlanIsProjectedBeforeItsPeriodBegins(t *testing.T) {
 	later := down
 	later.NextFrom = ends.AddDate(0, 6, 0)
 	packs := []account.Pack{{ID: account.NewPackID(), Units: 1, Expires: ends.AddDate(1, 0, 0)}}
-	project := func(terms account.Terms, at time.Time) account.AccountFences {
+	project := func(terms account.Terms, at time.Time) account.AccountLimits {
 		return terms.Fences(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
 	}
 	if f := project(down, at); f.Current.Quota != 60_000_000*plan.Unit || f.Next.Quota != pro.Included || f.Following == nil || f.Following.Rate != pro.Rate {

@@ -136,8 +136,8 @@ func TestParserRefusesWhatWasNotMinted(t *testing.T) {
 	t.Parallel()
 	good := mintKey(t).Reveal()
 	over := new(big.Int).Lsh(big.NewInt(1), 256)
-	most := encodeBig(new(big.Int).Sub(over, big.NewInt(1)), 43)
-	if _, ok := account.ParseKey(seal("cag_" + most)); !ok {
+	limit := encodeBig(new(big.Int).Sub(over, big.NewInt(1)), 43)
+	if _, ok := account.ParseKey(seal("cag_" + limit)); !ok {
 		t.Error("the largest key is refused")
 	}
 	for name, text := range map[string]string{

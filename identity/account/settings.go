@@ -123,9 +123,9 @@ func (s Settings) wider(after, around ServiceFences) *fault.Error {
 		return nil
 	}
 	for _, service := range services {
-		most, capped := around.Caps[service]
-		if wanted, ok := after.Caps[service]; ok && capped && wanted > most {
-			return refuse("caps.%s %s is wider than the account's cap of %s units a month. Choose at most that, or leave it out.", service, wanted, most)
+		limit, capped := around.Caps[service]
+		if wanted, ok := after.Caps[service]; ok && capped && wanted > limit {
+			return refuse("caps.%s %s is wider than the account's cap of %s units a month. Choose at most that, or leave it out.", service, wanted, limit)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func (p *People) ShowUnsubscribe(ctx context.Context, token string) (Stopped, er
 		return Stopped{}, badStop()
 	}
 	email, err := p.o.Store.UserEmail(ctx, user)
-	return Stopped{email, topic}, told(err, badStop())
+	return Stopped{email, topic}, toFault(err, badStop())
 }
 
 // Unsubscribe stops the mails of a link, for good or until the user wants them again. A repeat
@@ -36,7 +36,7 @@ func (p *People) Unsubscribe(ctx context.Context, token string) (Stopped, error)
 	}
 	user, topic, _ := p.o.Outbox.ReadUnsubscribe(token)
 	if err := p.o.Store.OptOut(ctx, user, topic); err != nil {
-		return Stopped{}, told(err, badStop())
+		return Stopped{}, toFault(err, badStop())
 	}
 	return stopped, nil
 }
@@ -49,7 +49,7 @@ func badStop() *fault.Error {
 func (p *People) WantedTopics(ctx context.Context, s *store.Session) ([]account.Topic, error) {
 	out, err := p.o.Store.ListOptOuts(ctx, s.User)
 	if err != nil {
-		return nil, told(err, nil)
+		return nil, toFault(err, nil)
 	}
 	return slices.DeleteFunc(account.Topics(), func(t account.Topic) bool { return slices.Contains(out, t) }), nil
 }
@@ -63,5 +63,5 @@ func (p *People) ChooseTopics(ctx context.Context, s *store.Session, wanted []ac
 		}
 		all[t] = true
 	}
-	return told(p.o.Store.ChooseTopics(ctx, s.User, all), nil)
+	return toFault(p.o.Store.ChooseTopics(ctx, s.User, all), nil)
 }

@@ -17,7 +17,7 @@ import (
 // catches is a server that takes every mail and gives its content on.
 type catches chan notify.Content
 
-func (c catches) Deliver(_ context.Context, p notify.Parcel) error { //nolint:gocritic // the signature is the package's
+func (c catches) Deliver(_ context.Context, p notify.Message) error { //nolint:gocritic // the signature is the package's
 	c <- p.Content
 	return nil
 }
@@ -25,7 +25,7 @@ func (c catches) Deliver(_ context.Context, p notify.Parcel) error { //nolint:go
 // stopLink sends a user a mail that can be stopped, and gives the token of its link.
 func (b *bundle) stopLink(t *testing.T, s *store.Session, topic account.Topic) string {
 	t.Helper()
-	err := b.outbox.Queue(b.ctx, outbox.Letter{
+	err := b.outbox.Queue(b.ctx, outbox.Mail{
 		Reason: "test/" + string(topic) + "/" + s.User.String(), To: s.Email.Address(), Topic: topic, User: s.User, Expires: time.Now().Add(time.Hour),
 		Mail: notify.IncidentBegan{Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: "https://gateway.example/overview"},
 	})
@@ -37,7 +37,7 @@ func (b *bundle) stopLink(t *testing.T, s *store.Session, topic account.Topic) s
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		b.outbox.NewCourier(b.store, caught, outbox.CourierOptions{Interval: 10 * time.Millisecond}).Run(ctx)
+		b.outbox.NewSender(b.store, caught, outbox.SenderOptions{Interval: 10 * time.Millisecond}).Run(ctx)
 	}()
 	defer func() {
 		cancel()

@@ -20,20 +20,20 @@ import (
 // ListMembers lists who belongs to the account.
 func (p *People) ListMembers(ctx context.Context, s *store.Session) ([]store.Member, error) {
 	all, err := p.o.Store.ListMembers(ctx, s.Account)
-	return all, told(err, nil)
+	return all, toFault(err, nil)
 }
 
 // ListInvitations lists the open invitations of the account.
 func (p *People) ListInvitations(ctx context.Context, s *store.Session) ([]store.Invitation, error) {
 	all, err := p.o.Store.ListInvitations(ctx, s.Account, p.o.Now())
-	return all, told(err, nil)
+	return all, toFault(err, nil)
 }
 
 // Invite asks an address to join the account, by mail. An open invitation to the same address is
 // replaced: its link is dead then.
 func (p *People) Invite(ctx context.Context, s *store.Session, address, role string) (store.Invitation, error) {
 	if s.Role != store.RoleOwner {
-		return store.Invitation{}, told(store.ErrNotOwner, nil)
+		return store.Invitation{}, toFault(store.ErrNotOwner, nil)
 	}
 	as, err := parseRole(role)
 	if err != nil {
@@ -58,7 +58,7 @@ func (p *People) Invite(ctx context.Context, s *store.Session, address, role str
 		ID: store.InvitationID{UUID: uuid.Must(uuid.NewV7())}, Account: s.Account, Email: email, Role: as, InvitedBy: s.User,
 		Link: link.Digest(p.o.Hasher), At: now, ExpiresAt: now.Add(InvitationValid),
 	}
-	mails, err := p.prepare(outbox.Letter{
+	mails, err := p.prepare(outbox.Mail{
 		Reason: "invitation/" + n.ID.String(), To: email.Address(), Account: s.Account, Expires: n.ExpiresAt, Mail: notify.Invitation{
 			InvitedBy: s.Email.Address(), Account: called(s.AccountName, s.Email.Address()),
 			Link: p.o.PublicURL + pathInvitation + link.Reveal(), Expires: n.ExpiresAt,
@@ -68,7 +68,7 @@ func (p *People) Invite(ctx context.Context, s *store.Session, address, role str
 		return store.Invitation{}, err
 	}
 	if err := p.o.Store.Invite(ctx, n, author(s), mails...); err != nil {
-		return store.Invitation{}, told(err, notYours("account"))
+		return store.Invitation{}, toFault(err, notFound("account"))
 	}
 	return store.Invitation{
 		ID: n.ID, Account: n.Account, AccountName: s.AccountName, Email: email, Role: as, InvitedBy: s.Email.Address(), InvitedAt: now, ExpiresAt: n.ExpiresAt,
@@ -82,7 +82,7 @@ func (p *People) RevokeInvitation(ctx context.Context, s *store.Session, id stri
 		return err
 	}
 	err = p.o.Store.RevokeInvitation(ctx, s.Account, s.User, store.InvitationID{UUID: invitation}, p.o.Now(), author(s))
-	return told(err, notYours("invitation"))
+	return toFault(err, notFound("invitation"))
 }
 
 // ShowInvitation says who invites whom to what. It uses nothing up.
@@ -92,7 +92,7 @@ func (p *People) ShowInvitation(ctx context.Context, token string, v Visitor) (s
 		return store.Invitation{}, err
 	}
 	invitation, err := p.o.Store.FindInvitation(ctx, link.Digest(p.o.Hasher), p.o.Now())
-	return invitation, told(err, invitationOver())
+	return invitation, toFault(err, invitationOver())
 }
 
 // AcceptInvitation makes whoever was invited a member, once. Somebody new is signed in with it:
@@ -113,7 +113,7 @@ func (p *People) AcceptInvitation(ctx context.Context, token string, v Visitor) 
 		if errors.Is(err, store.ErrSignInFirst) {
 			return arrival, fault.New(fault.KeyInvalid, "This invitation is for somebody who has an account here. Sign in with the invited address, then open the link again.")
 		}
-		return arrival, told(err, invitationOver())
+		return arrival, toFault(err, invitationOver())
 	})
 }
 
@@ -128,7 +128,7 @@ func (p *People) SetRole(ctx context.Context, s *store.Session, user, role strin
 		return err
 	}
 	err = p.o.Store.SetRole(ctx, s.Account, s.User, account.UserID{UUID: id}, as, p.o.Now(), author(s))
-	return told(err, notYours("member"))
+	return toFault(err, notFound("member"))
 }
 
 // RemoveMember takes a member out of the account; their sessions of it end at once. Members may
@@ -139,7 +139,7 @@ func (p *People) RemoveMember(ctx context.Context, s *store.Session, user string
 		return err
 	}
 	err = p.o.Store.RemoveMember(ctx, s.Account, s.User, account.UserID{UUID: id}, p.o.Now(), author(s))
-	return told(err, notYours("member"))
+	return toFault(err, notFound("member"))
 }
 
 // author signs changes by a user in the audit log: by id, because lines are kept longer than an

@@ -51,7 +51,7 @@ type Limiter interface {
 
 // Outbox seals letters for the record, and reads their links (outbox.Outbox).
 type Outbox interface {
-	Prepare(l outbox.Letter) (store.NewMail, error)
+	Prepare(l outbox.Mail) (store.NewMail, error)
 	ReadUnsubscribe(token string) (user account.UserID, topic account.Topic, ok bool)
 }
 
@@ -105,9 +105,9 @@ func shownNetwork(n netip.Prefix) string {
 }
 
 // shortLine makes one line of at most so many characters out of anything.
-func shortLine(text string, most int) string {
-	if len(text) > utf8.UTFMax*most {
-		text = text[:utf8.UTFMax*most]
+func shortLine(text string, limit int) string {
+	if len(text) > utf8.UTFMax*limit {
+		text = text[:utf8.UTFMax*limit]
 	}
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
@@ -115,8 +115,8 @@ func shortLine(text string, most int) string {
 		}
 		return r
 	}, text)
-	if letters := []rune(text); len(letters) > most {
-		text = string(letters[:most])
+	if letters := []rune(text); len(letters) > limit {
+		text = string(letters[:limit])
 	}
 	return text
 }
@@ -175,8 +175,8 @@ func inWords(d time.Duration) string {
 
 const retryRecord = time.Minute
 
-// told turns an error of the record into a refusal; missing is the refusal of what is not there.
-func told(err error, missing *fault.Error) error {
+// toFault turns an error of the record into a refusal; missing is the refusal of what is not there.
+func toFault(err error, missing *fault.Error) error {
 	if err == nil {
 		return nil
 	}
@@ -201,8 +201,8 @@ func told(err error, missing *fault.Error) error {
 	return f
 }
 
-// notYours is for ids that name nothing of the caller's, whether or not they name something of
+// notFound is for ids that name nothing of the caller's, whether or not they name something of
 // another's.
-func notYours(what string) *fault.Error {
+func notFound(what string) *fault.Error {
 	return fault.New(fault.NotYours, "No %s of yours has this id. List them to see what there is.", what)
 }

@@ -19,7 +19,7 @@ func (p *People) FindSession(ctx context.Context, cookie string) (store.Session,
 		return store.Session{}, p.signedOut()
 	}
 	session, err := p.o.Store.FindSession(ctx, token.Digest(p.o.Hasher), p.o.Now())
-	return session, told(err, p.signedOut())
+	return session, toFault(err, p.signedOut())
 }
 
 func (p *People) signedOut() *fault.Error {
@@ -33,19 +33,19 @@ func (p *People) SignOut(ctx context.Context, cookie string) error {
 	if !ok {
 		return nil
 	}
-	return told(p.o.Store.EndSession(ctx, token.Digest(p.o.Hasher), p.o.Now()), nil)
+	return toFault(p.o.Store.EndSession(ctx, token.Digest(p.o.Hasher), p.o.Now()), nil)
 }
 
 // SignOutEverywhere ends all sessions of a user and says how many.
 func (p *People) SignOutEverywhere(ctx context.Context, s *store.Session) (int64, error) {
 	n, err := p.o.Store.EndSessionsOf(ctx, s.User, p.o.Now())
-	return n, told(err, nil)
+	return n, toFault(err, nil)
 }
 
 // ListSessions lists the open sessions of a user, the one seen last first.
 func (p *People) ListSessions(ctx context.Context, s *store.Session) ([]store.OpenSession, error) {
 	all, err := p.o.Store.ListSessions(ctx, s.User, p.o.Now())
-	return all, told(err, nil)
+	return all, toFault(err, nil)
 }
 
 // EndSession ends one session of the user, which may be another browser's.
@@ -54,13 +54,13 @@ func (p *People) EndSession(ctx context.Context, s *store.Session, id string) er
 	if err != nil {
 		return err
 	}
-	return told(p.o.Store.EndSessionOf(ctx, s.User, store.SessionID{UUID: session}, p.o.Now()), notYours("session"))
+	return toFault(p.o.Store.EndSessionOf(ctx, s.User, store.SessionID{UUID: session}, p.o.Now()), notFound("session"))
 }
 
 // ListAccounts lists the accounts that the user belongs to.
 func (p *People) ListAccounts(ctx context.Context, s *store.Session) ([]store.Membership, error) {
 	all, err := p.o.Store.ListMemberships(ctx, s.User)
-	return all, told(err, nil)
+	return all, toFault(err, nil)
 }
 
 // SwitchAccount moves the session to another account of the user.
@@ -69,14 +69,14 @@ func (p *People) SwitchAccount(ctx context.Context, s *store.Session, to string)
 	if err != nil {
 		return err
 	}
-	return told(p.o.Store.SwitchSession(ctx, s.User, s.ID, account.ID{UUID: id}, p.o.Now()), notYours("account"))
+	return toFault(p.o.Store.SwitchSession(ctx, s.User, s.ID, account.ID{UUID: id}, p.o.Now()), notFound("account"))
 }
 
 // parseID reads an id in its canonical form. What is none names nothing of anybody's.
 func parseID(text, what string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id.String() != text {
-		return uuid.Nil, notYours(what)
+		return uuid.Nil, notFound(what)
 	}
 	return id, nil
 }

@@ -42,11 +42,11 @@ type bundle struct {
 	outbox *outbox.Outbox
 
 	mu      sync.Mutex // guards letters
-	letters []outbox.Letter
+	letters []outbox.Mail
 }
 
 // Prepare notes the letter and seals it.
-func (b *bundle) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
+func (b *bundle) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
 	b.mu.Lock()
 	b.letters = append(b.letters, l)
 	b.mu.Unlock()
@@ -77,7 +77,7 @@ func setup(t *testing.T) *bundle {
 	if b.hasher, err = account.NewHasher([]byte(pepper)); err != nil {
 		t.Fatal(err)
 	}
-	house := notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+	house := notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
 	if b.outbox, err = outbox.New(b.store, house, []byte(pepper), b.clock.Now); err != nil {
 		t.Fatal(err)
 	}

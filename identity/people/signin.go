@@ -81,7 +81,7 @@ func (p *People) StartSignIn(ctx context.Context, address, back string, v Visito
 		ID: id, Email: email, Link: link.Digest(p.o.Hasher), Code: code.DigestFor(browser, p.o.Hasher),
 		Browser: browser.Digest(p.o.Hasher), ReturnTo: sealed, Network: shownNetwork(v.Network), At: now, ExpiresAt: now.Add(SignInValid),
 	}
-	mail, err := p.o.Outbox.Prepare(outbox.Letter{
+	mail, err := p.o.Outbox.Prepare(outbox.Mail{
 		Reason: "sign_in/" + n.ID.String(), To: email.Address(), Expires: n.ExpiresAt, Mail: notify.SignIn{
 			Link: p.o.PublicURL + pathSignInLink + link.Reveal(), Code: code.Reveal(), Minutes: int(SignInValid / time.Minute),
 			Origin: orUnknown(n.Network), At: now,
@@ -91,7 +91,7 @@ func (p *People) StartSignIn(ctx context.Context, address, back string, v Visito
 		return Started{}, fault.Internal(fmt.Errorf("write the mail of a sign-in: %w", err))
 	}
 	if err := p.o.Store.StartSignIn(ctx, n, mail); err != nil {
-		return Started{}, told(err, nil)
+		return Started{}, toFault(err, nil)
 	}
 	return Started{Browser: browser, ExpiresAt: n.ExpiresAt}, nil
 }
@@ -112,7 +112,7 @@ func (p *People) ShowLink(ctx context.Context, token string, v Visitor) (Shown, 
 	}
 	open, err := p.o.Store.FindSignInByLink(ctx, link.Digest(p.o.Hasher), p.o.Now())
 	if err != nil {
-		return Shown{}, told(err, linkOver())
+		return Shown{}, toFault(err, linkOver())
 	}
 	return Shown{open.Email, open.ExpiresAt}, nil
 }
@@ -125,7 +125,7 @@ func (p *People) FinishByLink(ctx context.Context, token string, v Visitor) (Ent
 	}
 	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
 		arrival, err := p.o.Store.FinishByLink(ctx, link.Digest(p.o.Hasher), b, p.o.Now(), p.tell)
-		return arrival, told(err, linkOver())
+		return arrival, toFault(err, linkOver())
 	})
 }
 
@@ -145,7 +145,7 @@ func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visit
 	}
 	open, err := p.o.Store.FindSignInOfBrowser(ctx, asked.Digest(p.o.Hasher), p.o.Now())
 	if err != nil {
-		return Entered{}, told(err, codeOver())
+		return Entered{}, toFault(err, codeOver())
 	}
 	if err := p.limitAddress(ctx, "sign-in-code", open.Email, codesPerAddress, "codes tried"); err != nil {
 		return Entered{}, err
@@ -156,7 +156,7 @@ func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visit
 			return arrival, fault.New(fault.FieldRefused,
 				"This is not the code of the newest mail that this browser asked for. Check it; the fifth wrong code ends the sign-in.").With("field", "code")
 		}
-		return arrival, told(err, codeOver())
+		return arrival, toFault(err, codeOver())
 	})
 }
 
@@ -202,17 +202,17 @@ func codeOver() *fault.Error {
 
 // tell writes the mails about an arrival.
 func (p *People) tell(a store.Arrival) ([]store.NewMail, error) { //nolint:gocritic // the signature is the record's
-	var letters []outbox.Letter
+	var letters []outbox.Mail
 	if a.NewAccount {
 		free, _ := plan.Lookup(plan.Free) // a test holds that there is one
-		letters = append(letters, outbox.Letter{
+		letters = append(letters, outbox.Mail{
 			Reason: "welcome/" + a.Account.String(), To: a.Email.Address(), Account: a.Account,
 			Mail: notify.Welcome{Plan: free.Title, Included: free.Included, Link: p.o.PublicURL + pathOverview},
 		})
 	}
 	if j := a.Joined; j != nil {
 		for _, owner := range j.Owners {
-			letters = append(letters, outbox.Letter{
+			letters = append(letters, outbox.Mail{
 				Reason: "joined/" + j.By.ID.String() + "/" + owner.User.String(), To: owner.Email.Address(), Account: a.Account,
 				Mail: notify.MemberJoined{
 					Member: a.Email.Address(), InvitedBy: j.By.InvitedBy, Account: called(j.By.AccountName, j.By.InvitedBy), At: p.o.Now(),
@@ -224,7 +224,7 @@ func (p *People) tell(a store.Arrival) ([]store.NewMail, error) { //nolint:gocri
 	return p.prepare(letters...)
 }
 
-func (p *People) prepare(letters ...outbox.Letter) ([]store.NewMail, error) {
+func (p *People) prepare(letters ...outbox.Mail) ([]store.NewMail, error) {
 	mails := make([]store.NewMail, 0, len(letters))
 	for i := range letters {
 		m, err := p.o.Outbox.Prepare(letters[i])

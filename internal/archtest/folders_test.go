@@ -58,9 +58,9 @@ func TestFolders_HoldFewFiles(t *testing.T) {
 		code := slices.DeleteFunc(files, func(name string) bool {
 			return !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, ".sql.go")
 		})
-		most := max(maxFiles, oversized[folder])
-		if len(code) > most {
-			t.Errorf("%s has %d files, want at most %d: give a part of it a package of its own", folder, len(code), most)
+		limit := max(maxFiles, oversized[folder])
+		if len(code) > limit {
+			t.Errorf("%s has %d files, want at most %d: give a part of it a package of its own", folder, len(code), limit)
 		}
 		if before, listed := oversized[folder]; listed && len(code) < before {
 			t.Errorf("%s has %d files: lower its figure of %d", folder, len(code), before)

@@ -17,7 +17,7 @@ const module = "github.com/chainaccess/gateway"
 var (
 	words   = []string{"internal/fault", "relay/chain", "toolbox/provider", "metering/plan", "identity/account", "identity/wallet", "payments/x402", "billing/subscription", "toolbox/abi", "messaging/ticket", "relay/jsonrpc", "internal/redisconn", "metering/netlimit", "internal/config", "internal/telemetry", "internal/faultpoint", "internal/parallel"}
 	outside = []string{"store", "metering/meter", "relay/upstream", "relay/cache", "billing", "messaging/notify", "identity/geo", "payments/facilitator"}
-	flows   = []string{"metering/fences", "metering/audit", "metering/flush", "messaging/outbox", "identity/people", "metering/admission", "relay", "toolbox/node", "toolbox", "toolbox/ens", "toolbox/contracts", "payments/settlement", "payments/cashier", "billing/statement", "messaging/alerts", "messaging/support", "activities", "workflows"}
+	flows   = []string{"metering/limits", "metering/audit", "metering/flush", "messaging/outbox", "identity/people", "metering/admission", "relay", "toolbox/node", "toolbox", "toolbox/ens", "toolbox/contracts", "payments/settlement", "payments/stock", "billing/statement", "messaging/alerts", "messaging/support", "activities", "workflows"}
 	doors   = []string{"api", "api/mcp", "api/console", "worker"}
 	serving = join(words, outside, flows, doors, []string{"service", "internal/assets", "migrations", "cmd/internal/wire"})
 )
@@ -64,31 +64,31 @@ var layers = []rule{
 	{"payments/facilitator", words},
 	{"internal/egress", nil},
 	// Behaviour.
-	{"metering/fences", join(words, outside)},
-	{"metering/audit", join(words, []string{"store", "metering/fences"})},
+	{"metering/limits", join(words, outside)},
+	{"metering/audit", join(words, []string{"store", "metering/limits"})},
 	{"metering/flush", join(words, []string{"metering/meter", "store"})},
 	{"messaging/outbox", join(words, []string{"store", "messaging/notify"})},
 	{"identity/people", join(words, []string{"store", "metering/meter", "messaging/notify", "messaging/outbox"})},
-	{"metering/admission", join(words, []string{"metering/meter", "metering/fences"})},
-	{"relay", join(words, outside, []string{"metering/fences", "metering/admission"})},
+	{"metering/admission", join(words, []string{"metering/meter", "metering/limits"})},
+	{"relay", join(words, outside, []string{"metering/limits", "metering/admission"})},
 	{"toolbox/node", join(words, []string{"relay/upstream", "relay/cache"})},
 	{"toolbox", join(words, []string{"relay/upstream", "relay/cache", "internal/egress", "toolbox/node"})},
 	{"toolbox/ens", join(words, []string{"internal/egress", "toolbox/node"})},
 	{"toolbox/contracts", join(words, []string{"relay/cache", "toolbox/node"})},
 	{"payments/settlement", join(words, []string{"relay/upstream"})},
-	{"payments/cashier", join(words, []string{"store", "metering/meter", "payments/facilitator"})},
+	{"payments/stock", join(words, []string{"store", "metering/meter", "payments/facilitator"})},
 	{"billing/statement", join(words, []string{"store"})},
 	{"messaging/alerts", join(words, []string{"store", "relay/upstream", "messaging/notify", "messaging/outbox"})},
 	{"messaging/support", join(words, []string{"store", "messaging/notify", "messaging/outbox"})},
 	// Durable work.
-	{"activities", join(words, outside, []string{"metering/fences", "messaging/outbox", "payments/settlement", "billing/statement"})},
+	{"activities", join(words, outside, []string{"metering/limits", "messaging/outbox", "payments/settlement", "billing/statement"})},
 	{"workflows", join(words, []string{"activities"})},
 	// What the service can do, and its doors. The relay's own route and the keys' route are no
-	// capabilities yet, so api still reaches what they need.
+	// operations yet, so api still reaches what they need.
 	{"service", join(words, outside, flows)},
-	{"api", join(words, outside, []string{"metering/fences", "relay", "service", "payments/cashier", "internal/assets"})},
+	{"api", join(words, outside, []string{"metering/limits", "relay", "service", "payments/stock", "internal/assets"})},
 	{"api/http1", nil},
-	{"api/mcp", join(words, []string{"metering/fences", "relay/upstream", "relay", "service", "internal/assets"})},
+	{"api/mcp", join(words, []string{"metering/limits", "relay/upstream", "relay", "service", "internal/assets"})},
 	{"api/console", join(words, []string{"billing/statement", "service", "internal/assets"})},
 	{"worker", join(words, []string{"store", "workflows", "activities", "metering/flush"})},
 	// Stand-ins and servers of one machine.
@@ -119,7 +119,7 @@ var unreachable = []struct {
 	{"relay", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"metering/meter", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"relay/upstream", "go.temporal.io", "the hot path does not wait for durable work"},
-	{"metering/fences", "go.temporal.io", "the hot path does not wait for durable work"},
+	{"metering/limits", "go.temporal.io", "the hot path does not wait for durable work"},
 	{"metering/flush", "go.temporal.io", "the record does not need Temporal"},
 	{"messaging/outbox", "go.temporal.io", "a sign-in works while Temporal is away"},
 	{"messaging/alerts", "go.temporal.io", "incidents are told while Temporal is away"},

@@ -68,14 +68,14 @@ func (h *holder) door() account.Door {
 	return account.DoorAccount
 }
 
-func (h *holder) accountFences(now time.Time) account.AccountFences {
+func (h *holder) accountFences(now time.Time) account.AccountLimits {
 	f := account.Terms{Plan: plan.Must(h.kind.plan)}.Fences(h.account, 1, account.Active, account.ServiceFences{}, h.packs, now)
 	f.Rate.Limit = wideWindow
 	return f
 }
 
-func (h *holder) keyFences() account.KeyFences {
-	f := account.KeyFences{
+func (h *holder) keyFences() account.KeyLimits {
+	f := account.KeyLimits{
 		Key: h.key, Account: h.account, Version: 1, Status: account.Active, Door: h.door(), Daily: plan.Must(h.kind.plan).DailyQuota(),
 	}
 	if h.kind.capped {

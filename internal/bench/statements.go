@@ -140,14 +140,14 @@ func closeMonth(ctx context.Context, s *store.Store, accounts int) (took time.Du
 func watchHeap() (stop func(), largest func() float64) {
 	done := make(chan struct{})
 	var looking sync.WaitGroup
-	var most uint64
+	var limit uint64
 	looking.Go(func() {
 		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 		tick := time.NewTicker(10 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			metrics.Read(sample)
-			most = max(most, sample[0].Value.Uint64())
+			limit = max(limit, sample[0].Value.Uint64())
 			select {
 			case <-done:
 				return
@@ -155,7 +155,7 @@ func watchHeap() (stop func(), largest func() float64) {
 			}
 		}
 	})
-	return func() { close(done); looking.Wait() }, func() float64 { return float64(most) / 1e6 }
+	return func() { close(done); looking.Wait() }, func() float64 { return float64(limit) / 1e6 }
 }
 
 // checkStatements compares what was closed with what was used.

@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/billing/subscription"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/devstack"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
@@ -62,7 +62,7 @@ func measureSubscriptions(ctx context.Context, r *rig, o options, report *report
 	if err := l.customers(ctx, o.subscriptions); err != nil {
 		return fmt.Errorf("make %d customers: %w", o.subscriptions, err)
 	}
-	f := fences.New(s, l.meter, nil, time.Now)
+	f := limits.New(s, l.meter, nil, time.Now)
 	closed := make([]int, o.subscriptions)
 	begun := time.Now()
 	err = l.each(ctx, "passing a period's end", o.subscriptions, func(_ context.Context, n int) (err error) {
@@ -154,7 +154,7 @@ func (untold) ChargeFailed(context.Context, activities.FailedCharge) error { ret
 // passBoundary runs a flow from an hour before the end of its period until some hours after it,
 // through the run in which it continues as new, and says how often it had the period's statement
 // closed.
-func passBoundary(s *store.Store, f *fences.Fences, id account.ID) (closed int, err error) {
+func passBoundary(s *store.Store, f *limits.Limits, id account.ID) (closed int, err error) {
 	at, in := turning.Add(-time.Hour), workflows.SubscriptionInput{Account: id}
 	for run := 0; at.Before(turning.Add(pastBoundary)); run++ {
 		if run == 3 {

@@ -19,13 +19,13 @@ func (c *canvas) rates(loads []compared) {
 		return
 	}
 	c.heading("Requests per second", "longer is better; the dashed line is the rate that the gateway's bar asks for")
-	most := 0.0
+	limit := 0.0
 	for _, l := range loads {
-		most = max(most, l.nginx.rate, l.gateway.rate)
+		limit = max(limit, l.nginx.rate, l.gateway.rate)
 	}
 	c.text(ratioAt, c.y-13, "soft small", "middle", "ratio to nginx")
 	c.text(p99At, c.y-13, "soft small", "end", "p99 to nginx's")
-	scale := (ratesRight - ratesLeft) / most
+	scale := (ratesRight - ratesLeft) / limit
 	for _, l := range loads {
 		c.text(margin, c.y+20, "strong", "start", l.load.name)
 		target := l.load.ratio.limit * l.nginx.rate * scale

@@ -79,15 +79,15 @@ func paths(values []float64, at func(i int) (x, y float64)) []string {
 
 // niceTop is a round number above all values, for an axis in quarters.
 func niceTop(values []float64, least float64) float64 {
-	most := least
+	limit := least
 	for _, v := range values {
-		if v > most { // NaN is not
-			most = v
+		if v > limit { // NaN is not
+			limit = v
 		}
 	}
-	step := math.Pow(10, math.Floor(math.Log10(max(most, 0.001))))
+	step := math.Pow(10, math.Floor(math.Log10(max(limit, 0.001))))
 	for _, factor := range []float64{1, 1.2, 1.6, 2, 3, 4, 6, 8} {
-		if step*factor >= most {
+		if step*factor >= limit {
 			return step * factor
 		}
 	}

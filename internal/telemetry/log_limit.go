@@ -29,8 +29,8 @@ type limited struct {
 }
 
 // NewLogLimit lets most of a kind through in each interval.
-func NewLogLimit[Kind comparable](most int, every time.Duration, now func() time.Time) *LogLimit[Kind] {
-	return &LogLimit[Kind]{most: most, every: every, now: now, kinds: map[Kind]*limited{}}
+func NewLogLimit[Kind comparable](limit int, every time.Duration, now func() time.Time) *LogLimit[Kind] {
+	return &LogLimit[Kind]{most: limit, every: every, now: now, kinds: map[Kind]*limited{}}
 }
 
 // Let reports whether one more of a kind may be written; leftOut is how many were not since the

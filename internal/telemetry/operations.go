@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Operations counts the uses of capabilities, by their names. A nil one counts nothing.
+// Operations counts the uses of operations, by their names. A nil one counts nothing.
 type Operations struct {
 	done     *prometheus.CounterVec
 	units    *prometheus.CounterVec
@@ -33,14 +33,14 @@ func newOperations(r prometheus.Registerer) *Operations {
 	return o
 }
 
-// Operation counts the uses of one capability; its series are resolved once, at the first use that
+// Operation counts the uses of one operation; its series are resolved once, at the first use that
 // they are of. A nil one counts nothing.
 type Operation struct {
 	done  [outcomes]func() prometheus.Counter
 	costs func() (units prometheus.Counter, duration prometheus.Observer)
 }
 
-// Of returns what counts for the capability called name, which is of the catalogue.
+// Of returns what counts for the operation called name, which is of the registry.
 func (o *Operations) Of(name string) *Operation {
 	if o == nil {
 		return nil

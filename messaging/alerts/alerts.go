@@ -20,7 +20,7 @@ import (
 
 // Record is where the facts are (store.Store).
 type Record interface {
-	ListExpiringPacks(ctx context.Context, at time.Time, after *store.Pack, most int) ([]store.Pack, error)
+	ListExpiringPacks(ctx context.Context, at time.Time, after *store.Pack, limit int) ([]store.Pack, error)
 	NotePackNotice(ctx context.Context, of store.Pack, days int, result store.PackResult, mails ...store.NewMail) error
 	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
 	LoadSettings(ctx context.Context, id account.ID) (store.Settings, error)
@@ -31,8 +31,8 @@ type Record interface {
 	ObserveChain(ctx context.Context, chain string, down bool, at time.Time, p store.Patience) (*store.Incident, error)
 	EndUnservedIncidents(ctx context.Context, served []chain.ID, since time.Time) ([]store.Incident, error)
 	RecordChain(ctx context.Context, r *store.ChainReport, gap time.Duration) error
-	ListUntoldIncidents(ctx context.Context, most int) ([]store.Incident, error)
-	ListReaders(ctx context.Context, i *store.Incident, since time.Time, most int) ([]store.Reader, error)
+	ListUntoldIncidents(ctx context.Context, limit int) ([]store.Incident, error)
+	ListReaders(ctx context.Context, i *store.Incident, since time.Time, limit int) ([]store.Reader, error)
 	TellIncident(ctx context.Context, i *store.Incident, last *store.Reader, mails ...store.NewMail) error
 }
 
@@ -44,10 +44,10 @@ type Board interface {
 
 // Sealer prepares letters for the record (outbox.Outbox).
 type Sealer interface {
-	Prepare(l outbox.Letter) (store.NewMail, error)
+	Prepare(l outbox.Mail) (store.NewMail, error)
 }
 
-// Options are what a Sweeper works with. Those without a default are required.
+// Options are what a Watcher works with. Those without a default are required.
 type Options struct {
 	Record    Record
 	Board     Board
@@ -61,11 +61,11 @@ type Options struct {
 	PackInterval  time.Duration // between looks for packs; ten minutes
 }
 
-// Sweeper looks for what is to be told, and tells it.
-type Sweeper struct{ Options }
+// Watcher looks for what is to be told, and tells it.
+type Watcher struct{ Options }
 
-// New makes a sweeper, which does nothing before Run.
-func New(o Options) *Sweeper { //nolint:gocritic // a copy at the start does no harm
+// New makes a watcher, which does nothing before Run.
+func New(o Options) *Watcher { //nolint:gocritic // a copy at the start does no harm
 	for value, byDefault := range map[*time.Duration]time.Duration{&o.ChainInterval: 10 * time.Second, &o.PackInterval: 10 * time.Minute} {
 		if *value <= 0 {
 			*value = byDefault
@@ -74,7 +74,7 @@ func New(o Options) *Sweeper { //nolint:gocritic // a copy at the start does no 
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Sweeper{o}
+	return &Watcher{o}
 }
 
 const (
@@ -84,24 +84,24 @@ const (
 
 // Run looks again and again until ctx ends. Failures are logged, and the next look begins where the
 // record says.
-func (s *Sweeper) Run(ctx context.Context) {
+func (s *Watcher) Run(ctx context.Context) {
 	chains, packs := time.NewTicker(s.ChainInterval), time.NewTicker(s.PackInterval)
 	defer chains.Stop()
 	defer packs.Stop()
-	s.try(ctx, "packs that are about to expire", s.SweepPacks)
+	s.try(ctx, "packs that are about to expire", s.CheckPacks)
 	for {
-		s.try(ctx, "incidents of chains", s.SweepChains)
+		s.try(ctx, "incidents of chains", s.CheckChains)
 		select {
 		case <-ctx.Done():
 			return
 		case <-packs.C:
-			s.try(ctx, "packs that are about to expire", s.SweepPacks)
+			s.try(ctx, "packs that are about to expire", s.CheckPacks)
 		case <-chains.C:
 		}
 	}
 }
 
-func (s *Sweeper) try(ctx context.Context, what string, sweep func(context.Context) error) {
+func (s *Watcher) try(ctx context.Context, what string, sweep func(context.Context) error) {
 	within, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	if err := sweep(within); err != nil && ctx.Err() == nil {
@@ -111,7 +111,7 @@ func (s *Sweeper) try(ctx context.Context, what string, sweep func(context.Conte
 
 // nameOf is what an account is called towards its users: its name, or the address of the one who
 // joined first.
-func (s *Sweeper) nameOf(ctx context.Context, id account.ID, first *store.Member) (string, error) {
+func (s *Watcher) nameOf(ctx context.Context, id account.ID, first *store.Member) (string, error) {
 	of, err := s.Record.ListMemberships(ctx, first.User)
 	if err != nil {
 		return "", err

@@ -25,8 +25,8 @@ const (
 	statusPage = "/status"
 )
 
-// SweepChains looks at every chain once, and tells of what came to be news.
-func (s *Sweeper) SweepChains(ctx context.Context) error {
+// CheckChains looks at every chain once, and tells of what came to be news.
+func (s *Watcher) CheckChains(ctx context.Context) error {
 	err := errors.Join(s.observe(ctx), s.endUnserved(ctx))
 	untold, listErr := s.Record.ListUntoldIncidents(ctx, page)
 	err = errors.Join(err, listErr)
@@ -38,7 +38,7 @@ func (s *Sweeper) SweepChains(ctx context.Context) error {
 
 // observe records how the chains were when they were measured last, and what became of their calls.
 // A measurement that is as old as the last one is none.
-func (s *Sweeper) observe(ctx context.Context) error {
+func (s *Watcher) observe(ctx context.Context) error {
 	all, err := s.Board.ReadAll(ctx, s.Chains()...)
 	slots, slotsErr := s.Board.ReadSlots(ctx, s.Chains()...)
 	err = errors.Join(err, slotsErr)
@@ -66,7 +66,7 @@ func (s *Sweeper) observe(ctx context.Context) error {
 // endUnserved ends what lasts of chains that are served no more: nobody measures them, so nobody
 // would ever see them well again. Where another worker still measures one, because it has not read
 // the new upstreams yet, it waits for that.
-func (s *Sweeper) endUnserved(ctx context.Context) error {
+func (s *Watcher) endUnserved(ctx context.Context) error {
 	served := s.Chains()
 	if len(served) == 0 {
 		return nil // upstreams that are not read yet are no reason to believe that every chain was given up
@@ -106,7 +106,7 @@ func callsOf(slots []upstream.Slot, now time.Time) []store.ChainCalls {
 
 // tellIncident tells its readers, page by page. Killed in between, the next sweep goes on after the
 // last page that was queued.
-func (s *Sweeper) tellIncident(ctx context.Context, i *store.Incident) error {
+func (s *Watcher) tellIncident(ctx context.Context, i *store.Incident) error {
 	for {
 		readers, err := s.Record.ListReaders(ctx, i, i.BeganAt.Add(-usedWithin), page)
 		if err != nil {
@@ -134,7 +134,7 @@ func (s *Sweeper) tellIncident(ctx context.Context, i *store.Incident) error {
 	}
 }
 
-func (s *Sweeper) incidentLetter(i *store.Incident, r *store.Reader) outbox.Letter {
+func (s *Watcher) incidentLetter(i *store.Incident, r *store.Reader) outbox.Mail {
 	name, link := r.Name, s.PublicURL+statusPage
 	if name == "" {
 		name = r.Email.Address()
@@ -143,7 +143,7 @@ func (s *Sweeper) incidentLetter(i *store.Incident, r *store.Reader) outbox.Lett
 	if c, known := chain.Lookup(i.Chain); known {
 		title = c.Title
 	}
-	l := outbox.Letter{
+	l := outbox.Mail{
 		To: r.Email.Address(), Account: r.Account, Zone: r.Zone, Topic: account.TopicIncidents, User: r.User,
 		Reason: i.Reason(r.User.String()), Mail: notify.IncidentBegan{Account: name, Chain: title, Began: i.BeganAt, Link: link},
 	}

@@ -35,7 +35,7 @@ func (b *bundle) passes(t *testing.T, usable bool, d time.Duration) {
 
 func (b *bundle) sweepChains(t *testing.T) {
 	t.Helper()
-	if err := b.sweeper.SweepChains(b.ctx); err != nil {
+	if err := b.sweeper.CheckChains(b.ctx); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -206,7 +206,7 @@ func TestTellingManyGoesOnWhereItWasInterrupted(t *testing.T) {
 	b.clock.Advance(30 * time.Second)
 	b.measured(chain.EthMainnet, false)
 	b.interrupt(150)
-	if err := b.sweeper.SweepChains(b.ctx); err == nil {
+	if err := b.sweeper.CheckChains(b.ctx); err == nil {
 		t.Fatal("nothing interrupted it")
 	}
 	if got := len(b.mails(t)); got != 100 {
@@ -235,14 +235,14 @@ func TestAnIncidentThatEndsWhileItIsToldIsOverForThoseWhoKnow(t *testing.T) {
 	b.clock.Advance(30 * time.Second)
 	b.measured(chain.EthMainnet, false)
 	b.interrupt(120)
-	if err := b.sweeper.SweepChains(b.ctx); err == nil {
+	if err := b.sweeper.CheckChains(b.ctx); err == nil {
 		t.Fatal("nothing interrupted it")
 	}
 	// The chain is measured as well, and the mails cannot be written until it is over.
 	for range 12 {
 		b.clock.Advance(30 * time.Second)
 		b.measured(chain.EthMainnet, true)
-		_ = b.sweeper.SweepChains(b.ctx)
+		_ = b.sweeper.CheckChains(b.ctx)
 	}
 	b.interrupt(-1)
 	b.sweepChains(t)

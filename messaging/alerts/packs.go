@@ -16,9 +16,9 @@ import (
 // billingPage is where mails about packs lead.
 const billingPage = "/billing"
 
-// SweepPacks tells of the packs that expire within 30 days, and again of those that expire within
+// CheckPacks tells of the packs that expire within 30 days, and again of those that expire within
 // 7. One that cannot be told of now is left for the next sweep and keeps no other one waiting.
-func (s *Sweeper) SweepPacks(ctx context.Context) error {
+func (s *Watcher) CheckPacks(ctx context.Context) error {
 	var failed error
 	for last := (*store.Pack)(nil); ; {
 		packs, err := s.Record.ListExpiringPacks(ctx, s.Now(), last, page)
@@ -41,7 +41,7 @@ func (s *Sweeper) SweepPacks(ctx context.Context) error {
 }
 
 // tellPack records the notice that is due for a pack, with its mails.
-func (s *Sweeper) tellPack(ctx context.Context, p *store.Pack) error {
+func (s *Watcher) tellPack(ctx context.Context, p *store.Pack) error {
 	days := store.PackDays(p.Expires, s.Now())
 	if days == 0 {
 		return nil // it expired meanwhile
@@ -67,7 +67,7 @@ func (s *Sweeper) tellPack(ctx context.Context, p *store.Pack) error {
 }
 
 // leftIn is what a pack holds that is not used, as far as usage is recorded.
-func (s *Sweeper) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error) {
+func (s *Watcher) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error) {
 	holder, err := s.Record.LoadAccount(ctx, p.Account)
 	if err != nil {
 		return 0, err
@@ -79,7 +79,7 @@ func (s *Sweeper) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error)
 	return holder.Packs[i].Units - holder.Packs[i].Used, nil
 }
 
-func (s *Sweeper) packLetters(ctx context.Context, p *store.Pack, days int, left plan.Units) ([]outbox.Letter, store.PackResult, error) {
+func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int, left plan.Units) ([]outbox.Mail, store.PackResult, error) {
 	members, err := s.Record.ListMembers(ctx, p.Account)
 	if err != nil {
 		return nil, "", err
@@ -99,12 +99,12 @@ func (s *Sweeper) packLetters(ctx context.Context, p *store.Pack, days int, left
 	if said.Account, err = s.nameOf(ctx, p.Account, &members[0]); err != nil {
 		return nil, "", err
 	}
-	letters := make([]outbox.Letter, 0, len(members))
+	letters := make([]outbox.Mail, 0, len(members))
 	for i := range members {
 		if slices.Contains(out, members[i].User) {
 			continue
 		}
-		letters = append(letters, outbox.Letter{
+		letters = append(letters, outbox.Mail{
 			Reason: fmt.Sprintf("pack/%s/%d/%s", p.ID, days, members[i].User), To: members[i].Email.Address(), Account: p.Account,
 			Zone: settings.TimeZone, Mail: said, Topic: account.TopicPacks, User: members[i].User, Expires: p.Expires,
 		})

@@ -125,7 +125,7 @@ func TestManyPacksAreToldOfInOneSweepAndByManySweepersOnce(t *testing.T) {
 	}
 	done := make(chan error, 2)
 	for range 2 {
-		go func() { done <- b.sweeper.SweepPacks(b.ctx) }()
+		go func() { done <- b.sweeper.CheckPacks(b.ctx) }()
 	}
 	for range 2 {
 		if err := <-done; err != nil {

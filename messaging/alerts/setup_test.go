@@ -25,13 +25,13 @@ import (
 
 const testTimeout = 60 * time.Second
 
-// bundle is a sweeper over a real record, with a clock that the test moves, a board that it writes,
+// bundle is a watcher over a real record, with a clock that the test moves, a board that it writes,
 // and the letters before they are sealed.
 type bundle struct {
 	ctx     context.Context //nolint:containedctx // a test's own
 	store   *store.Store
 	clock   *testkit.Clock
-	sweeper *alerts.Sweeper
+	sweeper *alerts.Watcher
 	db      *pgx.Conn
 	outbox  *outbox.Outbox
 
@@ -39,7 +39,7 @@ type bundle struct {
 	board   map[chain.ID]upstream.Posted
 	served  []chain.ID
 	slots   map[chain.ID][]upstream.Slot
-	letters []outbox.Letter
+	letters []outbox.Mail
 	// failAfter is how many letters more are written before all fail; no failure when it is
 	// negative. written counts them.
 	failAfter, written int
@@ -76,7 +76,7 @@ func (b *bundle) serve(ids ...chain.ID) {
 	b.served = ids
 }
 
-func (b *bundle) Prepare(l outbox.Letter) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
+func (b *bundle) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
 	b.mu.Lock()
 	if b.written++; b.failAfter >= 0 && b.written > b.failAfter {
 		b.mu.Unlock()
@@ -105,7 +105,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.db.Close(context.Background()) })
-	house := notify.House{Name: "Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+	house := notify.Site{Name: "Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
 	if b.outbox, err = outbox.New(b.store, house, []byte(strings.Repeat("secret", 8)), b.clock.Now); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func (b *bundle) optOut(t *testing.T, user account.UserID, topic account.Topic) 
 
 func (b *bundle) sweepPacks(t *testing.T) {
 	t.Helper()
-	if err := b.sweeper.SweepPacks(b.ctx); err != nil {
+	if err := b.sweeper.CheckPacks(b.ctx); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -191,7 +191,7 @@ func (b *bundle) wantMails(t *testing.T, when string, want ...string) {
 }
 
 // letter is the newest one to an address.
-func (b *bundle) letter(t *testing.T, to string) outbox.Letter {
+func (b *bundle) letter(t *testing.T, to string) outbox.Mail {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,5 +201,5 @@ func (b *bundle) letter(t *testing.T, to string) outbox.Letter {
 		}
 	}
 	t.Fatalf("no letter to %s", to)
-	return outbox.Letter{}
+	return outbox.Mail{}
 }

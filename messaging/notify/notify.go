@@ -286,11 +286,11 @@ func Decode(kind Kind, text []byte) (Mail, error) {
 // direction characters, at most 200 characters.
 func Spoken(text string) string { return oneLine(text, maxSpoken) }
 
-func oneLine(text string, most int) string {
+func oneLine(text string, limit int) string {
 	text = strings.Join(strings.FieldsFunc(text, separates), " ")
 	text = strings.Map(visible, text)
-	if letters := []rune(text); len(letters) > most {
-		return string(letters[:most-1]) + "…"
+	if letters := []rune(text); len(letters) > limit {
+		return string(letters[:limit-1]) + "…"
 	}
 	return text
 }

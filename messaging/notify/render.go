@@ -15,8 +15,8 @@ import (
 	"unicode"
 )
 
-// House is who writes: it stands in every mail.
-type House struct {
+// Site is who writes: it stands in every mail.
+type Site struct {
 	Name    string
 	URL     string // of the service, without a slash at its end; every link begins with it
 	Contact string // an e-mail address for questions
@@ -75,7 +75,7 @@ func newFact(label, value string) fact { return fact{label, value} }
 
 // view is what templates see.
 type view struct {
-	House
+	Site
 	M                       Mail
 	Subject, Title, Preview string
 	Unsubscribe             string
@@ -96,7 +96,7 @@ func (v view) Moment(t time.Time) string {
 }
 
 // Render writes a mail in both forms. ErrLink when it leads elsewhere than to the house.
-func (h House) Render(m Mail, of Copy) (Content, error) {
+func (h Site) Render(m Mail, of Copy) (Content, error) {
 	if !h.leadsHome(m.link()) || (of.Unsubscribe != "" && !h.leadsHome(of.Unsubscribe)) {
 		return Content{}, fmt.Errorf("render a mail of kind %s: %w", m.Kind(), ErrLink)
 	}
@@ -108,7 +108,7 @@ func (h House) Render(m Mail, of Copy) (Content, error) {
 	if err != nil || of.Zone == "Local" {
 		where = time.UTC
 	}
-	v := view{House: h, M: oneLined(m), Unsubscribe: of.Unsubscribe, zone: where}
+	v := view{Site: h, M: oneLined(m), Unsubscribe: of.Unsubscribe, zone: where}
 	var b bytes.Buffer
 	line := func(name string) string {
 		b.Reset()
@@ -130,7 +130,7 @@ func (h House) Render(m Mail, of Copy) (Content, error) {
 
 // leadsHome reports whether a link is one of the service, whole and without anything that a mail
 // program reads otherwise.
-func (h House) leadsHome(link string) bool {
+func (h Site) leadsHome(link string) bool {
 	home, err := url.Parse(h.URL)
 	if err != nil || home.Host == "" {
 		return false
@@ -157,11 +157,11 @@ func oneLined(m Mail) Mail {
 				f.SetString(strings.Join(Prose(f.String()).Lines(), "\n"))
 				continue
 			}
-			most := maxSpoken
+			limit := maxSpoken
 			if f.Type() == reflect.TypeFor[Passage]() {
-				most = maxPassage
+				limit = maxPassage
 			}
-			f.SetString(oneLine(f.String(), most))
+			f.SetString(oneLine(f.String(), limit))
 		}
 	}
 	done, _ := reflect.TypeAssert[Mail](changed) // it is of m's type

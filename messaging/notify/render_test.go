@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var house = notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+var house = notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
 
 // samples are mails of every kind, each with the name of its golden files.
 var samples = func() map[string]notify.Mail {

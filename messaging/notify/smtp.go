@@ -64,8 +64,8 @@ func (f *DeliveryError) Error() string {
 // Unwrap returns the cause, if it can be told.
 func (f *DeliveryError) Unwrap() error { return f.cause }
 
-// Parcel is a mail on its way.
-type Parcel struct {
+// Message is a mail on its way.
+type Message struct {
 	// ID names the mail in its Message-ID. A mail that is sent twice, because its first sending was
 	// not recorded, has the same one, by which mail programs tell that it is one.
 	ID      string
@@ -107,7 +107,7 @@ func NewSender(o SenderOptions) (*Sender, error) {
 
 // Deliver hands a mail to the server. Nil means that the server took it; everything else is a
 // *DeliveryError, or the context's end. Failures after the server took it are none.
-func (s *Sender) Deliver(ctx context.Context, p Parcel) error { //nolint:gocritic // a copy does no harm
+func (s *Sender) Deliver(ctx context.Context, p Message) error { //nolint:gocritic // a copy does no harm
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	msg, err := s.message(p)
@@ -129,7 +129,7 @@ func (s *Sender) Deliver(ctx context.Context, p Parcel) error { //nolint:gocriti
 	return deliveryError(err)
 }
 
-func (s *Sender) message(p Parcel) (*gomail.Msg, error) { //nolint:gocritic // a copy does no harm
+func (s *Sender) message(p Message) (*gomail.Msg, error) { //nolint:gocritic // a copy does no harm
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(s.from)
 	if err := msg.To(p.To); err != nil {

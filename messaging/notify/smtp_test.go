@@ -62,9 +62,9 @@ func sender(t *testing.T, address string, change func(*notify.SenderOptions)) *n
 	return s
 }
 
-func parcel(t *testing.T) notify.Parcel {
+func parcel(t *testing.T) notify.Message {
 	t.Helper()
-	return notify.Parcel{
+	return notify.Message{
 		ID: "01a1fa08-fab9-74fb-8624-15f495b06326", To: reader, Date: time.Date(2026, 11, 20, 13, 5, 0, 0, time.UTC),
 		Content: render(t, notify.SignIn{Link: house.URL + "/sign-in?token=cagl_" + strings.Repeat("ab=", 60), Code: "604213", Minutes: 15, Origin: "Zürich — 203.0.113.7"}, ""),
 	}

@@ -1,6 +1,6 @@
 // Package outbox owns the way of a mail from the fact it tells to the SMTP server. A mail is
 // prepared (rendered once to prove that it can be, and sealed), queued in the record with the fact,
-// in the same transaction, and sent by a Courier in the worker role: once per reason, also when the
+// in the same transaction, and sent by a Sender in the worker role: once per reason, also when the
 // server is down or a process dies. It needs neither Temporal nor Redis. What mails say, and SMTP,
 // is package notify's.
 package outbox
@@ -19,8 +19,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Letter is a mail to somebody, and why.
-type Letter struct {
+// Mail is a mail to somebody, and why.
+type Mail struct {
 	// Reason is a business key of the mail, such as adopted/<key>/<user>: one mail is sent for it,
 	// whoever queues it how often. It stands in the clear, so it holds no address and no secret.
 	Reason  string
@@ -71,7 +71,7 @@ type Record interface {
 
 // Outbox prepares mails. It is safe for concurrent use.
 type Outbox struct {
-	house  notify.House
+	house  notify.Site
 	seal   *seal
 	record Record
 	now    func() time.Time
@@ -79,7 +79,7 @@ type Outbox struct {
 
 // New makes an outbox. The secret is one of the environment, the same in every process; what seals
 // mails is derived from it.
-func New(record Record, house notify.House, secret []byte, now func() time.Time) (*Outbox, error) {
+func New(record Record, house notify.Site, secret []byte, now func() time.Time) (*Outbox, error) {
 	s, err := newSeal(secret)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func New(record Record, house notify.House, secret []byte, now func() time.Time)
 
 // Prepare seals a letter for the record; hand it to the transaction that records the fact.
 // ErrAddress when To is none. Other errors are mistakes of the program.
-func (o *Outbox) Prepare(l Letter) (store.NewMail, error) {
+func (o *Outbox) Prepare(l Mail) (store.NewMail, error) {
 	if err := checkAddress(l.To); err != nil {
 		return store.NewMail{}, err
 	}
@@ -128,7 +128,7 @@ func (o *Outbox) Prepare(l Letter) (store.NewMail, error) {
 }
 
 // Queue prepares letters and queues them, all or none.
-func (o *Outbox) Queue(ctx context.Context, letters ...Letter) error {
+func (o *Outbox) Queue(ctx context.Context, letters ...Mail) error {
 	mails := make([]store.NewMail, 0, len(letters))
 	for i := range letters {
 		m, err := o.Prepare(letters[i])

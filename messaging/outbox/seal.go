@@ -107,7 +107,7 @@ type document struct {
 	Mail        []byte `json:"mail"`
 }
 
-func encode(l Letter, of notify.Copy) ([]byte, error) { //nolint:gocritic // a copy does no harm
+func encode(l Mail, of notify.Copy) ([]byte, error) { //nolint:gocritic // a copy does no harm
 	said, err := notify.Encode(l.Mail)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ const (
 	signInReason = "sign-in/1"
 )
 
-var house = notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+var house = notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
 
 // bundle is an outbox on a record of its own.
 type bundle struct {
@@ -53,19 +53,19 @@ func setup(t *testing.T) *bundle {
 }
 
 // signIn is a letter with a link that ends in a quarter of an hour.
-func signIn() outbox.Letter {
-	return outbox.Letter{
+func signIn() outbox.Mail {
+	return outbox.Mail{
 		Reason: signInReason, To: address, Expires: time.Now().Add(15 * time.Minute),
 		Mail: notify.SignIn{Link: house.URL + "/sign-in?token=" + token, Code: code, Minutes: 15, Origin: "203.0.113.7", At: time.Now()},
 	}
 }
 
 // welcome is a letter without an end of its own.
-func welcome(reason string) outbox.Letter {
-	return outbox.Letter{Reason: reason, To: address, Mail: notify.Welcome{Plan: "Free", Link: house.URL + "/overview"}}
+func welcome(reason string) outbox.Mail {
+	return outbox.Mail{Reason: reason, To: address, Mail: notify.Welcome{Plan: "Free", Link: house.URL + "/overview"}}
 }
 
-func (b *bundle) queue(t *testing.T, letters ...outbox.Letter) {
+func (b *bundle) queue(t *testing.T, letters ...outbox.Mail) {
 	t.Helper()
 	if err := b.outbox.Queue(b.ctx, letters...); err != nil {
 		t.Fatal(err)

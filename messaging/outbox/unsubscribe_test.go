@@ -16,8 +16,8 @@ import (
 )
 
 // incident is a letter that can be stopped.
-func incident(user account.UserID) outbox.Letter {
-	return outbox.Letter{
+func incident(user account.UserID) outbox.Mail {
+	return outbox.Mail{
 		Reason: "incident/1/began/" + user.String(), To: address, Topic: account.TopicIncidents, User: user,
 		Mail: notify.IncidentBegan{Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: house.URL + "/overview"},
 	}
@@ -37,7 +37,7 @@ func TestTheLinkOfAMailNamesItsReaderAndTopicAndNobodyMakesAnother(t *testing.T)
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
-	run(t, b.outbox.NewCourier(b.store, sender(t, box.Address()), impatient()))
+	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), impatient()))
 	user := account.NewUserID()
 	b.queue(t, incident(user))
 	m, err := box.Await(b.ctx, address, 1)
@@ -78,7 +78,7 @@ func TestALetterThatCanBeStoppedNamesItsReader(t *testing.T) {
 	b := setup(t)
 	nobody, unknown := incident(account.UserID{}), incident(account.NewUserID())
 	unknown.Topic = "weather"
-	for _, l := range []outbox.Letter{nobody, unknown} {
+	for _, l := range []outbox.Mail{nobody, unknown} {
 		if _, err := b.outbox.Prepare(l); err == nil {
 			t.Errorf("%s of %s was prepared", l.Topic, l.User)
 		}

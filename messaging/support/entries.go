@@ -38,7 +38,7 @@ type entry struct {
 const entryUse = "what an address was entered for"
 
 // entryLink is the link of the mail that confirms an entry.
-func (d *Desk) entryLink(e entry, at time.Time) (string, error) {
+func (d *Service) entryLink(e entry, at time.Time) (string, error) {
 	content, err := json.Marshal(e)
 	if err != nil {
 		return "", fmt.Errorf("make the link of an entry: %w", err)
@@ -48,7 +48,7 @@ func (d *Desk) entryLink(e entry, at time.Time) (string, error) {
 }
 
 // openEntry reads a link's token. outbox.ErrLink, outbox.ErrLinkOver.
-func (d *Desk) openEntry(token string) (entry, account.Email, error) {
+func (d *Service) openEntry(token string) (entry, account.Email, error) {
 	if d.Mails == nil { // nobody was sent a link
 		return entry{}, account.Email{}, outbox.ErrLink
 	}
@@ -68,7 +68,7 @@ func (d *Desk) openEntry(token string) (entry, account.Email, error) {
 }
 
 // confirmation is a mail to an address that nobody proved to be theirs; nil when nobody is told.
-func (d *Desk) confirmation(e entry, to account.Email, at time.Time) (*store.Confirmation, error) {
+func (d *Service) confirmation(e entry, to account.Email, at time.Time) (*store.Confirmation, error) {
 	if d.Mails == nil {
 		return nil, nil //nolint:nilnil // there is nothing to confirm with, and that is no error
 	}
@@ -81,7 +81,7 @@ func (d *Desk) confirmation(e entry, to account.Email, at time.Time) (*store.Con
 		said = notify.WishReceived{At: at, Days: LinkDays, Link: link}
 	}
 	digest := to.Digest(d.Hasher)
-	mail, err := d.Mails.Prepare(outbox.Letter{Reason: "confirm/" + e.About + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(), Mail: said})
+	mail, err := d.Mails.Prepare(outbox.Mail{Reason: "confirm/" + e.About + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(), Mail: said})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ type Entry struct {
 
 // ShowEntry says what the link of a mail is about, and changes nothing. outbox.ErrLink,
 // outbox.ErrLinkOver.
-func (d *Desk) ShowEntry(ctx context.Context, token string) (Entry, error) {
+func (d *Service) ShowEntry(ctx context.Context, token string) (Entry, error) {
 	e, email, err := d.openEntry(token)
 	if err != nil {
 		return Entry{}, err
@@ -106,7 +106,7 @@ func (d *Desk) ShowEntry(ctx context.Context, token string) (Entry, error) {
 	return d.showEntry(ctx, e, email)
 }
 
-func (d *Desk) showEntry(ctx context.Context, e entry, email account.Email) (Entry, error) {
+func (d *Service) showEntry(ctx context.Context, e entry, email account.Email) (Entry, error) {
 	shown := Entry{About: e.About, Email: email}
 	if e.About == Wishlist {
 		n, err := d.Store.CountWishes(ctx, email)
@@ -123,7 +123,7 @@ func (d *Desk) showEntry(ctx context.Context, e entry, email account.Email) (Ent
 
 // ConfirmEntry confirms an address of the waitlist, and puts it back when it was taken off. Wishes
 // have nothing to confirm: ErrLink.
-func (d *Desk) ConfirmEntry(ctx context.Context, token string, productUpdates bool, channel string, at time.Time) (Entry, error) {
+func (d *Service) ConfirmEntry(ctx context.Context, token string, productUpdates bool, channel string, at time.Time) (Entry, error) {
 	e, email, err := d.openEntry(token)
 	if err != nil {
 		return Entry{}, err
@@ -142,7 +142,7 @@ var byLink = store.Author{Actor: "whoever reads the address", Origin: "link"}
 
 // LeaveEntry takes an address off the waitlist, or withdraws its wishes. Leaving again changes
 // nothing.
-func (d *Desk) LeaveEntry(ctx context.Context, token string, at time.Time) (Entry, error) {
+func (d *Service) LeaveEntry(ctx context.Context, token string, at time.Time) (Entry, error) {
 	e, email, err := d.openEntry(token)
 	switch {
 	case err != nil:
@@ -157,7 +157,7 @@ func (d *Desk) LeaveEntry(ctx context.Context, token string, at time.Time) (Entr
 
 // JoinWaitlist puts an address on the list, confirms it there once for ever, and says what became
 // of it.
-func (d *Desk) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining, error) { //nolint:gocritic // a copy does no harm
+func (d *Service) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining, error) { //nolint:gocritic // a copy does no harm
 	c, err := d.confirmation(entry{About: Waitlist, Email: w.Email.Address(), Qualifier: w.Qualifier}, w.Email, w.At)
 	if err != nil {
 		return 0, err
@@ -167,16 +167,16 @@ func (d *Desk) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining
 
 // LeaveWaitlist takes an address off the list whose reader asked an operator for it, and says
 // whether it was on it.
-func (d *Desk) LeaveWaitlist(ctx context.Context, email account.Email, at time.Time) (was bool, err error) {
+func (d *Service) LeaveWaitlist(ctx context.Context, email account.Email, at time.Time) (was bool, err error) {
 	return d.Store.LeaveWaitlist(ctx, email, email.Digest(d.Hasher), at)
 }
 
 // InviteWaiting tells an address of the waitlist that it may come in, once, and says whether it was
 // told before. store.ErrNotFound, store.ErrUnconfirmed.
-func (d *Desk) InviteWaiting(ctx context.Context, email account.Email, by store.Author, at time.Time) (already bool, err error) {
+func (d *Service) InviteWaiting(ctx context.Context, email account.Email, by store.Author, at time.Time) (already bool, err error) {
 	digest := email.Digest(d.Hasher)
 	return d.Store.InviteWaiting(ctx, email, digest, by, at, func() ([]store.NewMail, error) {
-		return d.prepared([]outbox.Letter{{
+		return d.prepared([]outbox.Mail{{
 			// Of one place on the list the record tells once; whoever left and came back is told of
 			// the new one.
 			Reason: "waitlist/invited/" + digest.String() + "/" + store.NewMailID().String(), To: email.Address(),

@@ -19,13 +19,13 @@ import (
 
 // Mailer seals letters for the record, and the links in them (outbox.Outbox).
 type Mailer interface {
-	Prepare(l outbox.Letter) (store.NewMail, error)
+	Prepare(l outbox.Mail) (store.NewMail, error)
 	SealLink(use string, content []byte, until time.Time) string
 	OpenLink(use, token string) ([]byte, error)
 }
 
-// Desk is where people are asked and answer. It is safe for concurrent use.
-type Desk struct {
+// Service is where people are asked and answer. It is safe for concurrent use.
+type Service struct {
 	Store     *store.Store
 	Mails     Mailer // nil tells nobody
 	Hasher    *account.Hasher
@@ -34,19 +34,19 @@ type Desk struct {
 }
 
 // CreateTicket is store.CreateTicket, told to whoever filed it and to the operator.
-func (d *Desk) CreateTicket(ctx context.Context, n store.NewTicket) (t store.Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
+func (d *Service) CreateTicket(ctx context.Context, n store.NewTicket) (t store.Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
 	n.Tell = d.tellTicket
 	return d.Store.CreateTicket(ctx, n)
 }
 
 // ReplyTicket is store.ReplyTicket, told to the other side.
-func (d *Desk) ReplyTicket(ctx context.Context, r store.TicketReply) (t store.Ticket, verdict ticket.Verdict, err error) { //nolint:gocritic // a copy does no harm
+func (d *Service) ReplyTicket(ctx context.Context, r store.TicketReply) (t store.Ticket, verdict ticket.Verdict, err error) { //nolint:gocritic // a copy does no harm
 	r.Tell = d.tellTicket
 	return d.Store.ReplyTicket(ctx, r)
 }
 
 // prepared seals letters.
-func (d *Desk) prepared(letters []outbox.Letter) ([]store.NewMail, error) {
+func (d *Service) prepared(letters []outbox.Mail) ([]store.NewMail, error) {
 	if d.Mails == nil {
 		return nil, nil
 	}
@@ -62,15 +62,15 @@ func (d *Desk) prepared(letters []outbox.Letter) ([]store.NewMail, error) {
 
 // tellTicket returns the mails of a change: what customers do goes to the operator, what the
 // operator does to the customer.
-func (d *Desk) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
-	var letters []outbox.Letter
+func (d *Service) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
+	var letters []outbox.Mail
 	switch {
 	case s.By == ticket.Operator:
 		letters = d.toCustomer(s)
 	case s.By == ticket.Customer && s.New:
 		letters = append(d.received(s), d.toOperator(s))
 	case s.By == ticket.Customer && (s.Text != "" || reopened(s)):
-		letters = []outbox.Letter{d.toOperator(s)}
+		letters = []outbox.Mail{d.toOperator(s)}
 	}
 	return d.prepared(letters)
 }
@@ -78,12 +78,12 @@ func (d *Desk) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
 // reopened reports whether a change opened a ticket again that was resolved or closed.
 func reopened(s *store.TicketStep) bool { return s.Before.Over() && !s.Ticket.Status.Over() }
 
-func (d *Desk) received(s *store.TicketStep) []outbox.Letter {
+func (d *Service) received(s *store.TicketStep) []outbox.Mail {
 	said := notify.TicketReceived{Reference: s.Ticket.Number.Reference(), Subject: s.Ticket.Subject, Paths: paths(s.Ticket.Evidence.Paths()), Link: d.page(&s.Ticket)}
 	return letters(s, "received", said)
 }
 
-func (d *Desk) toCustomer(s *store.TicketStep) []outbox.Letter {
+func (d *Service) toCustomer(s *store.TicketStep) []outbox.Mail {
 	t := &s.Ticket
 	switch {
 	case t.Status == ticket.Resolved && s.Before != ticket.Resolved:
@@ -101,10 +101,10 @@ func (d *Desk) toCustomer(s *store.TicketStep) []outbox.Letter {
 }
 
 // letters are a mail about a ticket to each of its readers.
-func letters(s *store.TicketStep, why string, said notify.Mail) []outbox.Letter {
-	all := make([]outbox.Letter, len(s.Readers))
+func letters(s *store.TicketStep, why string, said notify.Mail) []outbox.Mail {
+	all := make([]outbox.Mail, len(s.Readers))
 	for i, r := range s.Readers {
-		all[i] = outbox.Letter{
+		all[i] = outbox.Mail{
 			Reason: fmt.Sprintf("ticket/%s/%s/%s", s.Ticket.Number.Reference(), why, r.User), To: r.Email.Address(), Account: s.Ticket.Account, Zone: r.Zone, Mail: said,
 		}
 	}
@@ -119,7 +119,7 @@ const newsStep = time.Hour
 // its own, and so has each answer that the operator waits for; other replies have one an hour, and
 // so has being reopened without a word. What is more than the operator's bounds of a day stands at
 // the desk alone.
-func (d *Desk) toOperator(s *store.TicketStep) outbox.Letter {
+func (d *Service) toOperator(s *store.TicketStep) outbox.Mail {
 	t := &s.Ticket
 	reference := t.Number.Reference()
 	said := notify.TicketNews{
@@ -142,10 +142,12 @@ func (d *Desk) toOperator(s *store.TicketStep) outbox.Letter {
 	default:
 		why = fmt.Sprintf("written/hour/%d", hour)
 	}
-	return outbox.Letter{Reason: "ticket/" + reference + "/" + why, To: d.Contact, Account: t.Account, Mail: mail}
+	return outbox.Mail{Reason: "ticket/" + reference + "/" + why, To: d.Contact, Account: t.Account, Mail: mail}
 }
 
-func (d *Desk) page(t *store.Ticket) string { return d.PublicURL + "/tickets/" + t.Number.Reference() }
+func (d *Service) page(t *store.Ticket) string {
+	return d.PublicURL + "/tickets/" + t.Number.Reference()
+}
 
 // paths are what to try, a line each.
 func paths(all []ticket.Path) notify.Prose {

@@ -24,14 +24,14 @@ import (
 // testTimeout bounds whatever a test waits for.
 const testTimeout = 90 * time.Second
 
-var house = notify.House{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+var house = notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
 
 // noon begins an hour, so that a test's changes fall into one.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // bundle is a desk on a record of its own.
 type bundle struct {
-	*support.Desk
+	*support.Service
 
 	ctx context.Context //nolint:containedctx // a test's own
 	url string          // of the database
@@ -56,7 +56,7 @@ func setup(t *testing.T) *bundle {
 	must(err)
 	mails, err := outbox.New(s, house, secret, time.Now)
 	must(err)
-	return &bundle{&support.Desk{Store: s, Mails: mails, Hasher: hasher, PublicURL: house.URL, Contact: house.Contact}, ctx, url}
+	return &bundle{&support.Service{Store: s, Mails: mails, Hasher: hasher, PublicURL: house.URL, Contact: house.Contact}, ctx, url}
 }
 
 // person makes an account with an owner who reads mails.
@@ -210,10 +210,10 @@ func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 type letters struct {
 	support.Mailer
 
-	all []outbox.Letter
+	all []outbox.Mail
 }
 
-func (l *letters) Prepare(letter outbox.Letter) (store.NewMail, error) {
+func (l *letters) Prepare(letter outbox.Mail) (store.NewMail, error) {
 	l.all = append(l.all, letter)
 	return l.Mailer.Prepare(letter)
 }

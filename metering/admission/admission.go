@@ -1,7 +1,7 @@
 // Package admission owns a call's way through the meter: whether it is admitted and at what charge,
 // how a refusal reads and what it says to do next, and how a charge is given back when the service
 // itself failed. Whoever serves metered calls goes through it: the relay and every metered
-// capability.
+// operation.
 package admission
 
 import (
@@ -15,14 +15,14 @@ import (
 
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/telemetry"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // Gate admits calls. It owns nothing of what it works with, and is safe for concurrent use.
 type Gate struct {
-	Fences  *fences.Fences
+	Limits  *limits.Limits
 	Meter   *meter.Meter
 	Logger  *slog.Logger
 	Metrics *telemetry.Calls  // nil: refunds are not counted
@@ -68,7 +68,7 @@ const (
 func (g *Gate) Admit(ctx context.Context, c *Call) *fault.Error {
 	ctx, span := g.Tracer.Start(ctx, "admit")
 	defer span.End()
-	subject, a, err := g.Fences.Admit(ctx, c.Subject, &c.Metered)
+	subject, a, err := g.Limits.AdmitOrLoad(ctx, c.Subject, &c.Metered)
 	c.Subject = subject
 	if err != nil {
 		f := fault.New(fault.MeterUnreachable, "")
@@ -95,7 +95,7 @@ func (g *Gate) Refuse(ctx context.Context, c *Call, own *fault.Error) *fault.Err
 	ctx, span := g.Tracer.Start(ctx, "admit")
 	defer span.End()
 	c.Metered.Mode, c.Metered.Units, c.Metered.Reason = meter.WindowOnly, 0, own.Reason.String()
-	subject, a, err := g.Fences.Admit(ctx, c.Subject, &c.Metered)
+	subject, a, err := g.Limits.AdmitOrLoad(ctx, c.Subject, &c.Metered)
 	c.Subject = subject
 	if err == nil && a.Refused != "" {
 		return refusal(c, a)
@@ -131,7 +131,7 @@ func (g *Gate) Refund(ctx context.Context, c *Call, own *fault.Error) *fault.Err
 	}
 	told := *own
 	lost := meter.FailedRefund(c.Subject, &c.Metered, c.Receipt, name, own.Reason.String())
-	if g.Fences.GiveBackLater(ctx, lost) {
+	if g.Limits.GiveBackLater(ctx, lost) {
 		c.Charged = false
 		g.Logger.Warn("refund failed; it is made once the meter answers", "request_id", c.RequestID, "account_id", c.Subject.Account,
 			"units", c.Metered.Units, "error", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -37,7 +37,7 @@ func (d deaf) Write(b []byte) (int, error) {
 
 // list is a record that has the list of lost calls alone.
 type list struct {
-	fences.Record
+	limits.Record
 
 	calls []account.LostCall
 }
@@ -78,7 +78,7 @@ func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 			t.Cleanup(func() { _ = m.Close() })
 			var lostCalls list
 			quiet := slog.New(slog.DiscardHandler)
-			g := Gate{Meter: m, Fences: fences.New(&lostCalls, m, nil, time.Now), Logger: quiet}
+			g := Gate{Meter: m, Limits: limits.New(&lostCalls, m, nil, time.Now), Logger: quiet}
 			subject := meter.NewSubject(account.Identity{Account: account.NewID(), Key: account.NewKeyID()}, account.Digest{})
 			c := &Call{
 				RequestID: uuid.Must(uuid.NewV7()), Subject: subject, Charged: true,
@@ -98,7 +98,7 @@ func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 				t.Errorf("%d refunds wait", len(lostCalls.calls))
 			}
 			for want := 1; !row.given && want >= 0; want-- { // once, however often it is repeated
-				if n, err := g.Fences.Reclaim(ctx, quiet, func(string, int) {}); err != nil || n != want {
+				if n, err := g.Limits.Reclaim(ctx, quiet, func(string, int) {}); err != nil || n != want {
 					t.Errorf("%d charges were given back, %v, want %d", n, err, want)
 				}
 			}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/store"
 )
 
@@ -56,7 +56,7 @@ var (
 // Run audits and tells each difference as it finds it, the first of each account and period. It is
 // right while calls are admitted, refunded and flushed. An error says that not everything could be
 // read, so that nothing is proven.
-func Run(ctx context.Context, record *store.Store, f *fences.Fences, o Options, tell func(Difference)) (Summary, error) {
+func Run(ctx context.Context, record *store.Store, f *limits.Limits, o Options, tell func(Difference)) (Summary, error) {
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
 	}
@@ -66,7 +66,7 @@ func Run(ctx context.Context, record *store.Store, f *fences.Fences, o Options, 
 	if o.ProgressEvery <= 0 {
 		o.ProgressEvery = 10 * time.Second
 	}
-	a := &auditor{record: record, fences: f, o: o, tell: tell}
+	a := &auditor{record: record, limits: f, o: o, tell: tell}
 	stopped := a.report(ctx)
 	err := a.all(ctx)
 	stopped()
@@ -93,7 +93,7 @@ func Run(ctx context.Context, record *store.Store, f *fences.Fences, o Options, 
 
 type auditor struct {
 	record *store.Store
-	fences *fences.Fences
+	limits *limits.Limits
 	o      Options
 
 	mu   sync.Mutex // guards what follows, and calls of tell

@@ -112,7 +112,7 @@ func (b *bundle) anyCall(t *testing.T, h *holder, n int) {
 		units = plan.Units(1+rand.IntN(6)) * 500
 	}
 	c := call(mode, units)
-	_, a, err := b.fences.Admit(b.ctx, h.Subject, c)
+	_, a, err := b.limits.AdmitOrLoad(b.ctx, h.Subject, c)
 	if err == nil && a.Admitted && mode == meter.Charge && n%3 == 0 {
 		b.refund(t, h, c, a.Receipt)
 	}
@@ -126,9 +126,9 @@ func (b *bundle) changeCaps(t *testing.T, h *holder, n int) {
 	}
 	var err error
 	if n%3 == 0 {
-		_, err = b.fences.ConfigureAccount(b.ctx, h.Account, settings, author)
+		_, err = b.limits.ConfigureAccount(b.ctx, h.Account, settings, author)
 	} else {
-		_, err = b.fences.ConfigureKey(b.ctx, h.Key, settings, author)
+		_, err = b.limits.ConfigureKey(b.ctx, h.Key, settings, author)
 	}
 	if refusal, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || refusal.Reason != fault.FieldRefused) {
 		t.Error(err)
@@ -141,7 +141,7 @@ func TestARefundRecordedBeforeItsChargeIsWaitedFor(t *testing.T) {
 	b := setup(t)
 	h := b.holder(t, 100*plan.Unit)
 	c := call(meter.Charge, 2*plan.Unit)
-	_, a, err := b.fences.Admit(b.ctx, h.Subject, c)
+	_, a, err := b.limits.AdmitOrLoad(b.ctx, h.Subject, c)
 	if err != nil || !a.Admitted {
 		t.Fatalf("%+v, %v", a, err)
 	}

@@ -63,7 +63,7 @@ func prove(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
 		func() *Difference { return foreignPack(e, packs) },
 		func() *Difference { return doubleEntry(&e.Totals, &e.Hours) },
 		func() *Difference { return stated(e) },
-		func() *Difference { return unequal(e.Unequal) },
+		func() *Difference { return rollupMismatch(e.Unequal) },
 	} {
 		if d := identity(); d != nil {
 			return d
@@ -147,8 +147,8 @@ func doubleEntry(totals, hours *store.PeriodTotals) *Difference {
 	return nil
 }
 
-// unequal tells of a sum of the hours that is not theirs.
-func unequal(u *store.UnequalSum) *Difference {
+// rollupMismatch tells of a sum of the hours that is not theirs.
+func rollupMismatch(u *store.RollupMismatch) *Difference {
 	if u == nil {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (a *auditor) proveCounters(ctx context.Context, held *store.Account, differ
 	if err != nil {
 		return err
 	}
-	standings, err := a.fences.Standings(ctx, held, keys, false)
+	standings, err := a.limits.CounterStates(ctx, held, keys, false)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/audit"
-	"github.com/chainaccess/gateway/metering/fences"
 	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -29,7 +29,7 @@ type bundle struct {
 	redis  *testkit.RedisServer
 	store  *store.Store
 	meter  *meter.Meter
-	fences *fences.Fences
+	limits *limits.Limits
 	rdb    *redis.Client
 	db     *pgx.Conn
 	calls  atomic.Int64
@@ -50,7 +50,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.meter.Close() })
-	b.fences = fences.New(b.store, b.meter, nil, time.Now)
+	b.limits = limits.New(b.store, b.meter, nil, time.Now)
 	b.rdb = redis.NewClient(&redis.Options{Addr: b.redis.Addr})
 	t.Cleanup(func() { _ = b.rdb.Close() })
 	if b.db, err = pgx.Connect(ctx, url); err != nil {
@@ -81,7 +81,7 @@ func (b *bundle) holder(t *testing.T, quota plan.Units, packs ...plan.Units) *ho
 	h := &holder{Subject: meter.NewSubject(account.Identity{Key: key, Account: id, Door: account.DoorPublic, Plan: plan.Enterprise}, account.Digest{})}
 	for i, units := range packs {
 		p := account.Pack{ID: account.NewPackID(), Units: units, Expires: time.Now().AddDate(0, 1+i, 0).UTC().Truncate(time.Second)}
-		if _, _, err := b.fences.GrantPack(b.ctx, store.Pack{Pack: p, Account: id, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: time.Now()}, author); err != nil {
+		if _, _, err := b.limits.GrantPack(b.ctx, store.Pack{Pack: p, Account: id, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: time.Now()}, author); err != nil {
 			t.Fatal(err)
 		}
 		h.packs = append(h.packs, p)
@@ -115,7 +115,7 @@ func call(mode meter.Mode, units plan.Units) *meter.Call {
 func (b *bundle) charge(t *testing.T, h *holder, units plan.Units, refund bool) {
 	t.Helper()
 	c := call(meter.Charge, units)
-	_, a, err := b.fences.Admit(b.ctx, h.Subject, c)
+	_, a, err := b.limits.AdmitOrLoad(b.ctx, h.Subject, c)
 	if err != nil || !a.Admitted {
 		t.Fatalf("admit %s units: %+v, %v", units, a, err)
 	}
@@ -143,7 +143,7 @@ func (b *bundle) flushAll(t *testing.T) {
 func (b *bundle) audit(t *testing.T, o audit.Options) (audit.Summary, []audit.Difference) {
 	t.Helper()
 	var told []audit.Difference
-	s, err := audit.Run(b.ctx, b.store, b.fences, o, func(d audit.Difference) { told = append(told, d) })
+	s, err := audit.Run(b.ctx, b.store, b.limits, o, func(d audit.Difference) { told = append(told, d) })
 	if err != nil {
 		t.Fatal(err)
 	}

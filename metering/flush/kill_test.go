@@ -89,7 +89,7 @@ func TestFlusherKilledByTheSystemBetweenCommitAndDropCountsNothingTwice(t *testi
 	must(err)
 	load, err = m.BeginLoadKey(ctx, id, key)
 	must(err)
-	_, err = m.PushLoadedKey(ctx, account.KeyFences{Key: key, Account: id, Version: 1, Status: account.Active, Daily: account.Unlimited}, load)
+	_, err = m.PushLoadedKey(ctx, account.KeyLimits{Key: key, Account: id, Version: 1, Status: account.Active, Daily: account.Unlimited}, load)
 	must(err)
 	var digest account.Digest
 	_, err = rand.Read(digest[:])

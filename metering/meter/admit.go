@@ -216,12 +216,12 @@ func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, erro
 	}
 	for range 2 { // the clock is read anew before a second try
 		cmd := redis.NewCmd(ctx, args...)
-		err := m.lanes.do(ctx, cmd, s.shard)
+		err := m.scripts.do(ctx, cmd, s.shard)
 		if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 			// Redis forgot its scripts; the answer proves that nothing ran.
 			args[0], args[1] = "eval", admitSource
 			cmd = redis.NewCmd(ctx, args...)
-			err = m.lanes.do(ctx, cmd, s.shard)
+			err = m.scripts.do(ctx, cmd, s.shard)
 		}
 		faultpoint.Hit(faultpoint.AdmitReplied)
 		if err != nil {
@@ -333,7 +333,7 @@ func (m *Meter) Refund(ctx context.Context, s *Subject, c *Call, r Receipt, requ
 		return fmt.Errorf("refund: %d thousandths of units: a charge is never negative", c.Units)
 	}
 	keys := []string{accountTag(s.Account) + "rf:" + request}
-	err := m.run(ctx, m.settle, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Sources, r.Slot,
+	err := m.run(ctx, m.refund, keys, s.accountArg, s.keyArg, int64(c.Units), r.Period, r.Sources, r.Slot,
 		s.line(c), reason, nonce(), serviceArg(c.Service)).Err()
 	faultpoint.Hit(faultpoint.RefundReplied)
 	if err != nil {

@@ -16,7 +16,7 @@
 --       8 service         as projections and counters name it, c:rpc
 --       9 not after       ms since 1970 by the server's clock; later than that the call is answered 5 and changes nothing, for
 --                         whoever sent it has given up by then
---      10 mark            field under which a charge notes itself, so that one whose reply was lost can be found (settle.lua)
+--      10 mark            field under which a charge notes itself, so that one whose reply was lost can be found (refund.lua)
 --
 -- Returns one string
 --       0|<period>|<sources>|<slot>[|<limit>|<left>|<ms>]

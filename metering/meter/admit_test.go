@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func limits(rate account.RateWindow, daily, monthly plan.Units) func(*account.AccountFences, *account.KeyFences) {
-	return func(a *account.AccountFences, k *account.KeyFences) {
+func limits(rate account.RateWindow, daily, monthly plan.Units) func(*account.AccountLimits, *account.KeyLimits) {
+	return func(a *account.AccountLimits, k *account.KeyLimits) {
 		a.Rate, a.Current.Quota, a.Next.Quota, k.Daily = rate, monthly, monthly, daily
 	}
 }
@@ -62,32 +62,32 @@ func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 0, Per: time.Hour}, 0, 0))
-		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) {
+		b.change(t, c, func(a *account.AccountLimits, k *account.KeyLimits) {
 			a.Status, k.Status = account.Suspended, account.Revoked
 		})
 		modes := []*meter.Call{charge(1000), hit(), windowOnly("method_unknown")}
 		for _, call := range modes {
 			b.mustRefuse(t, c, call, "key_invalid")
 		}
-		b.change(t, c, func(_ *account.AccountFences, k *account.KeyFences) { k.Status = account.Active })
+		b.change(t, c, func(_ *account.AccountLimits, k *account.KeyLimits) { k.Status = account.Active })
 		for _, call := range modes {
 			b.mustRefuse(t, c, call, "account_suspended")
 		}
-		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Status = account.Active })
+		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) { a.Status = account.Active })
 		for _, call := range modes {
 			b.mustRefuse(t, c, call, "rate_window")
 		}
-		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Rate.Limit = 1000 })
+		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) { a.Rate.Limit = 1000 })
 		b.mustAdmit(t, c, windowOnly("method_unknown"))
 		b.mustAdmit(t, c, hit())
 		if a := b.mustRefuse(t, c, charge(1000), "door_key_day"); !slices.Equal(a.Also, []meter.Refusal{{Reason: "plan_quota"}}) {
 			t.Errorf("also names %v, want plan_quota", a.Also)
 		}
-		b.change(t, c, func(_ *account.AccountFences, k *account.KeyFences) { k.Daily = 5000 })
+		b.change(t, c, func(_ *account.AccountLimits, k *account.KeyLimits) { k.Daily = 5000 })
 		if a := b.mustRefuse(t, c, charge(1000), "plan_quota"); len(a.Also) != 0 {
 			t.Errorf("also names %v, want nothing", a.Also)
 		}
-		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Current.Quota = 5000 })
+		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) { a.Current.Quota = 5000 })
 		b.mustAdmit(t, c, charge(1000))
 		b.wantUsage(t, c, usage{
 			"key_invalid": {requests: 3}, "account_suspended": {requests: 3}, "rate_window": {requests: 3},
@@ -111,7 +111,7 @@ func TestRefusalChangesNothingButTheWindowAndItsLine(t *testing.T) {
 		if b.windowOf(c) == window {
 			t.Error("a refusal of the day did not count in the window")
 		}
-		b.change(t, c, func(_ *account.AccountFences, k *account.KeyFences) { k.Status = account.Revoked })
+		b.change(t, c, func(_ *account.AccountLimits, k *account.KeyLimits) { k.Status = account.Revoked })
 		before = b.snapshot(t, c, "b:", "dirty")
 		b.mustRefuse(t, c, charge(100), "key_invalid")
 		if after := b.snapshot(t, c, "b:", "dirty"); !maps.Equal(before, after) {
@@ -264,7 +264,7 @@ func TestLargeFiguresStayExact(t *testing.T) {
 		if a.Limit != quota || a.Remaining != 7 {
 			t.Errorf("refused with %+v, want limit %d and 7 left", a, int64(quota))
 		}
-		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) {
+		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.Current.End = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 		})
 		b.mustRefuse(t, c, charge(8), "plan_quota")
@@ -302,7 +302,7 @@ func TestCallsThatWouldSpoilTheBooksAreRefusedBeforeRedis(t *testing.T) {
 	if err := b.meter.Refund(b.ctx, c.Subject, charge(-1), meter.Receipt{}, "r", "x"); err == nil {
 		t.Error("a negative refund was made")
 	}
-	if err := b.meter.PushAccount(b.ctx, account.AccountFences{Account: c.Account, Version: 9, Figures: account.Figures{Rate: account.RateWindow{Limit: 1}}}); err == nil {
+	if err := b.meter.PushAccount(b.ctx, account.AccountLimits{Account: c.Account, Version: 9, Figures: account.Figures{Rate: account.RateWindow{Limit: 1}}}); err == nil {
 		t.Error("a window without length was put in force")
 	}
 	if after := b.snapshot(t, c); !maps.Equal(before, after) {
@@ -314,7 +314,7 @@ func TestPeriodRollsOverToTheNextByTheServersClock(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		end := b.now(t).Add(1500 * time.Millisecond).Truncate(time.Millisecond)
-		c := b.client(t, func(a *account.AccountFences, _ *account.KeyFences) {
+		c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.Current.End, a.Current.Quota = end, 5000
 			a.Next = account.Period{Start: a.Current.Start.AddDate(0, 1, 0), End: end.Add(1500 * time.Millisecond), Quota: 7000}
 		})

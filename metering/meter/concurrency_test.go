@@ -76,9 +76,9 @@ func TestTwoMetersNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 	// The first bucket may be filled at once; from then on a bucket gets what its share of the
 	// window leaves.
 	took := b.now(t).Sub(from)
-	most := int64(limit*(1+float64(took)/float64(rate.Per))) + 1
-	if admitted > most || admitted < most/2 {
-		t.Errorf("%d admitted in %s at %d per %s, want at most %d and not under half of it", admitted, took, limit, rate.Per, most)
+	upTo := int64(limit*(1+float64(took)/float64(rate.Per))) + 1
+	if admitted > upTo || admitted < upTo/2 {
+		t.Errorf("%d admitted in %s at %d per %s, want at most %d and not under half of it", admitted, took, limit, rate.Per, upTo)
 	}
 	if got := b.usage(t, c)["hit"].requests; got != admitted {
 		t.Errorf("%d usage lines for %d admitted calls", got, admitted)

@@ -110,14 +110,14 @@ func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figu
 	return len(reply) > 0 && reply[0] == 1, err
 }
 
-// Standing is what a counter is and what it should be.
-type Standing struct {
+// CounterState is what a counter is and what it should be.
+type CounterState struct {
 	Kept         bool       // whether the meter keeps it at present; Is says nothing when not
 	Is, ShouldBe plan.Units // ShouldBe is never negative; Is is where a hand other than the meter's made it so
 }
 
 // Differs reports whether the counter is kept and is not what it should be.
-func (s Standing) Differs() bool { return s.Kept && s.Is != s.ShouldBe }
+func (s CounterState) Differs() bool { return s.Kept && s.Is != s.ShouldBe }
 
 // Kept says of each counter whether the meter keeps it. One that is not kept is seeded with the
 // next call that needs it.
@@ -146,7 +146,7 @@ func (m *Meter) Kept(ctx context.Context, id account.ID, counters []account.Coun
 
 // Compare says of each counter what it is and what it should be, and changes nothing. It reports
 // false as Seed does.
-func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure, s Snapshot) ([]Standing, bool, error) {
+func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure, s Snapshot) ([]CounterState, bool, error) {
 	reply, err := m.seedScript(ctx, id, account.KeyID{}, figures, s, true)
 	if err != nil || len(reply) == 0 || reply[0] != 1 {
 		return nil, false, err
@@ -155,10 +155,10 @@ func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure, s 
 	if len(reply) != 1+parts*len(figures) {
 		return nil, false, fmt.Errorf("compare counters of account %s: unexpected reply of %d parts", id, len(reply))
 	}
-	all := make([]Standing, len(figures))
+	all := make([]CounterState, len(figures))
 	for i := range all {
 		part := reply[1+parts*i:]
-		all[i] = Standing{Kept: part[0] == 1, Is: plan.Units(part[1]), ShouldBe: plan.Units(part[2])}
+		all[i] = CounterState{Kept: part[0] == 1, Is: plan.Units(part[1]), ShouldBe: plan.Units(part[2])}
 	}
 	return all, true, nil
 }

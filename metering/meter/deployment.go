@@ -15,7 +15,7 @@ const DeploymentKey = "{deployment}"
 // whose it is then, with the epoch of the record that its projections are of. Of several who claim
 // at once one wins. An epoch above 0 says that ForgetBefore is done for it.
 func (m *Meter) Claim(ctx context.Context, deployment string, epoch int64) (owner string, held int64, err error) {
-	reply, err := m.run(ctx, m.claim, []string{DeploymentKey}, deployment, epoch).Slice()
+	reply, err := m.run(ctx, m.claimDeployment, []string{DeploymentKey}, deployment, epoch).Slice()
 	if err != nil {
 		return "", 0, fmt.Errorf("mark Redis: %w", err)
 	}

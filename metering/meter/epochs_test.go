@@ -10,7 +10,7 @@ func TestPush_ALaterEpochWinsWhateverTheVersion(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
-		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) { a.Version, k.Version = 40, 40 })
+		b.change(t, c, func(a *account.AccountLimits, k *account.KeyLimits) { a.Version, k.Version = 40, 40 })
 		b.mustAdmit(t, c, charge(1))
 		restored := *c
 		restored.account.Epoch, restored.account.Version, restored.account.Status = 7, 2, account.Suspended

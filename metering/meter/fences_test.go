@@ -21,7 +21,7 @@ func of(service string, units plan.Units) *meter.Call {
 func TestAServiceThatIsSwitchedOffIsRefusedForHitsToo(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
-		c := b.client(t, func(a *account.AccountFences, k *account.KeyFences) {
+		c := b.client(t, func(a *account.AccountLimits, k *account.KeyLimits) {
 			a.Services.Off = []account.Service{account.Gas, account.RPC}
 			k.Services.Off = []account.Service{account.RPC, account.ENS}
 		})
@@ -36,7 +36,7 @@ func TestAServiceThatIsSwitchedOffIsRefusedForHitsToo(t *testing.T) {
 		}
 		b.mustAdmit(t, c, of("prices", 1000))
 		b.mustAdmit(t, c, windowOnly("method_not_served")) // the request's own fault outranks the switch
-		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) { a.Services.Off, k.Services.Off = nil, nil })
+		b.change(t, c, func(a *account.AccountLimits, k *account.KeyLimits) { a.Services.Off, k.Services.Off = nil, nil })
 		b.mustAdmit(t, c, charge(1000))
 		b.wantUsage(t, c, usage{"service_off": {3, 0}, "ok": {2, 2000}, "method_not_served": {1, 0}})
 	})
@@ -49,7 +49,7 @@ func TestDataNeedsAPlanThatHasIt(t *testing.T) {
 		if a := b.mustRefuse(t, c, of("data", 10_000), "plan_lacks_service"); !slices.Equal(a.Also, []meter.Refusal{{Reason: "plan_quota"}}) {
 			t.Errorf("also %v, want the quota that is too small as well", a.Also)
 		}
-		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Data = true })
+		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) { a.Data = true })
 		b.mustAdmit(t, c, of("data", 5000))
 	})
 }
@@ -59,7 +59,7 @@ func TestFencesRefuseInTheirOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		const used, most = 900, 1000
-		c := b.client(t, func(a *account.AccountFences, k *account.KeyFences) {
+		c := b.client(t, func(a *account.AccountLimits, k *account.KeyLimits) {
 			a.Current.Quota = most
 			a.Services.Caps = map[account.Service]plan.Units{account.RPC: most}
 			k.MonthlyCap, k.Daily = most, most
@@ -73,12 +73,12 @@ func TestFencesRefuseInTheirOrder(t *testing.T) {
 			{Reason: "door_key_day"},
 			{Reason: "plan_quota"},
 		}
-		lift := []func(a *account.AccountFences, k *account.KeyFences){
-			func(_ *account.AccountFences, k *account.KeyFences) { k.MonthlyCap = 0 },
-			func(_ *account.AccountFences, k *account.KeyFences) { k.Services.Caps = nil },
-			func(a *account.AccountFences, _ *account.KeyFences) { a.Services.Caps = nil },
-			func(_ *account.AccountFences, k *account.KeyFences) { k.Daily = unlimited },
-			func(a *account.AccountFences, _ *account.KeyFences) { a.Current.Quota = unlimited },
+		lift := []func(a *account.AccountLimits, k *account.KeyLimits){
+			func(_ *account.AccountLimits, k *account.KeyLimits) { k.MonthlyCap = 0 },
+			func(_ *account.AccountLimits, k *account.KeyLimits) { k.Services.Caps = nil },
+			func(a *account.AccountLimits, _ *account.KeyLimits) { a.Services.Caps = nil },
+			func(_ *account.AccountLimits, k *account.KeyLimits) { k.Daily = unlimited },
+			func(a *account.AccountLimits, _ *account.KeyLimits) { a.Current.Quota = unlimited },
 		}
 		for i, first := range order {
 			before := b.snapshot(t, c, "b:", "dirty")
@@ -99,7 +99,7 @@ func TestFencesRefuseInTheirOrder(t *testing.T) {
 func TestCapsEndWithThePeriod(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
-	c := b.client(t, func(a *account.AccountFences, k *account.KeyFences) {
+	c := b.client(t, func(a *account.AccountLimits, k *account.KeyLimits) {
 		a.Services.Caps = map[account.Service]plan.Units{account.RPC: 3000}
 		k.MonthlyCap = 1000
 	})
@@ -120,7 +120,7 @@ func TestCapsEndWithThePeriod(t *testing.T) {
 func TestTheSoftCeilingSlowsDownAndNeverRefusesForUnits(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
-	c := b.client(t, func(a *account.AccountFences, _ *account.KeyFences) {
+	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Rate = account.RateWindow{Limit: 6, Per: time.Second}
 		a.SoftRate, a.SoftCeiling = account.RateWindow{Limit: 2, Per: time.Second}, 5000
 		a.Packs = []account.Pack{{ID: account.NewPackID(), Units: 1000, Expires: b.now(t).AddDate(1, 0, 0)}}
@@ -152,7 +152,7 @@ func TestTheSoftCeilingSlowsDownAndNeverRefusesForUnits(t *testing.T) {
 func TestASoftCeilingWhoseCounterIsMissingAdmitsNobodyTooFast(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
-		c := b.client(t, func(a *account.AccountFences, _ *account.KeyFences) {
+		c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.SoftRate, a.SoftCeiling = account.RateWindow{Limit: 1, Per: time.Hour}, 5000
 		})
 		b.rdb.Del(b.ctx, periodKey(c, c.account.Current.Key()))
@@ -171,8 +171,8 @@ func TestASoftCeilingWhoseCounterIsMissingAdmitsNobodyTooFast(t *testing.T) {
 func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
-		capped := func(units plan.Units) func(*account.AccountFences, *account.KeyFences) {
-			return func(a *account.AccountFences, k *account.KeyFences) {
+		capped := func(units plan.Units) func(*account.AccountLimits, *account.KeyLimits) {
+			return func(a *account.AccountLimits, k *account.KeyLimits) {
 				a.Current.Quota, k.MonthlyCap = units, max(units, 0)
 				k.Daily = units
 				k.Services.Caps, a.Services.Caps = nil, nil
@@ -219,20 +219,20 @@ func TestAnOlderProgramsProjectionIsLoadedAnew(t *testing.T) {
 // is searched.
 func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 	t.Parallel()
-	further := map[string]func(*account.AccountFences, *account.KeyFences){
-		"a soft ceiling": func(a *account.AccountFences, _ *account.KeyFences) {
+	further := map[string]func(*account.AccountLimits, *account.KeyLimits){
+		"a soft ceiling": func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.SoftRate, a.SoftCeiling = account.RateWindow{Limit: 1, Per: time.Hour}, 5000
 		},
-		"a pack":              func(a *account.AccountFences, _ *account.KeyFences) { a.Packs = []account.Pack{{Units: 1000}} },
-		"an account's switch": func(a *account.AccountFences, _ *account.KeyFences) { a.Services.Off = []account.Service{account.Gas} },
-		"an account's service cap": func(a *account.AccountFences, _ *account.KeyFences) {
+		"a pack":              func(a *account.AccountLimits, _ *account.KeyLimits) { a.Packs = []account.Pack{{Units: 1000}} },
+		"an account's switch": func(a *account.AccountLimits, _ *account.KeyLimits) { a.Services.Off = []account.Service{account.Gas} },
+		"an account's service cap": func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.Services.Caps = map[account.Service]plan.Units{account.Gas: 1}
 		},
-		"a key's switch": func(_ *account.AccountFences, k *account.KeyFences) { k.Services.Off = []account.Service{account.Gas} },
-		"a key's service cap": func(_ *account.AccountFences, k *account.KeyFences) {
+		"a key's switch": func(_ *account.AccountLimits, k *account.KeyLimits) { k.Services.Off = []account.Service{account.Gas} },
+		"a key's service cap": func(_ *account.AccountLimits, k *account.KeyLimits) {
 			k.Services.Caps = map[account.Service]plan.Units{account.Gas: 1}
 		},
-		"a key's cap": func(_ *account.AccountFences, k *account.KeyFences) { k.MonthlyCap = 1000 },
+		"a key's cap": func(_ *account.AccountLimits, k *account.KeyLimits) { k.MonthlyCap = 1000 },
 	}
 	onBoth(t, func(t *testing.T, b *bundle) {
 		plain := func(c *client) (ofAccount, ofKey bool) {
@@ -258,7 +258,7 @@ func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 func TestWhatRefusesWithoutACounterWaitsForNone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
-		c := b.stranger(t, func(a *account.AccountFences, k *account.KeyFences) {
+		c := b.stranger(t, func(a *account.AccountLimits, k *account.KeyLimits) {
 			a.Current.Quota, k.Daily, k.MonthlyCap = 1000, 1000, 1000
 			k.Services.Off = []account.Service{account.RPC}
 		})

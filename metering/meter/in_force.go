@@ -18,7 +18,7 @@ type InForce struct {
 }
 
 // AccountInForce reads what of an account's fences is in force, and compares it.
-func (m *Meter) AccountInForce(ctx context.Context, f account.AccountFences) (InForce, error) {
+func (m *Meter) AccountInForce(ctx context.Context, f account.AccountLimits) (InForce, error) {
 	p, err := projectAccount(&f)
 	if err != nil {
 		return InForce{}, err
@@ -27,7 +27,7 @@ func (m *Meter) AccountInForce(ctx context.Context, f account.AccountFences) (In
 }
 
 // KeyInForce reads what of a key's fences is in force, and compares it.
-func (m *Meter) KeyInForce(ctx context.Context, f account.KeyFences) (InForce, error) {
+func (m *Meter) KeyInForce(ctx context.Context, f account.KeyLimits) (InForce, error) {
 	return m.inForce(ctx, accountTag(f.Account)+"key:"+f.Key.String(), projectKey(&f))
 }
 

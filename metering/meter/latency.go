@@ -125,20 +125,20 @@ func (l *Latencies) Observe(s *Subject, c *Call, took time.Duration) {
 // become half full.
 func (l *Latencies) add(cell latencyCell, calls int64) (ok, half bool) {
 	p := &l.parts[cell.account.UUID[len(cell.account.UUID)-1]%latencyParts]
-	most := max(1, l.o.Most/latencyParts)
+	limit := max(1, l.o.Most/latencyParts)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := len(p.counts)
 	if p.closed {
 		return false, false
 	}
-	if before >= most {
+	if before >= limit {
 		if _, known := p.counts[cell]; !known {
 			return false, false
 		}
 	}
 	p.counts[cell] += calls
-	return true, len(p.counts) > before && len(p.counts) == (most+1)/2
+	return true, len(p.counts) > before && len(p.counts) == (limit+1)/2
 }
 
 // Written is how many calls' durations reached the meter since the start.

@@ -44,10 +44,10 @@ func (m *Meter) addLatencies(ctx context.Context, counts []latencyCount) error {
 		}
 	}
 	cmd := redis.NewCmd(ctx, args...)
-	err := m.lanes.do(ctx, cmd, noShard)
+	err := m.scripts.do(ctx, cmd, noShard)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") { // which proves that nothing ran
 		args[0], args[1] = "eval", latencySource
-		err = m.lanes.do(ctx, redis.NewCmd(ctx, args...), noShard)
+		err = m.scripts.do(ctx, redis.NewCmd(ctx, args...), noShard)
 	}
 	if err != nil {
 		return fmt.Errorf("add latencies: %w", err)

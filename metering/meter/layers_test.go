@@ -28,7 +28,7 @@ func TestLayers_DayGivesExactlyItsLimit(t *testing.T) {
 		for i := range 40 {
 			m := []*meter.Meter{b.meter, other}[i%2]
 			wg.Go(func() {
-				got, err := m.TakeLayers(b.ctx, "new-keys", 1, daily, []netlimit.Layer{layer("192.0.2.1/32", 3), layer("area", 60)})
+				got, err := m.TakeQuota(b.ctx, "new-keys", 1, daily, []netlimit.Layer{layer("192.0.2.1/32", 3), layer("area", 60)})
 				if err != nil {
 					t.Error(err)
 					return
@@ -46,7 +46,7 @@ func TestLayers_DayGivesExactlyItsLimit(t *testing.T) {
 		if taken.Load() != 3 || left.Load() != 2+1+0 {
 			t.Errorf("%d taken, told that %d were left in all, want 3 taken with 2, 1 and 0 left", taken.Load(), left.Load())
 		}
-		got, err := b.meter.TakeLayers(b.ctx, "new-keys", 1, daily, []netlimit.Layer{layer("192.0.2.2/32", 3), layer("area", 60)})
+		got, err := b.meter.TakeQuota(b.ctx, "new-keys", 1, daily, []netlimit.Layer{layer("192.0.2.2/32", 3), layer("area", 60)})
 		if err != nil || got.Refused >= 0 || got.Layers[0].Left != 2 || got.Layers[1].Left != 56 {
 			t.Errorf("another address got %+v, %v; want 2 left of its own, and 56 of the area after 4", got, err)
 		}
@@ -60,7 +60,7 @@ func TestLayers_RefusalUsesUpNoLayer(t *testing.T) {
 			t.Parallel()
 			onBothAlone(t, func(t *testing.T, b *bundle) {
 				take := func(address string) netlimit.Counted {
-					got, err := b.meter.TakeLayers(b.ctx, "mails", 1, bounds, []netlimit.Layer{layer(address, 2), layer("area", 3), layer("whole", 100)})
+					got, err := b.meter.TakeQuota(b.ctx, "mails", 1, bounds, []netlimit.Layer{layer(address, 2), layer("area", 3), layer("whole", 100)})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -89,7 +89,7 @@ func TestLayers_LongestWaitIsTold(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	take := func() netlimit.Counted {
-		got, err := b.meter.TakeLayers(b.ctx, "mails", 1, hourly, []netlimit.Layer{layer("address", 4), layer("area", 2)})
+		got, err := b.meter.TakeQuota(b.ctx, "mails", 1, hourly, []netlimit.Layer{layer("address", 4), layer("area", 2)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestLayers_GivenBackCanBeTakenAgainAndNoMore(t *testing.T) {
 	t.Parallel()
 	onBothAlone(t, func(t *testing.T, b *bundle) {
 		take := func() netlimit.Counted {
-			got, err := b.meter.TakeLayers(b.ctx, "name", 1, daily, []netlimit.Layer{layer("address", 2), layer("whole", 2)})
+			got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, []netlimit.Layer{layer("address", 2), layer("whole", 2)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestLayers_GivenBackCanBeTakenAgainAndNoMore(t *testing.T) {
 		}
 		took := func() bool { return take().Refused < 0 }
 		give := func(taken netlimit.Counted) {
-			if err := b.meter.GiveBack(b.ctx, taken.Names); err != nil {
+			if err := b.meter.ReturnQuota(b.ctx, taken.Names); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -147,23 +147,23 @@ func TestLayers_DayBeginsAnewAtMidnightUTC(t *testing.T) {
 	b.mini.SetTime(midnight.Add(-time.Millisecond))
 	one := []netlimit.Layer{layer("address", 1)}
 	for i, want := range []bool{true, false} {
-		got, err := b.meter.TakeLayers(b.ctx, "name", 1, daily, one)
+		got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, one)
 		if err != nil || (got.Refused < 0) != want || got.Layers[0].Reset != time.Millisecond {
 			t.Errorf("try %d: %+v, %v; want %t and a millisecond left", i, got, err, want)
 		}
 	}
 	b.mini.SetTime(midnight)
-	if got, err := b.meter.TakeLayers(b.ctx, "name", 1, daily, one); err != nil || got.Refused >= 0 || got.Layers[0].Reset != 24*time.Hour {
+	if got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, one); err != nil || got.Refused >= 0 || got.Layers[0].Reset != 24*time.Hour {
 		t.Errorf("after midnight: %+v, %v", got, err)
 	}
 }
 
-func TestTakeLayers_TakesSomeAtOnceOrNone(t *testing.T) {
+func TestTakeQuota_TakesSomeAtOnceOrNone(t *testing.T) {
 	t.Parallel()
 	onBothAlone(t, func(t *testing.T, b *bundle) {
 		calls := netlimit.Bounds{Per: time.Minute}
 		take := func(n int64, address string) netlimit.Counted {
-			got, err := b.meter.TakeLayers(b.ctx, "calls", n, calls, []netlimit.Layer{layer(address, 10), layer("area", 25)})
+			got, err := b.meter.TakeQuota(b.ctx, "calls", n, calls, []netlimit.Layer{layer(address, 10), layer("area", 25)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -30,9 +30,9 @@ func (m *Meter) Limit(ctx context.Context, name string, w account.RateWindow) (L
 
 var _ netlimit.Counter = (*Meter)(nil)
 
-// TakeLayers lets n through all layers of the limit called name, or none through any of them. All
+// TakeQuota lets n through all layers of the limit called name, or none through any of them. All
 // counts of a name lie in one hash slot.
-func (m *Meter) TakeLayers(ctx context.Context, name string, n int64, b netlimit.Bounds, layers []netlimit.Layer) (netlimit.Counted, error) {
+func (m *Meter) TakeQuota(ctx context.Context, name string, n int64, b netlimit.Bounds, layers []netlimit.Layer) (netlimit.Counted, error) {
 	keys, window := make([]string, len(layers)), b.Per.Milliseconds()
 	for i := range layers {
 		keys[i] = "{limit:" + name + "}:" + layers[i].Name
@@ -69,9 +69,9 @@ func (m *Meter) takeFrom(ctx context.Context, keys []string, n, window int64, la
 	return c, nil
 }
 
-// GiveBack undoes a TakeLayers of a day whose purpose failed: names are those of its counts.
-func (m *Meter) GiveBack(ctx context.Context, names []string) error {
-	if err := m.run(ctx, m.give, names).Err(); err != nil {
+// ReturnQuota undoes a TakeQuota of a day whose purpose failed: names are those of its counts.
+func (m *Meter) ReturnQuota(ctx context.Context, names []string) error {
+	if err := m.run(ctx, m.returnQuota, names).Err(); err != nil {
 		return fmt.Errorf("give back to a daily count: %w", err)
 	}
 	return nil

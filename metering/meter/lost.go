@@ -37,7 +37,7 @@ func lostError(s *Subject, c *Call, cmd *redis.Cmd, cause error) *LostError {
 // Reclaimed says what became of a lost call.
 type Reclaimed int
 
-// What Reclaim finds, as settle.lua replies it.
+// What Reclaim finds, as refund.lua replies it.
 const (
 	NotCharged Reclaimed = iota // or given back before
 	GivenBack
@@ -62,7 +62,7 @@ func (m *Meter) Reclaim(ctx context.Context, l *account.LostCall, reason string)
 	if l.Charge.Reason != "" {
 		reason = l.Charge.Reason
 	}
-	reply, err := m.run(ctx, m.settle, keys, l.Account.String(), l.Key.String(), int64(l.Units), l.Charge.Period, l.Charge.Sources, l.Charge.Slot,
+	reply, err := m.run(ctx, m.refund, keys, l.Account.String(), l.Key.String(), int64(l.Units), l.Charge.Period, l.Charge.Sources, l.Charge.Slot,
 		l.Line, reason, nonce(), serviceArg(l.Service), l.Mark, l.Nonce, l.NotAfter.UnixMilli()).Int()
 	if err != nil {
 		return Undecided, fmt.Errorf("reclaim a lost call: %w", err)

@@ -106,7 +106,7 @@ func TestReclaim_GivesPacksBackWhatWasDrawnFromThem(t *testing.T) {
 	p := startProxy(t, server.Addr)
 	m := openMeter(b.ctx, t, "redis://"+p.listener.Addr().String()+"/0")
 	pack := account.Pack{ID: account.NewPackID(), Units: 10_000, Expires: b.now(t).Add(time.Hour)}
-	c := b.client(t, func(a *account.AccountFences, k *account.KeyFences) {
+	c := b.client(t, func(a *account.AccountLimits, k *account.KeyLimits) {
 		limits(noWindow, unlimited, 10)(a, k)
 		a.Packs = []account.Pack{pack}
 	})

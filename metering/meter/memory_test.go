@@ -18,14 +18,14 @@ func TestNothingIsKeptForGood(t *testing.T) {
 		r := b.mustAdmit(t, c, charge(1000))
 		b.refund(t, c, charge(1000), r, "request-1:0")
 		longest := map[string]time.Duration{"rf:": 5 * time.Minute, "cfg:": 3 * 24 * time.Hour, "key:": 3 * 24 * time.Hour}
-		for prefix, most := range longest {
+		for prefix, limit := range longest {
 			names, err := b.rdb.Keys(b.ctx, tagOf(c)+prefix+"*").Result()
 			if err != nil || len(names) == 0 {
 				t.Fatalf("%s: %v, %v", prefix, names, err)
 			}
 			for _, name := range names {
-				if ttl := b.rdb.PTTL(b.ctx, name).Val(); ttl <= 0 || ttl > most {
-					t.Errorf("%s is kept for %s, want at most %s", strings.TrimPrefix(name, tagOf(c)), ttl, most)
+				if ttl := b.rdb.PTTL(b.ctx, name).Val(); ttl <= 0 || ttl > limit {
+					t.Errorf("%s is kept for %s, want at most %s", strings.TrimPrefix(name, tagOf(c)), ttl, limit)
 				}
 			}
 		}

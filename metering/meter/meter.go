@@ -32,8 +32,8 @@ const SealDelay = 2 * time.Second
 //go:embed admit.lua
 var admitSource string
 
-//go:embed settle.lua
-var settleSource string
+//go:embed refund.lua
+var refundSource string
 
 //go:embed push.lua
 var pushSource string
@@ -47,14 +47,14 @@ var seedSource string
 //go:embed seal.lua
 var sealSource string
 
-//go:embed give.lua
-var giveSource string
+//go:embed return_quota.lua
+var returnQuotaSource string
 
 //go:embed limit.lua
 var limitSource string
 
-//go:embed claim.lua
-var claimSource string
+//go:embed claim_deployment.lua
+var claimDeploymentSource string
 
 //go:embed forget.lua
 var forgetSource string
@@ -62,11 +62,11 @@ var forgetSource string
 // Meter is the client of the meter. It is safe for concurrent use.
 type Meter struct {
 	rdb       redis.UniversalClient
-	lanes     carrier
+	scripts   scriptRunner
 	pipelines atomic.Pointer[telemetry.Pipelines]
 	evicts    atomic.Pointer[string] // the policy that may delete usage, as CheckHealth found last; nil for none
 
-	admit, settle, push, load, seed, seal, give, limit, claim, forget *redis.Script
+	admit, refund, push, load, seed, seal, returnQuota, limit, claimDeployment, forget *redis.Script
 }
 
 // Open connects to the Redis at address, of which package redisconn says the forms, and loads the
@@ -115,22 +115,22 @@ func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 
 func over(rdb redis.UniversalClient) *Meter {
 	m := &Meter{
-		rdb:    rdb,
-		admit:  redis.NewScript(admitSource),
-		settle: redis.NewScript(settleSource),
-		push:   redis.NewScript(pushSource),
-		load:   redis.NewScript(loadSource),
-		seed:   redis.NewScript(seedSource),
-		seal:   redis.NewScript(sealSource),
-		give:   redis.NewScript(giveSource),
-		limit:  redis.NewScript(limitSource),
-		claim:  redis.NewScript(claimSource),
-		forget: redis.NewScript(forgetSource),
+		rdb:             rdb,
+		admit:           redis.NewScript(admitSource),
+		refund:          redis.NewScript(refundSource),
+		push:            redis.NewScript(pushSource),
+		load:            redis.NewScript(loadSource),
+		seed:            redis.NewScript(seedSource),
+		seal:            redis.NewScript(sealSource),
+		returnQuota:     redis.NewScript(returnQuotaSource),
+		limit:           redis.NewScript(limitSource),
+		claimDeployment: redis.NewScript(claimDeploymentSource),
+		forget:          redis.NewScript(forgetSource),
 	}
 	if cluster, ok := rdb.(*redis.ClusterClient); ok {
-		m.lanes = newSpread(cluster, &m.pipelines)
+		m.scripts = newClusterPipeliner(cluster, &m.pipelines)
 	} else {
-		m.lanes = startLanes(rdb, &m.pipelines)
+		m.scripts = startPipeliner(rdb, &m.pipelines)
 	}
 	return m
 }
@@ -138,7 +138,7 @@ func over(rdb redis.UniversalClient) *Meter {
 // Close answers what is under way or queued, refuses what comes later, and closes the connection.
 // Closing again does nothing.
 func (m *Meter) Close() error {
-	if !m.lanes.stop() {
+	if !m.scripts.stop() {
 		return nil
 	}
 	return m.rdb.Close()
@@ -221,7 +221,7 @@ func (m *Meter) loadScripts(ctx context.Context) error {
 	answers := make(chan error, 1)
 	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
 		var err error
-		for _, s := range []*redis.Script{m.admit, m.settle, m.push, m.load, m.seed, m.seal, m.give, m.limit, latencyScript} {
+		for _, s := range []*redis.Script{m.admit, m.refund, m.push, m.load, m.seed, m.seal, m.returnQuota, m.limit, latencyScript} {
 			if err = s.Load(ctx, r).Err(); err != nil {
 				break
 			}

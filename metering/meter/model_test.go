@@ -26,18 +26,18 @@ type model struct {
 	services account.ServiceFences
 	packs    []account.Pack
 	version  int64
-	account  account.AccountFences // in force
+	account  account.AccountLimits // in force
 	keys     []*modelKey
 	charges  []*modelCharge
 	record   []account.UsageBucket // what was flushed
 	hits     int64
 	refused  map[string]int64
-	stale    []account.AccountFences // older projections, pushed late
+	stale    []account.AccountLimits // older projections, pushed late
 	log      []string
 }
 
 type modelKey struct {
-	fences  account.KeyFences
+	fences  account.KeyLimits
 	subject *meter.Subject
 }
 
@@ -174,7 +174,7 @@ func (m *model) load(t *testing.T, k *modelKey, service string, a *meter.Admissi
 	}
 }
 
-func (m *model) project(now time.Time) account.AccountFences {
+func (m *model) project(now time.Time) account.AccountLimits {
 	f := m.terms.Fences(m.id, m.version, m.status(), m.services, m.packs, now)
 	f.Rate = noWindow
 	if m.terms.Next == nil || now.Before(m.terms.NextFrom) {
@@ -314,7 +314,7 @@ func (m *model) refund(t *testing.T) {
 func (m *model) change(t *testing.T) {
 	t.Helper()
 	now := m.b.now(t)
-	limit := func(most int) plan.Units { return plan.Units(m.random.IntN(most)) }
+	limit := func(limit int) plan.Units { return plan.Units(m.random.IntN(limit)) }
 	fences := func() account.ServiceFences {
 		f := account.ServiceFences{Caps: map[account.Service]plan.Units{}}
 		for _, s := range modelServices {
@@ -439,7 +439,7 @@ func (m *model) balance(t *testing.T) {
 // roll-overs, flushes and losses beside a model. METER_MODEL_SEED repeats one. Seen to fail when
 // admit.lua does not count in a cap's counter, takes more from a pack than it holds or draws an
 // expired one, or leaves the plan as it was when another takes over with the period, when push.lua
-// keeps the counter of a cap that was lifted, and when settle.lua counts a call once per source or
+// keeps the counter of a cap that was lifted, and when refund.lua counts a call once per source or
 // gives a pack nothing back.
 func TestTheMeterDoesWhatASimpleModelDoes(t *testing.T) {
 	t.Parallel()
@@ -490,7 +490,7 @@ func newModel(t *testing.T, seed uint64) *model {
 	for range 2 {
 		key := account.NewKeyID()
 		m.keys = append(m.keys, &modelKey{
-			fences:  account.KeyFences{Key: key, Account: m.id, Version: 1, Status: account.Active, Daily: account.Unlimited},
+			fences:  account.KeyLimits{Key: key, Account: m.id, Version: 1, Status: account.Active, Daily: account.Unlimited},
 			subject: meter.NewSubject(account.Identity{Key: key, Account: m.id}, account.Digest{}),
 		})
 	}

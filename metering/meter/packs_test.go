@@ -13,8 +13,8 @@ import (
 )
 
 // withPacks is an account with a quota of 1000 and packs of these sizes, which expire a day apart.
-func withPacks(now time.Time, sizes ...plan.Units) func(a *account.AccountFences, k *account.KeyFences) {
-	return func(a *account.AccountFences, _ *account.KeyFences) {
+func withPacks(now time.Time, sizes ...plan.Units) func(a *account.AccountLimits, k *account.KeyLimits) {
+	return func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Current.Quota, a.Next.Quota = 1000, 1000
 		for i, units := range sizes {
 			a.Packs = append(a.Packs, account.Pack{ID: account.NewPackID(), Units: units, Expires: now.Add(time.Duration(i+1) * 24 * time.Hour)})
@@ -140,7 +140,7 @@ func TestAQuotaBelowWhatIsUsedDrawsPacksAlone(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, withPacks(b.now(t), 500))
 		b.mustAdmit(t, c, charge(1000))
-		b.change(t, c, func(a *account.AccountFences, _ *account.KeyFences) { a.Current.Quota = 200 })
+		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) { a.Current.Quota = 200 })
 		if r := b.mustAdmit(t, c, charge(500)); r.Sources != c.account.Packs[0].ID.Source()+"=500" {
 			t.Errorf("drawn from %q", r.Sources)
 		}

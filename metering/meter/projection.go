@@ -13,18 +13,18 @@ import (
 // PushAccount puts an account's fences in force for every process after a change, unless a later
 // epoch or a higher version is there already, or the same one with periods that end as late;
 // AccountInForce says what is there then. A negative rate limit means that there is none.
-func (m *Meter) PushAccount(ctx context.Context, f account.AccountFences) error {
+func (m *Meter) PushAccount(ctx context.Context, f account.AccountLimits) error {
 	_, err := m.pushAccount(ctx, f, "")
 	return err
 }
 
 // PushLoadedAccount is PushAccount for fences that were read because they were missing. It reports
 // false when they may be old by now: begin the load again.
-func (m *Meter) PushLoadedAccount(ctx context.Context, f account.AccountFences, l Load) (bool, error) {
+func (m *Meter) PushLoadedAccount(ctx context.Context, f account.AccountLimits, l Load) (bool, error) {
 	return m.pushAccount(ctx, f, string(l))
 }
 
-func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token string) (bool, error) {
+func (m *Meter) pushAccount(ctx context.Context, f account.AccountLimits, token string) (bool, error) {
 	p, err := projectAccount(&f)
 	if err != nil {
 		return false, err
@@ -34,7 +34,7 @@ func (m *Meter) pushAccount(ctx context.Context, f account.AccountFences, token 
 		perName(f.Account, f.Current.Key()), perName(f.Account, f.Next.Key()))
 }
 
-func projectAccount(f *account.AccountFences) (*projection, error) {
+func projectAccount(f *account.AccountLimits) (*projection, error) {
 	for _, g := range []*account.Figures{&f.Figures, f.Following} {
 		if g != nil && g.Rate.Limit >= 0 && g.Rate.Per < time.Millisecond {
 			return nil, fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, g.Rate.Per)
@@ -72,18 +72,18 @@ func projectAccount(f *account.AccountFences) (*projection, error) {
 // PushKey puts a key's fences in force for every process after a change, unless a later epoch or a
 // higher version is there already. periods are the account's present and next one, by their start
 // dates.
-func (m *Meter) PushKey(ctx context.Context, f account.KeyFences, periods ...string) error {
+func (m *Meter) PushKey(ctx context.Context, f account.KeyLimits, periods ...string) error {
 	_, err := m.pushKey(ctx, f, "", periods)
 	return err
 }
 
 // PushLoadedKey is PushKey for fences that were read because they were missing. It reports false
 // when they may be old by now: begin the load again.
-func (m *Meter) PushLoadedKey(ctx context.Context, f account.KeyFences, l Load, periods ...string) (bool, error) {
+func (m *Meter) PushLoadedKey(ctx context.Context, f account.KeyLimits, l Load, periods ...string) (bool, error) {
 	return m.pushKey(ctx, f, string(l), periods)
 }
 
-func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, periods []string) (bool, error) {
+func (m *Meter) pushKey(ctx context.Context, f account.KeyLimits, token string, periods []string) (bool, error) {
 	now, err := m.NowOf(ctx, f.Account)
 	if err != nil {
 		return false, fmt.Errorf("push the fences of key %s: %w", f.Key, err)
@@ -95,7 +95,7 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyFences, token string, 
 	return m.put(ctx, accountTag(f.Account), "key:"+f.Key.String(), f.Key.String(), projectKey(&f), edition{f.Epoch, f.Version}, 0, token, counters...)
 }
 
-func projectKey(f *account.KeyFences) *projection {
+func projectKey(f *account.KeyLimits) *projection {
 	var p projection
 	p.set("st", string(f.Status))
 	if f.Daily >= 0 {

@@ -17,7 +17,7 @@ func TestOlderProjectionNeverOverwritesANewer(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
 		active := *c
-		b.change(t, c, func(a *account.AccountFences, k *account.KeyFences) {
+		b.change(t, c, func(a *account.AccountLimits, k *account.KeyLimits) {
 			a.Status, k.Status = account.Suspended, account.Revoked
 		})
 		b.push(t, &active) // an old load that comes late
@@ -38,7 +38,7 @@ func TestOlderProjectionNeverOverwritesANewer(t *testing.T) {
 	})
 }
 
-func withVersion(k account.KeyFences, version int64) account.KeyFences {
+func withVersion(k account.KeyLimits, version int64) account.KeyLimits {
 	k.Version = version
 	return k
 }
@@ -80,7 +80,7 @@ func TestSameVersionIsRenewedOnlyByLaterPeriods(t *testing.T) {
 		later.Current, later.Next = c.account.Next, account.Period{
 			Start: c.account.Next.End, End: c.account.Next.End.AddDate(0, 1, 0), Quota: 1000,
 		}
-		for _, a := range []account.AccountFences{later, earlier} { // the earlier one is a load that comes late
+		for _, a := range []account.AccountLimits{later, earlier} { // the earlier one is a load that comes late
 			if err := b.meter.PushAccount(b.ctx, a); err != nil {
 				t.Fatal(err)
 			}

@@ -183,13 +183,13 @@ func (b *bundle) now(t testing.TB) time.Time {
 // client is an account with one key as the meter knows them.
 type client struct {
 	*meter.Subject
-	account account.AccountFences
-	key     account.KeyFences
+	account account.AccountLimits
+	key     account.KeyLimits
 }
 
 // client makes an account whose month began ten days ago, without limits unless change sets some,
 // puts it in force, and starts its counters at 0.
-func (b *bundle) client(t testing.TB, change func(a *account.AccountFences, k *account.KeyFences)) *client {
+func (b *bundle) client(t testing.TB, change func(a *account.AccountLimits, k *account.KeyLimits)) *client {
 	t.Helper()
 	c := b.stranger(t, change)
 	b.push(t, c)
@@ -198,7 +198,7 @@ func (b *bundle) client(t testing.TB, change func(a *account.AccountFences, k *a
 }
 
 // stranger is a client of which the meter knows nothing.
-func (b *bundle) stranger(t testing.TB, change func(a *account.AccountFences, k *account.KeyFences)) *client {
+func (b *bundle) stranger(t testing.TB, change func(a *account.AccountLimits, k *account.KeyLimits)) *client {
 	t.Helper()
 	now := b.now(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -208,12 +208,12 @@ func (b *bundle) stranger(t testing.TB, change func(a *account.AccountFences, k 
 	start := now.Add(-10 * 24 * time.Hour)
 	end := now.Add(20 * 24 * time.Hour)
 	c := &client{
-		account: account.AccountFences{
+		account: account.AccountLimits{
 			Account: id, Version: 1, Status: account.Active, Figures: account.Figures{Rate: account.RateWindow{Limit: -1, Per: time.Second}, DrawsPacks: true},
 			Current: account.Period{Start: start, End: end, Quota: unlimited},
 			Next:    account.Period{Start: end, End: end.Add(30 * 24 * time.Hour), Quota: unlimited},
 		},
-		key: account.KeyFences{Key: key, Account: id, Version: 1, Status: account.Active, Daily: unlimited},
+		key: account.KeyLimits{Key: key, Account: id, Version: 1, Status: account.Active, Daily: unlimited},
 	}
 	if change != nil {
 		change(&c.account, &c.key)
@@ -244,7 +244,7 @@ func (b *bundle) push(t testing.TB, c *client) {
 func (c *client) periods() []string { return []string{c.account.Current.Key(), c.account.Next.Key()} }
 
 // change puts a change of a client's fences in force.
-func (b *bundle) change(t testing.TB, c *client, change func(a *account.AccountFences, k *account.KeyFences)) {
+func (b *bundle) change(t testing.TB, c *client, change func(a *account.AccountLimits, k *account.KeyLimits)) {
 	t.Helper()
 	change(&c.account, &c.key)
 	c.account.Version++

@@ -13,7 +13,7 @@ import (
 func TestAnotherPlanTakesOverWithThePeriod(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
-	c := b.client(t, func(a *account.AccountFences, _ *account.KeyFences) {
+	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Rate, a.Supply, a.Data = account.RateWindow{Limit: 9, Per: time.Second}, plan.Premium, true
 		a.Current.Quota, a.Next.Quota = 100_000, 2000
 		a.Following = &account.Figures{Rate: account.RateWindow{Limit: 2, Per: 2 * time.Second}, Supply: plan.Public, DrawsPacks: true}
@@ -53,7 +53,7 @@ func TestAnotherPlanTakesOverWithThePeriod(t *testing.T) {
 func TestASoftPlanTakesOverWithThePeriod(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
-	c := b.client(t, func(a *account.AccountFences, _ *account.KeyFences) {
+	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Current.Quota = 1000
 		a.Following = &account.Figures{
 			Rate: account.RateWindow{Limit: 30, Per: time.Second}, SoftCeiling: 3000, SoftRate: account.RateWindow{Limit: 1, Per: time.Second}, Data: true,

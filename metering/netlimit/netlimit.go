@@ -111,8 +111,8 @@ type LayerCount struct {
 // Counter counts (meter.Meter): n are let through all layers or none. A layer that refuses leaves
 // the others as they were.
 type Counter interface {
-	TakeLayers(ctx context.Context, name string, n int64, b Bounds, layers []Layer) (Counted, error)
-	GiveBack(ctx context.Context, names []string) error
+	TakeQuota(ctx context.Context, name string, n int64, b Bounds, layers []Layer) (Counted, error)
+	ReturnQuota(ctx context.Context, names []string) error
 }
 
 // Taken is an answer of Limits.
@@ -186,7 +186,7 @@ func (l *Limits) TakeSome(ctx context.Context, action Action, n int64, network n
 	if len(layers) == 0 {
 		return Taken{}, nil
 	}
-	counted, err := l.counter.TakeLayers(ctx, string(action), n, b, layers)
+	counted, err := l.counter.TakeQuota(ctx, string(action), n, b, layers)
 	if err != nil {
 		return Taken{}, err
 	}
@@ -212,13 +212,13 @@ func (l *Limits) TakeSome(ctx context.Context, action Action, n int64, network n
 	return t, nil
 }
 
-// GiveBack undoes a Take whose purpose failed, of an action that is counted by the day. One that
+// ReturnQuota undoes a Take whose purpose failed, of an action that is counted by the day. One that
 // was refused gives nothing back.
-func (l *Limits) GiveBack(ctx context.Context, t Taken) error {
+func (l *Limits) ReturnQuota(ctx context.Context, t Taken) error {
 	if len(t.counts) == 0 {
 		return nil
 	}
-	return l.counter.GiveBack(ctx, t.counts)
+	return l.counter.ReturnQuota(ctx, t.counts)
 }
 
 // layers lists what bounds a network, narrowest first.

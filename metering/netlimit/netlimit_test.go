@@ -66,12 +66,12 @@ type scripted struct {
 	asked  []netlimit.Layer
 }
 
-func (s *scripted) TakeLayers(_ context.Context, _ string, _ int64, _ netlimit.Bounds, layers []netlimit.Layer) (netlimit.Counted, error) {
+func (s *scripted) TakeQuota(_ context.Context, _ string, _ int64, _ netlimit.Bounds, layers []netlimit.Layer) (netlimit.Counted, error) {
 	s.asked = layers
 	return s.answer, nil
 }
 
-func (s *scripted) GiveBack(context.Context, []string) error { return nil }
+func (s *scripted) ReturnQuota(context.Context, []string) error { return nil }
 
 func TestLimits_TellWhoseBoundRefused(t *testing.T) {
 	t.Parallel()

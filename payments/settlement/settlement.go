@@ -55,7 +55,7 @@ type Reading struct {
 // Answers reports whether the reading may be held against who expects so much of one of the payers:
 // nobody could say more, or nothing is taken away.
 func (r *Reading) Answers(expected ...x402.PayerSum) bool {
-	return r.Sight == x402.SightWaiting || r.Alone || r.Corroborated || pays(r.Payments, expected)
+	return r.Sight == x402.SightWaiting || r.Alone || r.Corroborated || covers(r.Payments, expected)
 }
 
 // Finding is what the reading says of one payer.
@@ -129,14 +129,14 @@ func (r *Reader) Known(ctx context.Context, tx x402.TxHash) (x402.Sight, error) 
 func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected ...x402.PayerSum) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	first, err := r.testify(ctx, tx, nil)
+	first, err := r.observe(ctx, tx, nil)
 	if err != nil {
 		return Reading{}, unreadable(err)
 	}
-	if first.sight == x402.SightWaiting || (pays(first.payments, expected) && !r.large(first.payments)) {
+	if first.sight == x402.SightWaiting || (covers(first.payments, expected) && !r.large(first.payments)) {
 		return first.reading(), nil
 	}
-	second, err := r.testify(ctx, tx, without(first.by))
+	second, err := r.observe(ctx, tx, without(first.by))
 	switch {
 	case errors.Is(err, errAlone) && !r.large(first.payments) && !r.others(first.by):
 		alone := first.reading()
@@ -147,11 +147,11 @@ func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected ...x402.Paye
 	case err != nil:
 		return Reading{}, unreadable(err)
 	}
-	return agree(&first, &second)
+	return reconcile(&first, &second)
 }
 
-// pays reports whether the payments have what is expected of one payer, or more.
-func pays(payments, expected []x402.PayerSum) bool {
+// covers reports whether the payments have what is expected of one payer, or more.
+func covers(payments, expected []x402.PayerSum) bool {
 	return slices.ContainsFunc(payments, func(p x402.PayerSum) bool {
 		return slices.ContainsFunc(expected, func(e x402.PayerSum) bool {
 			return (p.Payer == e.Payer || e.Payer.IsZero()) && p.Paid >= e.Paid
@@ -164,9 +164,9 @@ func (r *Reader) large(payments []x402.PayerSum) bool {
 	return slices.ContainsFunc(payments, func(p x402.PayerSum) bool { return p.Paid > r.terms.CorroborateAbove })
 }
 
-// agree holds what two upstreams say against each other. One that has not come as far as the
+// reconcile holds what two upstreams say against each other. One that has not come as far as the
 // transaction's block lags, and does not contradict.
-func agree(a, b *testimony) (Reading, error) {
+func reconcile(a, b *observation) (Reading, error) {
 	if a.sight == b.sight {
 		if a.block != b.block || a.blockHash != b.blockHash || !slices.Equal(a.payments, b.payments) {
 			return Reading{}, disagreement(a, b)
@@ -180,7 +180,7 @@ func agree(a, b *testimony) (Reading, error) {
 		told.Corroborated = true
 		return told, nil
 	}
-	for _, pair := range [][2]*testimony{{a, b}, {b, a}} {
+	for _, pair := range [][2]*observation{{a, b}, {b, a}} {
 		knows, other := pair[0], pair[1]
 		behind := other.sight == x402.SightNone || other.sight == x402.SightWaiting
 		if behind && (knows.sight == x402.SightWaiting || other.head < knows.block) {
@@ -190,11 +190,11 @@ func agree(a, b *testimony) (Reading, error) {
 	return Reading{}, disagreement(a, b)
 }
 
-func disagreement(a, b *testimony) error {
+func disagreement(a, b *observation) error {
 	return &UnreadableError{StuckDisagree, fmt.Errorf("%s says %s in block %d, %s says %s in block %d", a.by, a.sight, a.block, b.by, b.sight, b.block)}
 }
 
-func (t *testimony) reading() Reading {
+func (t *observation) reading() Reading {
 	r := Reading{
 		Sight: t.sight, Payments: t.payments, Block: t.block, BlockHash: t.blockHash, Time: t.time, Finalized: t.finalized, FinalizedTime: t.finalizedTime,
 		Final: t.finalized >= t.block && t.block > 0,

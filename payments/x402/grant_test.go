@@ -46,10 +46,10 @@ func judge(paid plan.Atomic, tier plan.PerCallTier, country string, d x402.Deal,
 		net = big.NewInt(int64(paid))
 	}
 	bought := new(big.Int).Quo(new(big.Int).Mul(net, big.NewInt(1000)), big.NewInt(int64(tier.PricePer1kUnits)))
-	most := big.NewInt(int64(plan.MaxUnitsPerSettlement / plan.Unit))
-	capped := bought.Cmp(most) > 0
+	limit := big.NewInt(int64(plan.MaxUnitsPerSettlement / plan.Unit))
+	capped := bought.Cmp(limit) > 0
 	if capped {
-		bought = most
+		bought = limit
 	}
 	switch {
 	case d.Net+d.VAT != paid || d.VAT < 0:

@@ -52,10 +52,10 @@ func (g *Group[K, V]) Join(key K) (f *Flight[K, V], leads bool) {
 	return f, true
 }
 
-// Lead returns the context of the call: ctx's values, but cancelled only when ctx is over and
+// Start returns the context of the call: ctx's values, but cancelled only when ctx is over and
 // nobody follows. After landing it is cancelled with ctx alone, because nobody else reads on. The
 // leader must call end when it has read everything.
-func (f *Flight[K, V]) Lead(ctx context.Context) (flight context.Context, end func()) {
+func (f *Flight[K, V]) Start(ctx context.Context) (flight context.Context, end func()) {
 	flight, cancel := context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // its parent holds nothing of it, so it may be left uncalled
 	f.group.mu.Lock()
 	f.cancel = cancel
@@ -64,9 +64,9 @@ func (f *Flight[K, V]) Lead(ctx context.Context) (flight context.Context, end fu
 	return flight, func() { stop() }
 }
 
-// Land ends the flight: nobody joins any more, and followers get the value. share is called when
+// Finish ends the flight: nobody joins any more, and followers get the value. share is called when
 // there are any, before Land returns; what it gives is shared. Landing again does nothing.
-func (f *Flight[K, V]) Land(share func() V) {
+func (f *Flight[K, V]) Finish(share func() V) {
 	if f.remove() > 0 {
 		f.value = share()
 	}
@@ -100,8 +100,8 @@ func (g *Group[K, V]) forget(f *Flight[K, V]) {
 }
 
 // Wait returns what the leader landed with. It is not ok when ctx or the time ended first.
-func (f *Flight[K, V]) Wait(ctx context.Context, most time.Duration) (value V, ok bool) {
-	timer := time.NewTimer(most)
+func (f *Flight[K, V]) Wait(ctx context.Context, limit time.Duration) (value V, ok bool) {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-f.done:

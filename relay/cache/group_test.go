@@ -53,18 +53,18 @@ func TestFollowersGetWhatTheLeaderLands(t *testing.T) {
 		all = append(all, got)
 	}
 	shares := 0
-	f.Land(func() string { shares++; return "value" })
-	f.Land(func() string { shares++; return "again" })
+	f.Finish(func() string { shares++; return "value" })
+	f.Finish(func() string { shares++; return "again" })
 	for _, got := range all {
 		if value := <-got; value != "value" {
 			t.Errorf("a follower got %q", value)
 		}
 	}
-	other.Land(func() string { shares += 100; return "" }) // nobody followed
+	other.Finish(func() string { shares += 100; return "" }) // nobody followed
 	if shares != 1 || g.Followed() != 20 {
 		t.Errorf("shared %d times, %d followed", shares, g.Followed())
 	}
-	lead(t, &g, "a").Land(nil) // what comes later begins anew
+	lead(t, &g, "a").Finish(nil) // what comes later begins anew
 }
 
 func TestACallLivesWhileAnyoneWaitsForIt(t *testing.T) {
@@ -72,7 +72,7 @@ func TestACallLivesWhileAnyoneWaitsForIt(t *testing.T) {
 	var g group
 	client, leave := context.WithCancel(t.Context())
 	f := lead(t, &g, "a")
-	flight, _ := f.Lead(client)
+	flight, _ := f.Start(client)
 	first, firstLeaves := follow(t, &g)
 	second, secondLeaves := follow(t, &g)
 	leave()
@@ -86,7 +86,7 @@ func TestACallLivesWhileAnyoneWaitsForIt(t *testing.T) {
 	if flight.Err() != nil {
 		t.Fatal("the call was cancelled though one waits")
 	}
-	f.Land(func() string { return "value" })
+	f.Finish(func() string { return "value" })
 	if got := <-third; got != "value" {
 		t.Errorf("the third got %q", got)
 	}
@@ -98,7 +98,7 @@ func TestACallEndsWhenAllHaveLeft(t *testing.T) {
 		var g group
 		client, leaderLeaves := context.WithCancel(t.Context())
 		f := lead(t, &g, "a")
-		flight, _ := f.Lead(client)
+		flight, _ := f.Start(client)
 		got, followerLeaves := follow(t, &g)
 		steps := []func(){leaderLeaves, func() { followerLeaves(); <-got }}
 		if leaderLast {
@@ -115,9 +115,9 @@ func TestACallEndsWhenAllHaveLeft(t *testing.T) {
 			t.Fatalf("leader last %v: it goes on for nobody", leaderLast)
 		}
 		next := lead(t, &g, "a") // nobody joins what is cancelled
-		f.Land(func() string { return "late" })
+		f.Finish(func() string { return "late" })
 		late, _ := follow(t, &g)
-		next.Land(func() string { return "next" })
+		next.Finish(func() string { return "next" })
 		if value := <-late; value != "next" {
 			t.Errorf("leader last %v: got %q of a call that was cancelled", leaderLast, value)
 		}
@@ -130,12 +130,12 @@ func TestWhatTheLeaderGoesOnReadingEndsWhenItLeaves(t *testing.T) {
 		var g group
 		client, leave := context.WithCancel(t.Context())
 		f := lead(t, &g, "a")
-		flight, end := f.Lead(client)
+		flight, end := f.Start(client)
 		got, _ := follow(t, &g)
 		if ended {
 			end()
 		}
-		f.Land(func() string { return "ask alone" })
+		f.Finish(func() string { return "ask alone" })
 		<-got
 		leave()
 		if ended {
@@ -157,7 +157,7 @@ func TestAFollowerWaitsNoLongerThanItsTime(t *testing.T) {
 	if _, ok := follower.Wait(t.Context(), time.Millisecond); ok {
 		t.Error("it got what has not landed")
 	}
-	f.Land(func() string { t.Error("shared with nobody"); return "" })
+	f.Finish(func() string { t.Error("shared with nobody"); return "" })
 }
 
 func TestAFlightSurvivesThatItsLeaderPanics(t *testing.T) {
@@ -167,7 +167,7 @@ func TestAFlightSurvivesThatItsLeaderPanics(t *testing.T) {
 	got, _ := follow(t, &g)
 	func() {
 		defer func() { _ = recover() }()
-		defer f.Land(func() string { return "failed" })
+		defer f.Finish(func() string { return "failed" })
 		panic("a bug")
 	}()
 	if value := <-got; value != "failed" {
@@ -179,8 +179,8 @@ func TestAFlightSurvivesThatItsLeaderPanics(t *testing.T) {
 	}()
 	func() {
 		defer func() { _ = recover() }()
-		defer f.Land(nil)
-		f.Land(func() string { panic("in the copy") })
+		defer f.Finish(nil)
+		f.Finish(func() string { panic("in the copy") })
 	}()
 	if value := <-got; value != "" {
 		t.Errorf("the follower got %q", value)
@@ -198,12 +198,12 @@ func TestManyCallersShareFewCalls(t *testing.T) {
 			for range 50 {
 				f, leads := g.Join("k")
 				if leads {
-					_, end := f.Lead(t.Context())
+					_, end := f.Start(t.Context())
 					mu.Lock()
 					calls++
 					mu.Unlock()
 					end()
-					f.Land(func() string { return "v" })
+					f.Finish(func() string { return "v" })
 				} else if value, ok := f.Wait(t.Context(), patience); !ok || value != "v" {
 					t.Errorf("got %q, %v", value, ok)
 				}
@@ -220,7 +220,7 @@ func TestManyCallersShareFewCalls(t *testing.T) {
 	testkit.Eventually(t, patience, func() bool {
 		f, leads := g.Join("k")
 		if leads {
-			f.Land(nil)
+			f.Finish(nil)
 		}
 		return leads
 	}, "nothing is left under way")

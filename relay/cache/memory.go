@@ -27,10 +27,10 @@ const (
 	shareOfBytes  = 8   // no value takes more than this part of the room
 )
 
-func newMemory(most int64, now func() time.Time, n *counters, log *slog.Logger) (*memory, error) {
-	m := &memory{now: now, most: int(min(MaxEntryBytes, most/shareOfBytes))}
+func newMemory(limit int64, now func() time.Time, n *counters, log *slog.Logger) (*memory, error) {
+	m := &memory{now: now, most: int(min(MaxEntryBytes, limit/shareOfBytes))}
 	entries, err := otter.New(&otter.Options[Key, entry]{
-		MaximumWeight: uint64(most),
+		MaximumWeight: uint64(limit),
 		Weigher:       func(_ Key, e entry) uint32 { return uint32(len(e.value) + entryOverhead) },
 		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[Key, entry]) time.Duration {
 			return time.Duration(e.Value.expires - now().UnixNano())
@@ -43,7 +43,7 @@ func newMemory(most int64, now func() time.Time, n *counters, log *slog.Logger) 
 		Logger: complaints{log},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make a cache of %d bytes: %w", most, err)
+		return nil, fmt.Errorf("make a cache of %d bytes: %w", limit, err)
 	}
 	m.entries = entries
 	return m, nil

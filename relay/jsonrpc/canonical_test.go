@@ -65,11 +65,11 @@ func TestCanonicalFormOfPlainParametersAllocatesNothing(t *testing.T) { //nolint
 
 func TestMembersAreThoseOfTheObjectItself(t *testing.T) {
 	t.Parallel()
-	names := func(text string, most int) string {
+	names := func(text string, limit int) string {
 		var all []string
 		Members([]byte(text), func(name, val []byte) bool {
 			all = append(all, string(name)+"="+string(val))
-			return len(all) < most
+			return len(all) < limit
 		})
 		return strings.Join(all, " ")
 	}

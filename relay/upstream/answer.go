@@ -66,9 +66,9 @@ func (a *Answer) Release() {
 // readAnswer reads the answer to the request with this id: whole when it fits the peek, with Rest
 // otherwise. On error everything is released, and an answer that has another id ends its
 // connection.
-func (e *Endpoint) readAnswer(resp *http.Response, most int64, id []byte) (*Answer, error) {
+func (e *Endpoint) readAnswer(resp *http.Response, limit int64, id []byte) (*Answer, error) {
 	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:errcheck,forcetypeassert // the pool holds these only
-	if resp.ContentLength > most {
+	if resp.ContentLength > limit {
 		a.Release()
 		return nil, ErrTooLarge
 	}
@@ -82,7 +82,7 @@ func (e *Endpoint) readAnswer(resp *http.Response, most int64, id []byte) (*Answ
 	case whole:
 		err = a.split(id)
 	default:
-		err = a.open(e, resp.Body, most, id)
+		err = a.open(e, resp.Body, limit, id)
 	}
 	if err != nil {
 		if errors.Is(err, errWrongID) {
@@ -151,7 +151,7 @@ func (a *Answer) split(id []byte) error {
 // the result comes first, its bytes would go out before the id is known, which they may only on a
 // connection that no other call was answered on (errLateID); an id that is wrong then breaks the
 // stream off before its end, so that it never becomes valid JSON.
-func (a *Answer) open(e *Endpoint, body io.Reader, most int64, id []byte) error {
+func (a *Answer) open(e *Endpoint, body io.Reader, limit int64, id []byte) error {
 	o, err := jsonrpc.SplitOpening(*a.buffer)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *Answer) open(e *Endpoint, body io.Reader, most int64, id []byte) error 
 		return errLateID
 	}
 	a.Result = o.Result
-	a.Rest = &rest{opening: o, source: a.source, left: most - int64(len(*a.buffer)), id: id, endpoint: e, body: body}
+	a.Rest = &rest{opening: o, source: a.source, left: limit - int64(len(*a.buffer)), id: id, endpoint: e, body: body}
 	return nil
 }
 

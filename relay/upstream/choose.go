@@ -126,7 +126,7 @@ func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, k
 		if resort != evenLacking && e.lacks(r, state) {
 			continue
 		}
-		h := e.health.standing(now)
+		h := e.health.snapshot(now)
 		if resort == usableOnly && (!state.Usable || h.out) {
 			if state.Usable && h.onTrial(nanos) {
 				found.candidate = i
@@ -165,7 +165,7 @@ func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 
 // against is what speaks against an upstream when none in good standing is left; it outweighs
 // supply.
-func against(s *UpstreamState, h *standing) int {
+func against(s *UpstreamState, h *healthSnapshot) int {
 	rank := 0
 	if !s.Usable {
 		rank += 10
@@ -192,7 +192,7 @@ func rankFor(tier plan.Tier, supply int, again bool) int {
 // score is lower for better: the time that nine of ten answers stay under, worsened by the shares
 // of failed and throttled calls, which cost another attempt; and by how far the upstream's head is
 // behind, which fast calls do not look at.
-func (e *Endpoint) score(h *standing, s *UpstreamState, r *Request, toleratedLag uint64) float64 {
+func (e *Endpoint) score(h *healthSnapshot, s *UpstreamState, r *Request, toleratedLag uint64) float64 {
 	lag := s.Lag
 	if r.Tier == plan.Fast {
 		lag = 0
@@ -206,7 +206,7 @@ func rating(usual time.Duration, bad float64, lag, toleratedLag uint64) float64 
 
 // usual is an upstream's latency for selection: of the calls of the class, else of standard ones,
 // else of its probes.
-func (s *standing) usual(heavy bool, state *UpstreamState) time.Duration {
+func (s *healthSnapshot) usual(heavy bool, state *UpstreamState) time.Duration {
 	switch {
 	case heavy && s.latency[heavyReads].known:
 		return s.latency[heavyReads].p90

@@ -53,7 +53,7 @@ func (c *Chain) Condition() Condition {
 
 // serves reports whether calls go to an endpoint that is in good standing.
 func (e *Endpoint) serves(s *UpstreamState, now time.Time) bool {
-	return s != nil && s.Usable && s.ChainIDOK && !e.cordoned.Load() && !e.health.standing(now).out
+	return s != nil && s.Usable && s.ChainIDOK && !e.cordoned.Load() && !e.health.snapshot(now).out
 }
 
 // Expectation is what a call would meet now.
@@ -71,15 +71,15 @@ type Expectation struct {
 // not preferred.
 func (c *Chain) Expect(m *chain.Method, supply plan.Supply, tier plan.Tier) (Expectation, bool) {
 	r := &Request{Method: []byte(m.Name), Supply: supply, Tier: tier, Needs: m.Needs, Heavy: m.Class == chain.Heavy}
-	now, lag, most := c.now(), c.toleratedLag(), supplyRank(supply)
+	now, lag, limit := c.now(), c.toleratedLag(), supplyRank(supply)
 	best, usable := rated{place: -1}, 0
 	for i, e := range c.endpoints {
 		s := e.state.Load()
-		if e.rank > most || !e.serves(s, now) || e.lacks(r, s) {
+		if e.rank > limit || !e.serves(s, now) || e.lacks(r, s) {
 			continue
 		}
 		usable++
-		if a := (rated{i, rankFor(tier, e.rank, false), e.score(e.health.standing(now), s, r, lag)}); a.betterThan(best) {
+		if a := (rated{i, rankFor(tier, e.rank, false), e.score(e.health.snapshot(now), s, r, lag)}); a.betterThan(best) {
 			best = a
 		}
 	}
@@ -87,7 +87,7 @@ func (c *Chain) Expect(m *chain.Method, supply plan.Supply, tier plan.Tier) (Exp
 		return Expectation{}, false
 	}
 	e := c.endpoints[best.place]
-	s, h := e.state.Load(), e.health.standing(now)
+	s, h := e.state.Load(), e.health.snapshot(now)
 	x := Expectation{Supply: e.Supply, Usable: usable, FromCalls: h.latency[classOf(r.Heavy)].known || h.latency[standardReads].known}
 	if x.FromCalls || s.LatencyMicros > 0 {
 		x.Latency = h.usual(r.Heavy, s)

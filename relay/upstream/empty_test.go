@@ -70,7 +70,7 @@ func TestEmptyResultsBlameNobodyAndThreeAreEnough(t *testing.T) {
 		answer.Release()
 	}
 	for _, e := range c.endpoints {
-		if s := e.health.standing(time.Now()); s.out || s.errorRate > 0 {
+		if s := e.health.snapshot(time.Now()); s.out || s.errorRate > 0 {
 			t.Errorf("%s is blamed: %+v", e.Name, s)
 		}
 	}

@@ -35,7 +35,7 @@ type Endpoint struct {
 	scrub       scrubber
 	health      health
 	limits      *limits // nil for none
-	lacking     lacking
+	lacking     unsupported
 	lateIDs     lateIDs
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 	cordoned    atomic.Bool                   // taken out of rotation by an operator
@@ -74,7 +74,7 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 		family: family, rank: supplyRank(plan.Supply(u.Supply)), template: template, limits: newLimits(u),
 		writes: writeTransport(),
 		scrub:  newScrubber(address, u.Headers),
-		health: health{now: now}, lacking: lacking{now: now},
+		health: health{now: now}, lacking: unsupported{now: now},
 	}
 	e.reads = newReader(template, u.HTTP2, now, e.spokeUnasked)
 	return e, nil

@@ -59,7 +59,7 @@ type healthMinute struct {
 // trial doubles its time.
 type health struct {
 	now       func() time.Time
-	published atomic.Pointer[standing]
+	published atomic.Pointer[healthSnapshot]
 	metrics   *telemetry.Upstream
 	trial     atomic.Bool  // a trial read is under way
 	tried     atomic.Int64 // when the last one ended, unix nanoseconds
@@ -75,8 +75,8 @@ type health struct {
 	probation int // calls left of it
 }
 
-// standing is a reading of health for selection. It never changes once published.
-type standing struct {
+// healthSnapshot is a reading of health for selection. It never changes once published.
+type healthSnapshot struct {
 	at        int64 // unix nanoseconds
 	out       bool
 	until     int64 // from when it is on trial, unix nanoseconds
@@ -86,10 +86,10 @@ type standing struct {
 	latency   [readClasses]quantiles
 }
 
-var unknownStanding = new(standing)
+var unknownHealth = new(healthSnapshot)
 
 // onTrial reports whether an upstream that is out may be tried.
-func (s *standing) onTrial(now int64) bool { return s.out && now >= s.until }
+func (s *healthSnapshot) onTrial(now int64) bool { return s.out && now >= s.until }
 
 // observation is what became of one attempt.
 type observation struct {
@@ -261,7 +261,7 @@ func (h *health) counts(now time.Time) (calls, failed, throttled int64) {
 // publish computes the standing. The caller holds mu.
 func (h *health) publish(now time.Time) {
 	calls, failed, throttled := h.counts(now)
-	s := &standing{at: now.UnixNano(), out: h.out, until: h.until.UnixNano(), calls: calls}
+	s := &healthSnapshot{at: now.UnixNano(), out: h.out, until: h.until.UnixNano(), calls: calls}
 	if calls >= minSamples {
 		s.errorRate, s.throttled = float64(failed)/float64(calls), float64(throttled)/float64(calls)
 	}
@@ -278,11 +278,11 @@ func (h *health) publish(now time.Time) {
 	h.published.Store(s)
 }
 
-// standing is the newest reading, without a lock in the usual case.
-func (h *health) standing(now time.Time) *standing {
+// snapshot is the newest reading, without a lock in the usual case.
+func (h *health) snapshot(now time.Time) *healthSnapshot {
 	s := h.published.Load()
 	if s == nil {
-		return unknownStanding
+		return unknownHealth
 	}
 	if now.UnixNano()-s.at >= int64(staleAfter) && h.mu.TryLock() {
 		h.publish(now)

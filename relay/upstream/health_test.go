@@ -31,7 +31,7 @@ func (h *health) throttle(retryAfter time.Duration) {
 }
 
 // newest is the standing as a call sees it once figures had time to be published.
-func (h *health) newest() *standing {
+func (h *health) newest() *healthSnapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.publish(h.now())
@@ -308,7 +308,7 @@ func TestOldSamplesLeaveTheWindow(t *testing.T) {
 		t.Fatalf("standing %+v", s)
 	}
 	clock.Advance(healthMinutes * time.Minute)
-	if s := h.standing(clock.Now()); s.errorRate != 0 || s.throttled != 0 || s.latency[standardReads].known {
+	if s := h.snapshot(clock.Now()); s.errorRate != 0 || s.throttled != 0 || s.latency[standardReads].known {
 		t.Errorf("after the window: %+v", s)
 	}
 }
@@ -317,18 +317,18 @@ func TestFiguresArePublishedNowAndThenAndStatesAtOnce(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.succeed(1)
-	first := h.standing(clock.Now())
+	first := h.snapshot(clock.Now())
 	h.succeed(minSamples)
-	if h.standing(clock.Now()) != first {
+	if h.snapshot(clock.Now()) != first {
 		t.Error("figures were computed anew for each call")
 	}
 	clock.Advance(publishEvery)
 	h.succeed(1)
-	if s := h.standing(clock.Now()); s == first || !s.latency[standardReads].known {
+	if s := h.snapshot(clock.Now()); s == first || !s.latency[standardReads].known {
 		t.Errorf("after a while: %+v", s)
 	}
 	h.fail(failuresInARow)
-	if !h.standing(clock.Now()).out {
+	if !h.snapshot(clock.Now()).out {
 		t.Error("an exclusion must be in force at once")
 	}
 }
@@ -375,7 +375,7 @@ func TestLatenciesAreOfAnswersToReads(t *testing.T) {
 func TestAnUpstreamIsTakenAtItsWordForAWhile(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(noon)
-	l := lacking{now: clock.Now}
+	l := unsupported{now: clock.Now}
 	if l.has([]byte("trace_block")) {
 		t.Error("nothing is known yet")
 	}

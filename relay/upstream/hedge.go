@@ -59,7 +59,7 @@ func (c *Chain) hedgeAfter(s *search, to choice, o *outcome) (after time.Duratio
 		return 0, false
 	}
 	c.hedges.earn()
-	usual := &to.health.standing(c.now()).latency[classOf(s.r.Heavy)]
+	usual := &to.health.snapshot(c.now()).latency[classOf(s.r.Heavy)]
 	return usual.p95, usual.known && to.more > 0 && c.hedges.affordable()
 }
 
@@ -147,7 +147,7 @@ func finish(racers []racer, winner *Endpoint, answer *Answer) {
 	}
 	for _, r := range racers {
 		if r.to == winner && answer.Rest != nil {
-			answer.body = &held{answer.body, r.callOff}
+			answer.body = &releasingBody{answer.body, r.callOff}
 		} else {
 			r.callOff()
 		}

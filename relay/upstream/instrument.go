@@ -96,7 +96,7 @@ func (p *Pool) states() []telemetry.ChainState {
 			of.MeasuredAt = time.Unix(0, at)
 		}
 		for _, e := range c.endpoints {
-			u := telemetry.UpstreamState{Name: e.Name, Excluded: e.health.standing(now).out, Cordoned: e.cordoned.Load()}
+			u := telemetry.UpstreamState{Name: e.Name, Excluded: e.health.snapshot(now).out, Cordoned: e.cordoned.Load()}
 			if s := e.state.Load(); s != nil {
 				u.Usable, u.Head, u.Lag, u.LagTime = s.Usable && s.ChainIDOK, s.Head, s.Lag, time.Duration(s.Lag)*c.BlockTime //nolint:gosec // far from its end
 			}

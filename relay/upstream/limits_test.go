@@ -86,15 +86,15 @@ func TestProbesCountAgainstThePaceAndAreNotKeptWaiting(t *testing.T) {
 }
 
 // limited returns Ethereum over upstreams each of which may have so many calls at a time.
-func limited(t *testing.T, most ...int) (*Chain, []*testkit.UpstreamServer) {
+func limited(t *testing.T, limit ...int) (*Chain, []*testkit.UpstreamServer) {
 	t.Helper()
 	var servers []*testkit.UpstreamServer
-	for range most {
+	for range limit {
 		servers = append(servers, testkit.Upstream(t))
 	}
 	list := providers(servers...)
 	for i := range list {
-		list[i].MaxConcurrent = most[i]
+		list[i].MaxConcurrent = limit[i]
 	}
 	_, c := poolOf(t, chain.EthMainnet, time.Now, list)
 	c.Apply(healthy(c, time.Now()))

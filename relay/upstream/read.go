@@ -126,7 +126,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 			e.limits.give()
 		}
 	}()
-	until, given := allow(started, ask.deadline, min(left, to.more), &e.health.standing(started).latency[classOf(ask.heavy)])
+	until, given := allow(started, ask.deadline, min(left, to.more), &e.health.snapshot(started).latency[classOf(ask.heavy)])
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
 	if ask.head != NoHead && answer != nil && answer.Error == nil {
 		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
@@ -154,10 +154,10 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 		return a
 	}
 	// It is the last attempt now.
-	answer.Rest = &blaming{patient: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
+	answer.Rest = &reportingReader{pausingReader: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
 	if e.limits != nil {
 		holds = false
-		answer.body = &held{answer.body, e.limits.give}
+		answer.body = &releasingBody{answer.body, e.limits.give}
 	}
 	return a
 }
@@ -189,30 +189,30 @@ func allow(started, deadline time.Time, left int, usual *quantiles) (until time.
 	return started.Add(share), 0
 }
 
-// held is the body of a streamed answer that holds something until it is released.
-type held struct {
+// releasingBody is the body of a streamed answer that holds something until it is released.
+type releasingBody struct {
 	io.ReadCloser
 
 	release func()
 }
 
 // Close is called once, by Release.
-func (h *held) Close() error {
+func (h *releasingBody) Close() error {
 	defer h.release()
 	return h.ReadCloser.Close()
 }
 
-// blaming holds an upstream to what it began: an answer that breaks off by itself counts as a
-// failure.
-type blaming struct {
-	*patient
+// reportingReader holds an upstream to what it began: an answer that breaks off by itself counts as
+// a failure.
+type reportingReader struct {
+	*pausingReader
 
 	ctx      context.Context //nolint:containedctx // of the call that is being answered
 	endpoint *Endpoint
 }
 
-func (b *blaming) Read(p []byte) (int, error) {
-	n, err := b.patient.Read(p)
+func (b *reportingReader) Read(p []byte) (int, error) {
+	n, err := b.pausingReader.Read(p)
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(b.ctx.Err(), context.Canceled) {
 		return n, err
 	}
@@ -224,13 +224,13 @@ func (b *blaming) Read(p []byte) (int, error) {
 
 // exchange sends a read, as Request.body renders it, and judges the answer, which is nil when it is
 // not usable at all.
-func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64, deadline time.Time) (*Answer, verdict, time.Duration, error) {
+func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64, deadline time.Time) (*Answer, verdict, time.Duration, error) {
 	method := methodOf(body)
-	resp, answer, err := e.answered(ctx, body, most, deadline, e.lateIDs.has(method)) //nolint:bodyclose // the answer has the body
+	resp, answer, err := e.answered(ctx, body, limit, deadline, e.lateIDs.has(method)) //nolint:bodyclose // the answer has the body
 	if errors.Is(err, errLateID) {
 		e.lateIDs.note(method)
 		body = renumbered(body)
-		resp, answer, err = e.answered(ctx, body, most, deadline, true) //nolint:bodyclose // as above
+		resp, answer, err = e.answered(ctx, body, limit, deadline, true) //nolint:bodyclose // as above
 	}
 	if resp == nil {
 		return nil, verdicts[isUnreachable], 0, e.safe(err)
@@ -265,7 +265,7 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, most int64, deadli
 
 // answered sends a read and reads what comes back, save for the body of a refusal that its status
 // tells whole. The response is nil when there is none.
-func (e *Endpoint) answered(ctx context.Context, body []byte, most int64, deadline time.Time, alone bool) (*http.Response, *Answer, error) {
+func (e *Endpoint) answered(ctx context.Context, body []byte, limit int64, deadline time.Time, alone bool) (*http.Response, *Answer, error) {
 	do := e.reads.Do
 	if alone {
 		do = e.reads.DoAlone
@@ -278,7 +278,7 @@ func (e *Endpoint) answered(ctx context.Context, body []byte, most int64, deadli
 		_ = resp.Body.Close()
 		return resp, nil, nil
 	}
-	answer, err := e.readAnswer(resp, most, idOf(body))
+	answer, err := e.readAnswer(resp, limit, idOf(body))
 	return resp, answer, err
 }
 

@@ -376,7 +376,7 @@ func TestLargeAnswersStreamInBoundedMemory(t *testing.T) {
 	if err != nil || got+n != size+4 {
 		t.Errorf("streamed %d bytes (%v), want %d", got+n, err, size+4)
 	}
-	if rest, ok := answer.Rest.(*blaming).Reader.(*rest); !ok || len(rest.opening.Tail) > tailBytes {
+	if rest, ok := answer.Rest.(*reportingReader).Reader.(*rest); !ok || len(rest.opening.Tail) > tailBytes {
 		t.Error("the stream holds what it has read")
 	}
 }

@@ -16,8 +16,8 @@ import (
 func (r *rig) checkAllowances() {
 	r.t.Helper()
 	for _, k := range r.keys {
-		most := k.allowance() * int64(plan.Unit)
-		if most == 0 {
+		limit := k.allowance() * int64(plan.Unit)
+		if limit == 0 {
 			continue
 		}
 		var units int64 // the highest of a day, for those that are counted by the day
@@ -27,7 +27,7 @@ GROUP BY CASE WHEN $2 THEN date_trunc('day', hour, 'UTC') END) AS days`, k.id, k
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if units > most {
+		if units > limit {
 			r.t.Errorf("a key of %+v was admitted %d thousandths of units", k.holder, units)
 		}
 	}

@@ -49,7 +49,7 @@ func revoke(r *rig) {
 	key := r.newKey(holder{plan: plan.Scale, door: account.DoorAccount})
 	stop := r.besides(key, 4, 5*time.Millisecond)
 	r.until(key, answered, 50)
-	if _, err := r.fences.RevokeKey(r.t.Context(), key.keyID, harness); err != nil {
+	if _, err := r.limits.RevokeKey(r.t.Context(), key.keyID, harness); err != nil {
 		r.t.Fatal(err)
 	}
 	since := time.Now()
@@ -108,7 +108,7 @@ func deleteProjections(r *rig) {
 		// Used up, so every unit of it is somewhere; that PostgreSQL has not more of them is seen
 		// in the end.
 		came, lost := int64(r.log.cameTo(key, answered)), int64(r.log.cameTo(key, unknown))
-		if most := key.allowance(); came > most || came+lost < most {
+		if limit := key.allowance(); came > limit || came+lost < limit {
 			r.t.Errorf("%+v: %d calls of one unit each were admitted, of %d nothing is known", key.holder, came, lost)
 		}
 	}
@@ -186,7 +186,7 @@ func endPeriods(r *rig) {
 	}
 	for key, cycle := range map[string]plan.Cycle{key.id: ends, other.id: turns} {
 		of := r.keys[slices.IndexFunc(r.keys, func(k apiKey) bool { return k.id == key })]
-		if _, err := r.fences.SetCycle(r.t.Context(), of.accountID, cycle, harness); err != nil {
+		if _, err := r.limits.SetCycle(r.t.Context(), of.accountID, cycle, harness); err != nil {
 			r.t.Fatal(err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/identity/account"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -76,7 +76,7 @@ func (r *rig) openAccounts(pepper string) {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = r.meter.Close() })
-	r.fences = fences.New(r.store, r.meter, r.hasher, time.Now)
+	r.limits = limits.New(r.store, r.meter, r.hasher, time.Now)
 	for _, h := range holders() {
 		key := r.newKey(h)
 		for range h.connections {
@@ -116,12 +116,12 @@ func (r *rig) newKey(h holder) apiKey {
 	must(err)
 	if h.quota > 0 {
 		contract := account.Custom{Quota: plan.Units(h.quota) * plan.Unit, Rate: plan.RateWindow{Limit: 10_000, Per: time.Second}}
-		_, err = r.fences.SetEnterprise(ctx, owner.ID, contract, harness)
+		_, err = r.limits.SetEnterprise(ctx, owner.ID, contract, harness)
 		must(err)
 	}
 	for i, units := range h.packs {
 		now := time.Now()
-		_, _, err = r.fences.GrantPack(ctx, store.Pack{
+		_, _, err = r.limits.GrantPack(ctx, store.Pack{
 			Pack:    account.Pack{ID: account.NewPackID(), Units: plan.Units(units) * plan.Unit, Expires: plan.AddMonths(now, 12).Add(time.Duration(i) * time.Hour)},
 			Account: owner.ID, Kind: "pack_s", Origin: account.NewPackID().String(), GrantedAt: now,
 		}, harness)
@@ -129,12 +129,12 @@ func (r *rig) newKey(h holder) apiKey {
 	}
 	if h.keyCap > 0 {
 		limit := json.Number(plan.Units(h.keyCap * int64(plan.Unit)).String())
-		_, err = r.fences.ConfigureKey(ctx, key.ID, account.Settings{MonthlyCap: &limit}, harness)
+		_, err = r.limits.ConfigureKey(ctx, key.ID, account.Settings{MonthlyCap: &limit}, harness)
 		must(err)
 	}
 	if h.serviceCap > 0 {
 		caps := map[string]json.Number{"rpc": json.Number(plan.Units(h.serviceCap * int64(plan.Unit)).String())}
-		_, err = r.fences.ConfigureAccount(ctx, owner.ID, account.Settings{Caps: &caps}, harness)
+		_, err = r.limits.ConfigureAccount(ctx, owner.ID, account.Settings{Caps: &caps}, harness)
 		must(err)
 	}
 	made := apiKey{

@@ -23,7 +23,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/devstack/process"
 	"github.com/chainaccess/gateway/internal/testkit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
@@ -54,7 +54,7 @@ type rig struct {
 	store       *store.Store // these four, to make keys, to change fences and to flush what is left
 	meter       *meter.Meter
 	hasher      *account.Hasher
-	fences      *fences.Fences
+	limits      *limits.Limits
 	keys        []apiKey
 	connections []*connection
 	log         *callLog
@@ -270,9 +270,9 @@ func (r *rig) startProbes(file string) {
 }
 
 // pause lets the load go on for a random time in between.
-func (r *rig) pause(least, most time.Duration) {
+func (r *rig) pause(least, limit time.Duration) {
 	r.t.Helper()
-	timer := time.NewTimer(least + time.Duration(r.random.Int64N(int64(most-least)+1)))
+	timer := time.NewTimer(least + time.Duration(r.random.Int64N(int64(limit-least)+1)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

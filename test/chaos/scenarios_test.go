@@ -31,7 +31,7 @@ const shortly = 10 * time.Millisecond
 //     never): "replies of Redis swallowed after they ran" finds more charges, hits and refusals in
 //     PostgreSQL than the client knows of, 113 among 1,287 calls, and none of which it knows
 //     nothing.
-//   - The guard of refunds (SET without NX in metering/meter/settle.lua, whatever it answers): the
+//   - The guard of refunds (SET without NX in metering/meter/refund.lua, whatever it answers): the
 //     same scenario finds refunds without charges.
 //   - The generations of buckets (nonce in metering/meter/admit.go always the same word): "the
 //     clock of Redis stepped back" finds half of the charges missing, because the slots that came

@@ -47,8 +47,8 @@ func TestOverlappingOffsetsCauseBoundedWork(t *testing.T) { //nolint:paralleltes
 			_, _ = f.Decode(data)
 			took := time.Since(started)
 			runtime.ReadMemStats(&after)
-			if most := uint64(60*len(data) + 100_000); after.TotalAlloc-before.TotalAlloc > most {
-				t.Errorf("%s over %d bytes allocated %d bytes, more than %d", signature, len(data), after.TotalAlloc-before.TotalAlloc, most)
+			if limit := uint64(60*len(data) + 100_000); after.TotalAlloc-before.TotalAlloc > limit {
+				t.Errorf("%s over %d bytes allocated %d bytes, more than %d", signature, len(data), after.TotalAlloc-before.TotalAlloc, limit)
 			}
 			if took > 5*time.Second {
 				t.Errorf("%s over %d bytes took %s", signature, len(data), took)

@@ -96,12 +96,12 @@ func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address)
 		}
 		return landed.contract, landed.err
 	}
-	shared, end := f.Lead(ctx)
+	shared, end := f.Start(ctx)
 	defer end()
 	shared, cancel := context.WithTimeout(shared, searchTimeout)
 	defer cancel()
 	r := found{err: errUnfinished} // for followers, when the search panics
-	defer f.Land(func() found { return r })
+	defer f.Finish(func() found { return r })
 	r.contract, r.err = s.search(shared, chainID, id, address)
 	if r.err == nil {
 		kept := r.contract.keptFor()
@@ -118,7 +118,7 @@ func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address)
 // look is what Sourcify says of an address, and what the chain does.
 type look struct {
 	listing  *listing
-	standing standing
+	standing verification
 	state    *state
 }
 

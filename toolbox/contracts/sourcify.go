@@ -30,11 +30,11 @@ type resolution struct {
 	} `json:"implementations"`
 }
 
-// standing says whether Sourcify knows a contract.
-type standing uint8
+// verification says whether Sourcify knows a contract.
+type verification uint8
 
 const (
-	verified standing = iota
+	verified verification = iota
 	unverified
 	unknownChain // of which Sourcify verifies no contracts
 )
@@ -52,7 +52,7 @@ const (
 // contractOf asks Sourcify for a contract. Every answer that is not clearly one is a failure, so
 // that an outage, a page of a proxy in between or another program's 404 is never told as "not
 // verified".
-func (s *Service) contractOf(ctx context.Context, chainID uint64, address wallet.Address) (*listing, standing, error) {
+func (s *Service) contractOf(ctx context.Context, chainID uint64, address wallet.Address) (*listing, verification, error) {
 	path := fmt.Sprintf("/server/v2/contract/%d/%s?fields=abi,compilation,proxyResolution", chainID, address)
 	status, body, err := s.sourcify.get(ctx, path)
 	if err != nil {

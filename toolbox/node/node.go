@@ -108,13 +108,13 @@ func (r *Reader) Generation(id chain.ID) uint64 {
 	return on.Generation()
 }
 
-// Standing tells how a chain stands with a capability; one without upstreams here lacks it.
-func (r *Reader) Standing(id chain.ID, of chain.Capability) upstream.Standing {
+// Availability tells how a chain stands with a capability; one without upstreams here lacks it.
+func (r *Reader) Availability(id chain.ID, of chain.Capability) upstream.Availability {
 	on, ok := r.pool.Chain(id)
 	if !ok {
 		return upstream.Absent
 	}
-	return on.Standing(of)
+	return on.Availability(of)
 }
 
 func supplyOf(q Query) plan.Supply {
@@ -143,7 +143,7 @@ func serviceFailure(f *fault.Error) *fault.Error {
 }
 
 // whole takes a whole answer out of what may stream.
-func whole(a *upstream.Answer, most int64) (json.RawMessage, error) {
+func whole(a *upstream.Answer, limit int64) (json.RawMessage, error) {
 	if a.Error != nil {
 		e := &Error{}
 		if err := json.Unmarshal(a.Error, e); err != nil {
@@ -161,7 +161,7 @@ func whole(a *upstream.Answer, most int64) (json.RawMessage, error) {
 			return nil, fault.New(fault.UpstreamFailed, "").Wrap(err)
 		}
 	}
-	if int64(len(result)) > most { // what fits an upstream's peek is not held against it
+	if int64(len(result)) > limit { // what fits an upstream's peek is not held against it
 		return nil, fault.New(fault.UpstreamFailed, "").Wrap(upstream.ErrTooLarge)
 	}
 	return result, nil

@@ -59,12 +59,12 @@ func noType(word string) string {
 func isWidth(s string) bool { return between(s, 8, 256) && number(s)%8 == 0 }
 
 // between reports whether s is a whole number in the one way to write it, from least to most.
-func between(s string, least, most int) bool {
+func between(s string, least, limit int) bool {
 	if s == "" || len(s) > 3 || !allOf(s, isDigit) || (len(s) > 1 && s[0] == '0') {
 		return false
 	}
 	n := number(s)
-	return least <= n && n <= most
+	return least <= n && n <= limit
 }
 
 // number reads some digits.

@@ -215,8 +215,8 @@ func asciiLower(text string) string {
 // valueAt is where a value begins after a name: behind quotes, spaces, a sign of assignment, and
 // the word before a token.
 func valueAt(lower string, at int) int {
-	skip := func(set string, most int) {
-		for ; most > 0 && at < len(lower) && strings.IndexByte(set, lower[at]) >= 0; most-- {
+	skip := func(set string, limit int) {
+		for ; limit > 0 && at < len(lower) && strings.IndexByte(set, lower[at]) >= 0; limit-- {
 			at++
 		}
 	}

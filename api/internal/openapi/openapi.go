@@ -1,6 +1,6 @@
 // Package openapi owns the document that describes the HTTP door (OpenAPI 3.1): it is built from
-// the catalogue of capabilities, from the plain routes of package api, and from what is said here
-// of the relay's own route. What a field, a capability or a refusal means is taken from where it is
+// the registry of operations, from the plain routes of package api, and from what is said here
+// of the relay's own route. What a field, an operation or a refusal means is taken from where it is
 // defined. The package serves nothing.
 package openapi
 
@@ -27,7 +27,7 @@ const ServiceName = "Chain Access Gateway"
 
 // Options are what the document is made from.
 type Options struct {
-	Operations []service.Capability
+	Operations []service.Definition
 	Schemas    huma.Registry // that inputs and outputs of the operations refer to
 	Plain      []Plain
 	Console    []Console
@@ -38,7 +38,7 @@ type Options struct {
 	Contact      string // an e-mail address or a URL
 }
 
-// Plain is a route that is no capability and needs no key: a page, a document, a sign of life.
+// Plain is a route that is no operation and needs no key: a page, a document, a sign of life.
 type Plain struct {
 	Method      string
 	Path        string
@@ -55,17 +55,17 @@ type Plain struct {
 // Value is a part of a plain route's path.
 type Value struct{ Name, Description, Example string }
 
-// Console is a POST of the console that carries out a capability for whoever signed in, and leads
+// Console is a POST of the console that carries out an operation for whoever signed in, and leads
 // on to a page with the result.
 type Console struct {
-	Operation service.Capability
+	Operation service.Definition
 	Path      string
 }
 
-// Shown is a public page of the console that shows people what a capability reads, at a path of its
+// Shown is a public page of the console that shows people what an operation reads, at a path of its
 // own.
 type Shown struct {
-	Operation service.Capability
+	Operation service.Definition
 	Path      string
 }
 
@@ -81,11 +81,11 @@ type document struct {
 	*huma.OpenAPI
 
 	own      huma.Registry // schemas of plain routes
-	borrowed huma.Registry // schemas of the capabilities
+	borrowed huma.Registry // schemas of the operations
 	tags     map[string]bool
 }
 
-// Build makes the document. A capability, route or refusal that it does not know how to describe is
+// Build makes the document. An operation, route or refusal that it does not know how to describe is
 // a mistake of the program, and panics.
 func Build(o Options) *huma.OpenAPI {
 	d := &document{
@@ -111,7 +111,7 @@ func Build(o Options) *huma.OpenAPI {
 	d.relay(o.StockClients)
 	for _, op := range o.Operations {
 		if op.Meta().Route.Path != "" {
-			d.capability(op)
+			d.operation(op)
 		}
 	}
 	for _, c := range o.Console {
@@ -197,7 +197,7 @@ func nameOf(r huma.Registry, s *huma.Schema) string {
 	return ""
 }
 
-// plain describes a route that is no capability.
+// plain describes a route that is no operation.
 func (d *document) plain(p Plain) {
 	op := &huma.Operation{
 		Method: p.Method, Path: p.Path, OperationID: p.Name, Summary: p.Title, Description: p.Description,

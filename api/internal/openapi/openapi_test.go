@@ -28,7 +28,7 @@ type greeting struct {
 	Text string `json:"text" doc:"what is said"`
 }
 
-// describe describes the catalogue and one plain route.
+// describe describes the registry and one plain route.
 func describe() *huma.OpenAPI {
 	catalogue := service.New(service.Options{PublicURL: publicURL})
 	return openapi.Build(openapi.Options{
@@ -251,7 +251,7 @@ func TestOperationsAreDescribedOnceWithEveryParameterOfTheirPath(t *testing.T) {
 	}
 }
 
-// Each capability with a route stands in the document as it is defined, with every reason for which
+// Each operation with a route stands in the document as it is defined, with every reason for which
 // it refuses.
 func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	t.Parallel()

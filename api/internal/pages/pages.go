@@ -1,6 +1,6 @@
 // Package pages owns what there is to read about the service at the HTTP door: the terms, the
 // guides for programs, and the page that shows the interface. Every figure in them is taken from
-// the packages that own it (plan, chain, capability, fault). It serves nothing.
+// the packages that own it (plan, chain, operation, fault). It serves nothing.
 package pages
 
 import (

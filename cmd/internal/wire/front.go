@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/identity/geo"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/relay"
 	"github.com/chainaccess/gateway/relay/cache"
@@ -26,7 +26,7 @@ import (
 type front struct {
 	handler   http.Handler
 	relay     *relay.Relay
-	fences    *fences.Fences
+	limits    *limits.Limits
 	recorder  *store.Recorder
 	latencies *meter.Latencies
 	answers   *cache.Cache
@@ -34,7 +34,7 @@ type front struct {
 	draining  chan struct{} // closed by whoever stops the process
 }
 
-// newFront puts the relay, the capabilities and their doors over a base. Serve closes what it
+// newFront puts the relay, the operations and their doors over a base. Serve closes what it
 // starts.
 func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflows.Client, tracer *telemetry.Tracer, routes []Route, //nolint:gocritic // read once at the start
 	log *slog.Logger,
@@ -58,16 +58,16 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 		return nil, fmt.Errorf("GEOIP_DATABASE: %w", err)
 	}
 	links := chain.Links{Contact: cfg.Contact, Docs: cfg.PublicURL + "/docs/methods"}
-	fence := fences.New(b.store, b.meter, hasher, time.Now)
-	f.fences = fence
+	fence := limits.New(b.store, b.meter, hasher, time.Now)
+	f.limits = fence
 	f.latencies = meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
 	f.relay = relay.New(relay.Options{
-		Pool: b.pool, Fences: fence, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers, Links: links,
+		Pool: b.pool, Limits: fence, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers, Links: links,
 		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes, Now: time.Now, Logger: log,
 		Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	operations, pages, err := newDoors(cfg, b, routes, service.Options{
-		Fences: fence, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,
+		Limits: fence, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,
 		Answers: f.answers, Latencies: f.latencies, Tracer: tracer,
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 		return nil, err
 	}
 	agents := mcp.New(mcp.Options{
-		Capabilities: operations, Relay: f.relay, Fences: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.AgentHosts(),
+		Capabilities: operations, Relay: f.relay, Limits: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.AgentHosts(),
 		MaxBodyBytes: cfg.MaxBodyBytes, Now: time.Now, Logger: log,
 	})
 	var tools []api.AgentTool
@@ -86,8 +86,8 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 		tools = append(tools, api.AgentTool(t))
 	}
 	f.handler = api.Handler(api.Options{
-		Relay: f.relay, Capabilities: operations, Fences: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, KeepCallDays: cfg.CallRecordsDays, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Cashier: sells,
+		Relay: f.relay, Capabilities: operations, Limits: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
+		MaxBodyBytes: cfg.MaxBodyBytes, KeepCallDays: cfg.CallRecordsDays, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Stock: sells,
 		Agents: agents, AgentTools: tools, Pages: pages, Now: time.Now, Logger: log,
 		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
 	})

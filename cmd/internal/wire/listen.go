@@ -59,7 +59,7 @@ type connections struct {
 
 	bounds    connectionBounds
 	slots     chan struct{} // holds one for each open connection; nil without a bound of all
-	closeIdle func(most int) int
+	closeIdle func(limit int) int
 	madeRoom  time.Time // when room was made last; Accept's alone
 	over      chan struct{}
 	end       sync.Once
@@ -73,7 +73,7 @@ type connections struct {
 // bounded bounds the connections that listener takes. closeIdle closes up to so many connections on
 // which nothing is under way, the oldest first. A process that may not open that many files is told
 // at its start.
-func bounded(listener net.Listener, b connectionBounds, closeIdle func(most int) int, log *slog.Logger) *connections {
+func bounded(listener net.Listener, b connectionBounds, closeIdle func(limit int) int, log *slog.Logger) *connections {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil && files.Max < uint64(b.all)+spareFiles {
 		log.Warn("the process may open too few files for MAX_CONNECTIONS: raise the limit (ulimit -n) or lower the variable",
@@ -154,14 +154,14 @@ func (l *connections) enter(client net.Addr) (networks []netip.Prefix, ok bool) 
 		return nil, true
 	}
 	network := netlimit.NetworkOf(address.Addr())
-	networks, most := []netip.Prefix{network}, []int{l.bounds.perAddress}
+	networks, limit := []netip.Prefix{network}, []int{l.bounds.perAddress}
 	if network.Addr().Is6() {
-		networks, most = append(networks, netlimit.AreaOf(network)), append(most, areaAddresses*l.bounds.perAddress)
+		networks, limit = append(networks, netlimit.AreaOf(network)), append(limit, areaAddresses*l.bounds.perAddress)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, n := range networks {
-		if l.of[n] >= most[i] {
+		if l.of[n] >= limit[i] {
 			return nil, false
 		}
 	}
@@ -189,13 +189,13 @@ func (l *connections) release(held bool, networks []netip.Prefix) {
 func (l *connections) busiest() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	most := 0
+	limit := 0
 	for n, open := range l.of {
 		if n == netlimit.NetworkOf(n.Addr()) {
-			most = max(most, open)
+			limit = max(limit, open)
 		}
 	}
-	return float64(most)
+	return float64(limit)
 }
 
 // watch serves figures of the bounds.

@@ -120,11 +120,11 @@ func TestABoundThatTheProcessCannotKeepIsTold(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		t.Fatal(err)
 	}
-	for _, most := range []int{16, 1 << 20} {
+	for _, limit := range []int{16, 1 << 20} {
 		var log bytes.Buffer
-		bounded(nil, connectionBounds{all: most}, nothingIdle, slog.New(slog.NewTextHandler(&log, nil)))
-		if told := strings.Contains(log.String(), "MAX_CONNECTIONS"); told != (files.Max < uint64(most+spareFiles)) {
-			t.Errorf("with %d files and %d connections the log says %q", files.Max, most, log.String())
+		bounded(nil, connectionBounds{all: limit}, nothingIdle, slog.New(slog.NewTextHandler(&log, nil)))
+		if told := strings.Contains(log.String(), "MAX_CONNECTIONS"); told != (files.Max < uint64(limit+spareFiles)) {
+			t.Errorf("with %d files and %d connections the log says %q", files.Max, limit, log.String())
 		}
 	}
 }

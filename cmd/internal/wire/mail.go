@@ -18,12 +18,12 @@ const serviceName = "Chain Access Gateway"
 
 // newOutbox makes what prepares and queues mails.
 func newOutbox(cfg config.Config, s *store.Store) (*outbox.Outbox, error) {
-	house := notify.House{Name: serviceName, URL: cfg.PublicURL, Contact: cfg.Contact}
+	house := notify.Site{Name: serviceName, URL: cfg.PublicURL, Contact: cfg.Contact}
 	return outbox.New(s, house, []byte(cfg.KeyPepper), time.Now)
 }
 
-// newCourier makes what sends them. Without SMTP_URL they wait.
-func newCourier(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) (*outbox.Courier, error) {
+// newMailSender makes what sends them. Without SMTP_URL they wait.
+func newMailSender(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) (*outbox.Sender, error) {
 	var sender outbox.Deliverer
 	if cfg.SendsMail() {
 		server, err := config.ParseSMTP(cfg.SMTPURL)
@@ -35,13 +35,13 @@ func newCourier(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logg
 		}
 	}
 	figures := b.metrics.WatchMails(words(notify.Kinds()), words(outbox.Results()))
-	return mails.NewCourier(b.store, sender, outbox.CourierOptions{
+	return mails.NewSender(b.store, sender, outbox.SenderOptions{
 		Logger: log, OnResult: func(kind string, r outbox.Result) { figures.Ended(kind, string(r)) }, OnWaiting: countWaiting(figures, time.Now),
 	}), nil
 }
 
 // newAlerts makes what tells users of packs that are about to expire, and of chains that are down.
-func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) *alerts.Sweeper { //nolint:gocritic // read once at the start
+func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) *alerts.Watcher { //nolint:gocritic // read once at the start
 	return alerts.New(alerts.Options{
 		Record: b.store, Board: b.board, Chains: b.pool.Chains, Mails: mails, PublicURL: cfg.PublicURL, Now: time.Now, Logger: log,
 	})

@@ -33,11 +33,11 @@ func TestTheWorkerRoleSendsMailsAndTheAPIShowsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer record.Close()
-	letters, err := outbox.New(record, notify.House{Name: "of the test", URL: b.url}, []byte(b.cfg.KeyPepper), time.Now)
+	letters, err := outbox.New(record, notify.Site{Name: "of the test", URL: b.url}, []byte(b.cfg.KeyPepper), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = letters.Queue(ctx, outbox.Letter{
+	err = letters.Queue(ctx, outbox.Mail{
 		Reason: "sign_in/1", To: "reader-canary@buyer.example", Expires: time.Now().Add(15 * time.Minute),
 		Mail: notify.SignIn{Link: b.url + "/sign-in/token-canary", Code: "604213", Minutes: 15, At: time.Now()},
 	})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -16,7 +16,7 @@ import (
 // NewDoorKey makes an anonymous key as POST /keys does, without its limit per address.
 func NewDoorKey(ctx context.Context, cfg config.Config) (account.Key, error) {
 	return mint(ctx, cfg, func(s *store.Store, hasher *account.Hasher) (account.Key, error) {
-		return fences.New(s, nil, hasher, time.Now).NewDoorKey(ctx, rand.Reader)
+		return limits.New(s, nil, hasher, time.Now).NewDoorKey(ctx, rand.Reader)
 	})
 }
 

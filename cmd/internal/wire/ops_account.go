@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/metering/audit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -24,7 +24,7 @@ const (
 // OpsAccount returns an account by its id, the id of one of its keys or the prefix of one.
 func OpsAccount(ctx context.Context, cfg config.Config, subject string) (AccountView, error) {
 	var v AccountView
-	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *fences.Fences) error {
+	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *limits.Limits) error {
 		a, err := find(ctx, s, subject)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func find(ctx context.Context, s *store.Store, subject string) (store.Account, e
 }
 
 // view gathers what is known of an account.
-func view(ctx context.Context, s *store.Store, f *fences.Fences, a *store.Account) (AccountView, error) {
+func view(ctx context.Context, s *store.Store, f *limits.Limits, a *store.Account) (AccountView, error) {
 	terms, err := a.Terms()
 	if err != nil {
 		return AccountView{}, err
@@ -97,7 +97,7 @@ func view(ctx context.Context, s *store.Store, f *fences.Fences, a *store.Accoun
 	}
 	v.MoreKeys = max(0, len(keys)-shownKeys)
 	keys = keys[:len(keys)-v.MoreKeys]
-	standings, err := f.Standings(ctx, a, keys, true)
+	standings, err := f.CounterStates(ctx, a, keys, true)
 	if err != nil {
 		v.MeterError = strings.Join(strings.Fields(err.Error()), " ")
 		standings.At = time.Now().UTC()
@@ -136,7 +136,7 @@ func (v *AccountView) record(ctx context.Context, s *store.Store, id account.ID,
 }
 
 // packs lists fences and packs with what was used of them.
-func (v *AccountView) packs(ctx context.Context, s *store.Store, id account.ID, standings *fences.Standings) error {
+func (v *AccountView) packs(ctx context.Context, s *store.Store, id account.ID, standings *limits.CounterStates) error {
 	drawn := map[account.PackID]plan.Units{}
 	v.Fences, v.Packs = []FenceView{}, []PackView{}
 	for i := range standings.Counters {

@@ -73,7 +73,7 @@ func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before
 
 // OpsAnswerFeedback says what becomes of feedback and mails it to its giver.
 func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error { //nolint:gocritic // once for a command
-	return withDesk(ctx, cfg, func(d *support.Desk) error {
+	return withDesk(ctx, cfg, func(d *support.Service) error {
 		f, err := d.AnswerFeedback(ctx, id, a)
 		return answered("feedback", id.String(), f.Answers, &a, err)
 	})
@@ -82,7 +82,7 @@ func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.Feedback
 // OpsAnswerWish says what becomes of a wish and mails the reply to the address that was given with
 // it.
 func OpsAnswerWish(ctx context.Context, cfg config.Config, id store.WishID, a store.Answer) error { //nolint:gocritic // once for a command
-	return withDesk(ctx, cfg, func(d *support.Desk) error {
+	return withDesk(ctx, cfg, func(d *support.Service) error {
 		w, err := d.AnswerWish(ctx, id, a)
 		return answered("wishlist", id.String(), w.Answers, &a, err)
 	})

@@ -59,7 +59,7 @@ type DeskTicketHistory struct {
 }
 
 // withDesk lends the record and what tells of changes for one command.
-func withDesk(ctx context.Context, cfg config.Config, use func(*support.Desk) error) error {
+func withDesk(ctx context.Context, cfg config.Config, use func(*support.Service) error) error {
 	return withPayments(ctx, cfg, func(s *store.Store) error {
 		if err := checkPepper(ctx, cfg, s); err != nil {
 			return err
@@ -72,7 +72,7 @@ func withDesk(ctx context.Context, cfg config.Config, use func(*support.Desk) er
 		if err != nil {
 			return err
 		}
-		return use(&support.Desk{Store: s, Mails: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Contact: cfg.Contact})
+		return use(&support.Service{Store: s, Mails: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Contact: cfg.Contact})
 	})
 }
 
@@ -160,7 +160,7 @@ func noTicket(n ticket.Number, err error) error {
 func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (DeskTicketView, error) { //nolint:gocritic // once for a command
 	var v DeskTicketView
 	r.By, r.Origin = ticket.Operator, "ops"
-	err := withDesk(ctx, cfg, func(d *support.Desk) error {
+	err := withDesk(ctx, cfg, func(d *support.Service) error {
 		t, verdict, err := d.ReplyTicket(ctx, r)
 		switch {
 		case errors.Is(err, store.ErrUnread):

@@ -11,13 +11,13 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/audit"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/store"
 )
 
 // withRecord lends the record and the fences over it for one command.
-func withRecord(ctx context.Context, cfg config.Config, use func(*store.Store, *meter.Meter, *fences.Fences) error) error {
+func withRecord(ctx context.Context, cfg config.Config, use func(*store.Store, *meter.Meter, *limits.Limits) error) error {
 	s, err := openRecord(ctx, cfg)
 	if err != nil {
 		return err
@@ -31,11 +31,11 @@ func withRecord(ctx context.Context, cfg config.Config, use func(*store.Store, *
 	if _, err := settleEpoch(ctx, s, m); err != nil {
 		return err
 	}
-	return use(s, m, fences.New(s, m, nil, time.Now))
+	return use(s, m, limits.New(s, m, nil, time.Now))
 }
 
 // withRecordOnly is withRecord for what has a use while Redis is away.
-func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Store, *fences.Fences) error) error {
+func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Store, *limits.Limits) error) error {
 	s, err := openRecord(ctx, cfg)
 	if err != nil {
 		return err
@@ -49,14 +49,14 @@ func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Stor
 	if _, err := settleEpoch(ctx, s, m); foreign(err) != nil || errors.Is(err, errOlderRecord) {
 		return err
 	}
-	return use(s, fences.New(s, m, nil, time.Now))
+	return use(s, limits.New(s, m, nil, time.Now))
 }
 
 // OpsAudit proves the books and tells each difference. An error says that nothing is proven, and
 // what to check.
 func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options, tell func(audit.Difference)) (audit.Summary, error) {
 	var done audit.Summary
-	err := withRecord(ctx, cfg, func(s *store.Store, _ *meter.Meter, f *fences.Fences) (err error) {
+	err := withRecord(ctx, cfg, func(s *store.Store, _ *meter.Meter, f *limits.Limits) (err error) {
 		if done, err = audit.Run(ctx, s, f, o, tell); err != nil {
 			err = fmt.Errorf("the audit ended early and proves nothing: %s", strings.Join(strings.Fields(err.Error()), " "))
 		}
@@ -70,9 +70,9 @@ var ErrNotInForce = errors.New("saved, but not in force yet")
 
 // OpsChangeAccount changes an account, which has to exist, and reports whether anything changed. An
 // error that is ErrNotInForce says that it did.
-func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID, change func(context.Context, *fences.Fences, store.Account) error) (bool, error) {
+func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID, change func(context.Context, *limits.Limits, store.Account) error) (bool, error) {
 	var changed bool
-	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *fences.Fences) error {
+	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *limits.Limits) error {
 		before, err := s.LoadAccount(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return fmt.Errorf("there is no account %s; gateway ops account show finds one by a key", id)
@@ -97,7 +97,7 @@ func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID, cha
 func told(err error, id account.ID) error {
 	refusal, ok := errors.AsType[*fault.Error](err)
 	switch {
-	case ok && errors.Is(refusal.Cause, fences.ErrOlderRecord):
+	case ok && errors.Is(refusal.Cause, limits.ErrOlderRecord):
 		return fmt.Errorf("%w: %s. Until then calls go by the fences from before. gateway ops account show %s says when nothing is due any more",
 			ErrNotInForce, refusal.Cause.Error(), id)
 	case ok && refusal.Reason == fault.NotYetInForce:

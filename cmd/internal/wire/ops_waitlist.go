@@ -57,7 +57,7 @@ func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, befo
 // each that it is invited. It goes on after an address that cannot be, and its error names all of
 // those.
 func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by store.Author, say func(account.Email, string)) error {
-	return withDesk(ctx, cfg, func(d *support.Desk) error {
+	return withDesk(ctx, cfg, func(d *support.Service) error {
 		var missed []error
 		for _, email := range emails {
 			already, err := d.InviteWaiting(ctx, email, by, time.Now())
@@ -80,7 +80,7 @@ func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.E
 
 // OpsLeaveWaitlist takes an address off the waitlist for good, and says whether it was on it.
 func OpsLeaveWaitlist(ctx context.Context, cfg config.Config, email account.Email) (was bool, err error) {
-	err = withDesk(ctx, cfg, func(d *support.Desk) error {
+	err = withDesk(ctx, cfg, func(d *support.Service) error {
 		was, err = d.LeaveWaitlist(ctx, email, time.Now())
 		return err
 	})

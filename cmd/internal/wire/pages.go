@@ -16,8 +16,8 @@ import (
 // caughtMail is where a development gateway shows the mails that it caught.
 const caughtMail = "/dev/mail"
 
-// newDoors makes the capabilities, with what this process gives them, and the pages over them.
-func newDoors(cfg config.Config, b *base, routes []Route, o service.Options) (*service.Catalogue, *console.Pages, error) { //nolint:gocritic // read once at the start
+// newDoors makes the operations, with what this process gives them, and the pages over them.
+func newDoors(cfg config.Config, b *base, routes []Route, o service.Options) (*service.Registry, *console.Pages, error) { //nolint:gocritic // read once at the start
 	persons, err := newPeople(cfg, b, o.Hasher)
 	if err != nil {
 		return nil, nil, err
@@ -43,7 +43,7 @@ func newDoors(cfg config.Config, b *base, routes []Route, o service.Options) (*s
 }
 
 // newPages makes the browsers' door. Where mails are caught, the sign-in says where they are read.
-func newPages(cfg config.Config, operations *service.Catalogue, routes []Route, log *slog.Logger) (*console.Pages, error) { //nolint:gocritic // read once at the start
+func newPages(cfg config.Config, operations *service.Registry, routes []Route, log *slog.Logger) (*console.Pages, error) { //nolint:gocritic // read once at the start
 	o := console.Options{
 		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: console.CallsOf(operations),
 		Network: api.ClientNetwork(cfg.TrustedProxies), Refuse: api.WriteRefusal, Secret: []byte(cfg.KeyPepper),

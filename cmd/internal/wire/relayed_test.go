@@ -93,7 +93,7 @@ func TestUtilityKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // s
 	keepToAllocations(t, utility, maxUtility)
 }
 
-func keepToAllocations(t *testing.T, read request, most float64) {
+func keepToAllocations(t *testing.T, read request, limit float64) {
 	t.Helper()
 	const calls = 5000
 	r := startRelayed(t, read)
@@ -102,8 +102,8 @@ func keepToAllocations(t *testing.T, read request, most float64) {
 	runtime.ReadMemStats(&before)
 	r.send(t, calls)
 	runtime.ReadMemStats(&after)
-	if got := float64(after.Mallocs-before.Mallocs) / calls; got > most || got < 1 {
-		t.Errorf("%.1f allocations per call, want at most %.0f", got, most)
+	if got := float64(after.Mallocs-before.Mallocs) / calls; got > limit || got < 1 {
+		t.Errorf("%.1f allocations per call, want at most %.0f", got, limit)
 	} else {
 		t.Logf("%.1f allocations per call", got)
 	}

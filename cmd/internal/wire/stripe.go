@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/outbox"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/workflows"
 )
 
@@ -29,7 +29,7 @@ func newStripe(cfg config.Config) (*billing.Stripe, error) { //nolint:gocritic /
 
 // newBilling makes what keeps accounts at what they bought. It is there without Stripe too: it says
 // then why it cannot ask.
-func newBilling(cfg config.Config, b *base, f *fences.Fences, mails *outbox.Outbox, flows *workflows.Client, log *slog.Logger) (*activities.Billing, error) { //nolint:gocritic // a copy does no harm
+func newBilling(cfg config.Config, b *base, f *limits.Limits, mails *outbox.Outbox, flows *workflows.Client, log *slog.Logger) (*activities.Billing, error) { //nolint:gocritic // a copy does no harm
 	stripe, err := newStripe(cfg)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// newToolbox makes what metered capabilities answer from.
+// newToolbox makes what metered operations answer from.
 func newToolbox(cfg config.Config, b *base, o *service.Options) service.Toolbox { //nolint:gocritic // read once at the start
 	reader := node.New(b.pool, o.Links)
 	return service.Toolbox{

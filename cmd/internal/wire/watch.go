@@ -27,7 +27,7 @@ func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *m
 	b.metrics.Gauge("gateway_call_records_buffered", "Call records in memory that are not written yet.",
 		func() float64 { held, _ := recorder.Buffered(); return float64(held) })
 	b.metrics.Gauge("gateway_call_records_buffer_limit", "Call records that are held at most; more are dropped.",
-		func() float64 { _, most := recorder.Buffered(); return float64(most) })
+		func() float64 { _, limit := recorder.Buffered(); return float64(limit) })
 	b.metrics.Counter("gateway_call_records_summed_total", "Refused calls that are in a sum instead of a record of their own.",
 		func() float64 { return float64(recorder.Summed()) })
 	b.metrics.Counter("gateway_latencies_written_total", "Answered calls whose duration reached the meter, for the statistics of their accounts.",

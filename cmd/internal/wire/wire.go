@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
-	"github.com/chainaccess/gateway/metering/fences"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/netlimit"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -159,7 +159,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	background.Go(func() { b.sidePort(cfg, nil).serve(watching, log) })
 	background.Go(func() { health.run(watching) })
 	background.Go(func() { b.watchDeployment(watching, temporal.gate, end, log) })
-	background.Go(func() { f.fences.RunReclaims(watching, log, countLost(b.metrics)) })
+	background.Go(func() { f.limits.RunReclaims(watching, log, countLost(b.metrics)) })
 
 	failed := make(chan error, 1)
 	go func() { failed <- server.http.Serve(taken) }()
@@ -182,7 +182,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 // countLost counts what became of calls whose reply was lost.
 func countLost(m *telemetry.Metrics) func(result string, n int) {
 	return m.Outcomes("gateway_lost_calls_total", "Calls that were not relayed because the meter's reply was lost, by what became of their charge: "+
-		"given_back, not_charged, forgotten, dropped.", "result", fences.LostResults()...)
+		"given_back, not_charged, forgotten, dropped.", "result", limits.LostResults()...)
 }
 
 func ignoreClosed(err error) error {

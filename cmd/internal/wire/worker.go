@@ -13,8 +13,8 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
-	"github.com/chainaccess/gateway/metering/fences"
 	"github.com/chainaccess/gateway/metering/flush"
+	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
@@ -50,12 +50,12 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
-	courier, err := newCourier(cfg, b, mails, log)
+	courier, err := newMailSender(cfg, b, mails, log)
 	if err != nil {
 		return err
 	}
 	messenger := &activities.UsageMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL, Now: time.Now}
-	fence := fences.New(b.store, b.meter, nil, time.Now)
+	fence := limits.New(b.store, b.meter, nil, time.Now)
 	letters := &activities.AdoptionLetters{Owners: b.store, Sealer: mails, URL: cfg.PublicURL, Now: time.Now}
 	terms, err := newTerms(cfg, b.pool)
 	if err != nil {
@@ -93,7 +93,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	waits := newBacklogWatch(cfg, b, log)
 	background.Go(func() { waits.run(watching) })
 	if cfg.SellsPerCall() {
-		sweeper := newSweeper(cfg, b, flows, log)
+		sweeper := newResolver(cfg, b, flows, log)
 		background.Go(func() { sweeper.Run(watching) })
 	}
 	err = w.Run(ctx)

@@ -50,17 +50,17 @@ func (x *Indexer) GetTokenBalances(ctx context.Context, owner common.Address, sp
 		if contracts, err = x.held(ctx, owner); err != nil {
 			return nil, err
 		}
-		most := maxTokens
+		limit := maxTokens
 		if o != nil && o.MaxCount != nil {
-			most = min(max(*o.MaxCount, 1), maxTokens)
+			limit = min(max(*o.MaxCount, 1), maxTokens)
 		}
 		if o != nil && o.PageKey != nil {
 			after := *o.PageKey
 			contracts = slices.DeleteFunc(contracts, func(a common.Address) bool { return a.Cmp(after) <= 0 })
 		}
-		if len(contracts) > most {
-			contracts = contracts[:most]
-			answer.PageKey = (*lowerAddress)(&contracts[most-1])
+		if len(contracts) > limit {
+			contracts = contracts[:limit]
+			answer.PageKey = (*lowerAddress)(&contracts[limit-1])
 		}
 	}
 	for _, contract := range contracts {

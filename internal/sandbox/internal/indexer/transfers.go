@@ -167,9 +167,9 @@ func (x *Indexer) find(ctx context.Context, q TransferQuery, at page) (found []t
 	if err := x.catchUp(ctx, to); err != nil {
 		return nil, false, err
 	}
-	most := maxCount
+	limit := maxCount
 	if q.MaxCount != nil {
-		most = int(*q.MaxCount) //nolint:gosec // checked
+		limit = int(*q.MaxCount) //nolint:gosec // checked
 	}
 	skipped := 0
 	for i := range x.transfers {
@@ -181,7 +181,7 @@ func (x *Indexer) find(ctx context.Context, q TransferQuery, at page) (found []t
 		case t.block < from || t.block > to || !q.matches(t):
 		case skipped < at.place:
 			skipped++
-		case len(found) == most:
+		case len(found) == limit:
 			return found, true, nil
 		default:
 			found = append(found, *t)

@@ -19,15 +19,15 @@ const (
 func decodeWire(encoded, encoding string) (*wire, error) {
 	var raw []byte
 	var err error
-	most := maxBase64Wire
+	limit := maxBase64Wire
 	switch encoding {
 	case "", "base58":
-		if most = maxBase58Wire; len(encoded) <= most {
+		if limit = maxBase58Wire; len(encoded) <= limit {
 			raw, err = base58.Decode(encoded)
 		}
 		encoding = "base58"
 	case "base64":
-		if len(encoded) <= most {
+		if len(encoded) <= limit {
 			raw, err = base64.StdEncoding.DecodeString(encoded)
 		}
 	default:
@@ -37,8 +37,8 @@ func decodeWire(encoded, encoding string) (*wire, error) {
 	switch {
 	case err != nil:
 		return nil, invalidParams("invalid %s encoding: %v", encoding, err)
-	case len(encoded) > most:
-		return nil, invalidParams("%s encoded %s too large: %d bytes (max: encoded/raw %d/%d)", encoding, subject, len(encoded), most, maxWireBytes)
+	case len(encoded) > limit:
+		return nil, invalidParams("%s encoded %s too large: %d bytes (max: encoded/raw %d/%d)", encoding, subject, len(encoded), limit, maxWireBytes)
 	case len(raw) > maxWireBytes:
 		return nil, invalidParams("decoded %s too large: %d bytes (max: %d bytes)", subject, len(raw), maxWireBytes)
 	}

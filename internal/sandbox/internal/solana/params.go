@@ -102,13 +102,13 @@ func (p *params) key(i int) (key, error) {
 	return parseKey(s)
 }
 
-func (p *params) keys(i, most int) ([]key, error) {
+func (p *params) keys(i, limit int) ([]key, error) {
 	var texts []string
 	if err := p.read(i, &texts); err != nil {
 		return nil, err
 	}
-	if len(texts) > most {
-		return nil, invalidParams("Too many inputs provided; max %d", most)
+	if len(texts) > limit {
+		return nil, invalidParams("Too many inputs provided; max %d", limit)
 	}
 	all := make([]key, len(texts))
 	for j, s := range texts {

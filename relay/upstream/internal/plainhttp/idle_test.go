@@ -109,12 +109,12 @@ func (t *Transport) idlers() []*conn {
 
 func TestAReadThatTimesOutLeavesTheIdleConnectionsAlone(t *testing.T) {
 	t.Parallel()
-	for name, most := range map[string]time.Duration{"before the patience ends": patience / 2, "after it": 2 * patience} {
+	for name, limit := range map[string]time.Duration{"before the patience ends": patience / 2, "after it": 2 * patience} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := idling(t, 3)
-			_, err := tr.Do(t.Context(), []byte("hang"), time.Now().Add(most)) //nolint:bodyclose // it fails
-			if err != context.DeadlineExceeded {                               //nolint:errorlint // itself, and nothing that a dial would say
+			_, err := tr.Do(t.Context(), []byte("hang"), time.Now().Add(limit)) //nolint:bodyclose // it fails
+			if err != context.DeadlineExceeded {                                //nolint:errorlint // itself, and nothing that a dial would say
 				t.Errorf("the error is %v", err)
 			}
 			if n := len(tr.idlers()); n != 2 {

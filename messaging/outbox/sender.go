@@ -1,0 +1,322 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/chainaccess/gateway/messaging/notify"
+	"github.com/chainaccess/gateway/store"
+)
+
+// SenderRecord is the record, as far as a sender needs it.
+type SenderRecord interface {
+	ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]store.ClaimedMail, error)
+	EndMail(ctx context.Context, id store.MailID) error
+	RetryMail(ctx context.Context, id store.MailID, attempt int, after time.Duration, class string) error
+	GiveUpMail(ctx context.Context, id store.MailID, attempt int, class string) error
+	ExpireMails(ctx context.Context, limit int) ([]string, error)
+	CountWaitingMails(ctx context.Context) ([]store.WaitingMails, error)
+	ForgetMails(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// Deliverer hands a mail to an SMTP server. Errors are *notify.DeliveryError, or of the connection
+// as a whole.
+type Deliverer interface {
+	Deliver(ctx context.Context, p notify.Message) error
+}
+
+// Result is how an attempt at a mail ended, as metrics count it.
+type Result string
+
+// The results.
+const (
+	Sent    Result = "sent"
+	PutOff  Result = "put_off"  // tried again later
+	GivenUp Result = "given_up" // refused for good
+	Expired Result = "expired"  // its time was over before it could be sent
+)
+
+// Results lists the results.
+func Results() []Result { return []Result{Sent, PutOff, GivenUp, Expired} }
+
+// SenderOptions are those of a Sender. Zero values take the defaults named here.
+type SenderOptions struct {
+	Abreast      int           // mails sent at the same time; 4
+	Interval     time.Duration // between looks for mails that are due; one second
+	Lease        time.Duration // how long a claimed mail is nobody else's, longer than a delivery takes; two minutes
+	FirstBackoff time.Duration // after a mail's first failed attempt; five seconds, and twice as long after each further one
+	MaxBackoff   time.Duration // ten minutes
+	MaxPause     time.Duration // between attempts while the server takes no mail at all; thirty seconds
+	TendInterval time.Duration // between looks for mails whose time is over, and counts of those that wait; fifteen seconds
+	Drain        time.Duration // for deliveries under way when Run ends; ten seconds
+	Logger       *slog.Logger  // slog.Default()
+
+	OnResult  func(kind string, r Result)         // after every attempt
+	OnWaiting func(waiting []store.WaitingMails)  // after every count
+	Jitter    func(d time.Duration) time.Duration // spreads waits; by up to a quarter
+}
+
+// keptFor is how long mails that are over are remembered, and with them their reasons.
+const keptFor = 400 * 24 * time.Hour
+
+const (
+	page          = 500
+	recordTimeout = 10 * time.Second
+	recordTries   = 3
+)
+
+// Sender sends the mails of the outbox. Any number may run beside each other. A mail is sent once,
+// except when the process dies, or the record is away, between the server's reply and its mark in
+// the record: then it is sent again, under the same Message-ID.
+type Sender struct {
+	outbox  *Outbox
+	record  SenderRecord
+	deliver Deliverer
+	o       SenderOptions
+
+	pause  time.Duration // of the last failure of the server as a whole; zero while it takes mails
+	failed bool          // whether the record could not be reached last
+	tended time.Time
+}
+
+// NewSender makes a sender of an outbox. Without a deliverer mails wait, but for those whose time
+// is over.
+func (o *Outbox) NewSender(record SenderRecord, deliver Deliverer, options SenderOptions) *Sender { //nolint:gocritic // a copy does no harm
+	for value, byDefault := range map[*time.Duration]time.Duration{
+		&options.Interval: time.Second, &options.Lease: 2 * time.Minute, &options.FirstBackoff: 5 * time.Second, &options.MaxBackoff: 10 * time.Minute,
+		&options.MaxPause: 30 * time.Second, &options.TendInterval: 15 * time.Second, &options.Drain: 10 * time.Second,
+	} {
+		if *value <= 0 {
+			*value = byDefault
+		}
+	}
+	if options.Abreast <= 0 {
+		options.Abreast = 4
+	}
+	if options.Logger == nil {
+		options.Logger = slog.Default()
+	}
+	if options.OnResult == nil {
+		options.OnResult = func(string, Result) {}
+	}
+	if options.OnWaiting == nil {
+		options.OnWaiting = func([]store.WaitingMails) {}
+	}
+	if options.Jitter == nil {
+		options.Jitter = quarter
+	}
+	return &Sender{outbox: o, record: record, deliver: deliver, o: options}
+}
+
+// quarter lengthens a wait by up to a quarter.
+func quarter(d time.Duration) time.Duration {
+	return d + rand.N(d/4+1) //nolint:gosec // spreads load, guards nothing
+}
+
+// Run sends what is due until ctx ends, and then lets deliveries under way end within
+// Options.Drain.
+func (c *Sender) Run(ctx context.Context) {
+	if c.deliver == nil {
+		c.o.Logger.Warn("mails wait: SMTP_URL is not set")
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(c.round(ctx))
+	}
+}
+
+// round does what is due now, and says after how long to look again.
+func (c *Sender) round(ctx context.Context) time.Duration {
+	c.tend(ctx)
+	if c.deliver == nil {
+		return c.o.TendInterval
+	}
+	abreast := c.o.Abreast
+	if c.pause > 0 {
+		abreast = 1 // enough to see whether the server is back
+	}
+	mails, err := c.record.ClaimMails(ctx, c.o.Lease, abreast)
+	c.note(ctx, err)
+	if err != nil {
+		return c.o.Jitter(c.o.MaxPause / 4)
+	}
+	whole := c.sendAll(ctx, mails)
+	switch {
+	case whole != nil && c.pause == 0:
+		c.pause = c.o.Interval
+		c.o.Logger.Error("mails wait: the SMTP server takes none; they are tried again", "error", whole)
+	case whole != nil:
+		c.pause = min(2*c.pause, c.o.MaxPause)
+	case len(mails) > 0 && c.pause > 0:
+		c.pause = 0
+		c.o.Logger.Info("the SMTP server takes mails again")
+	}
+	switch {
+	case c.pause > 0:
+		return c.o.Jitter(c.pause)
+	case len(mails) == abreast:
+		return 0
+	}
+	return c.o.Interval
+}
+
+// sendAll sends mails at the same time. The error is one for which no mail can be sent now.
+func (c *Sender) sendAll(ctx context.Context, mails []store.ClaimedMail) error {
+	if len(mails) == 0 {
+		return nil
+	}
+	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		drained := time.AfterFunc(c.o.Drain, cancel)
+		context.AfterFunc(sending, func() { drained.Stop() })
+	})
+	defer stop()
+	failures := make([]error, len(mails))
+	var all sync.WaitGroup
+	for i := range mails {
+		all.Go(func() { failures[i] = c.send(sending, &mails[i]) })
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+// send sends one mail and records how that ended. It returns an error when no other mail could be
+// sent either.
+func (c *Sender) send(ctx context.Context, m *store.ClaimedMail) error {
+	log := c.o.Logger.With("mail_id", m.ID.String(), "kind", m.Kind, "attempt", m.Attempt)
+	parcel, err := c.open(m)
+	if err == nil {
+		err = c.deliver.Deliver(ctx, parcel)
+	}
+	if err == nil {
+		c.o.OnResult(m.Kind, Sent)
+		log.Info("mail sent")
+		if err := c.recorded(ctx, func(ctx context.Context) error { return c.record.EndMail(ctx, m.ID) }); err != nil {
+			log.Error("mail sent, but that could not be recorded: it may be sent again", "error", err)
+		}
+		return nil
+	}
+	failure, told := errors.AsType[*notify.DeliveryError](err)
+	if !told {
+		failure = &notify.DeliveryError{Class: notify.ServerUnreachable, Whole: true}
+	}
+	mark, result := c.putOff(m, failure), PutOff
+	if failure.Permanent {
+		result = GivenUp
+		mark = func(ctx context.Context) error {
+			return c.record.GiveUpMail(ctx, m.ID, m.Attempt, string(failure.Class))
+		}
+		log.Error("mail given up", "error", failure)
+	} else if !failure.Whole {
+		log.Warn("mail not sent; it is tried again", "error", failure)
+	}
+	c.o.OnResult(m.Kind, result)
+	if err := c.recorded(ctx, mark); err != nil {
+		log.Error("the end of an attempt at a mail could not be recorded; the mail is tried again when its lease is over", "error", err)
+	}
+	if failure.Whole {
+		return err
+	}
+	return nil
+}
+
+// putOff makes a mail due again. One that waits for the server as a whole is tried again soon, in
+// turn with others.
+func (c *Sender) putOff(m *store.ClaimedMail, failure *notify.DeliveryError) func(context.Context) error {
+	longest := c.o.MaxBackoff
+	if failure.Whole {
+		longest = min(2*c.o.MaxPause, c.o.MaxBackoff)
+	}
+	const doublings = 20 // beyond which every wait is the longest
+	after := c.o.Jitter(min(c.o.FirstBackoff<<min(m.Attempt-1, doublings), longest))
+	return func(ctx context.Context) error {
+		return c.record.RetryMail(ctx, m.ID, m.Attempt, after, string(failure.Class))
+	}
+}
+
+// open unseals and renders a mail.
+func (c *Sender) open(m *store.ClaimedMail) (notify.Message, error) {
+	to, err := c.outbox.seal.open(m.ID, m.Kind, partRecipient, m.Recipient)
+	if err != nil {
+		return notify.Message{}, unreadable
+	}
+	payload, err := c.outbox.seal.open(m.ID, m.Kind, partPayload, m.Payload)
+	if err != nil {
+		return notify.Message{}, unreadable
+	}
+	said, of, err := decode(m.Kind, payload)
+	if err != nil {
+		return notify.Message{}, unreadable
+	}
+	content, err := c.outbox.house.Render(said, of)
+	if err != nil {
+		return notify.Message{}, unreadable
+	}
+	return notify.Message{ID: m.ID.String(), To: string(to), Date: m.CreatedAt, Content: content}, nil
+}
+
+// unreadable is no permanent failure: a worker with the right secret, or of a newer version, may
+// read it.
+var unreadable = &notify.DeliveryError{Class: notify.Unreadable}
+
+// recorded writes to the record, a few times if need be, also when ctx is over.
+func (c *Sender) recorded(ctx context.Context, write func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	var err error
+	for range recordTries {
+		if err = write(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// tend expires what is over, counts what waits, and forgets what is old.
+func (c *Sender) tend(ctx context.Context) {
+	now := c.outbox.now()
+	if now.Before(c.tended.Add(c.o.TendInterval)) && !now.Before(c.tended) {
+		return
+	}
+	c.tended = now
+	kinds, err := c.record.ExpireMails(ctx, page)
+	for _, kind := range kinds {
+		c.o.OnResult(kind, Expired)
+	}
+	if len(kinds) > 0 {
+		c.o.Logger.Warn("mails given up: their time was over before they could be sent", "mails", len(kinds))
+	}
+	var waiting []store.WaitingMails
+	if err == nil {
+		waiting, err = c.record.CountWaitingMails(ctx)
+	}
+	if err == nil {
+		c.o.OnWaiting(waiting)
+		_, err = c.record.ForgetMails(ctx, now.Add(-keptFor), page)
+	}
+	c.note(ctx, err)
+}
+
+// note logs when the record cannot be reached, and when it can again.
+func (c *Sender) note(ctx context.Context, err error) {
+	if ctx.Err() != nil || (err != nil) == c.failed {
+		return
+	}
+	c.failed = err != nil
+	if err != nil {
+		c.o.Logger.Error("mails wait: the record cannot be reached; it is tried again", "error", err)
+		return
+	}
+	c.o.Logger.Info("the record of mails is reached again")
+}

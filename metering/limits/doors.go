@@ -1,0 +1,127 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// What goes through a door is a change like any other. A key that moves to another account takes
+// three pushes: to the account where it is, to the key there, and to the account that it left,
+// whose callers then learn of it.
+
+// BindKey binds a key to a wallet that proved itself. When it answers without an error, the
+// wallet's fences hold for every call of the key. Binding again changes nothing, and answers only
+// when the first time is in force.
+func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error) { //nolint:gocritic // a copy does no harm
+	bound, err := f.store.BindKey(ctx, b, by)
+	if err != nil {
+		return store.Bound{}, refusalOr(err)
+	}
+	return bound, f.Enforce(ctx, bound.Key.ID)
+}
+
+// AdoptKey moves a key to an owner's account. When it answers without an error, every call of the
+// key counts there, in all processes. Adopting again changes nothing, queues no mail, and answers
+// only when the first time is in force.
+func (f *Limits) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error) {
+	adopted, err := f.store.AdoptKey(ctx, id, to, user, by, mails...)
+	if err != nil {
+		return store.Adopted{}, refusalOr(err)
+	}
+	return adopted, f.Enforce(ctx, id)
+}
+
+// DefaultAgentCap is what an agent's key may use of each period unless its account says otherwise
+// (docs/interface.md, 2.8).
+const DefaultAgentCap = 50_000 * plan.Unit
+
+// ClaimAgent makes an agent with its key, or gives it a fresh one. settings may hold the key's
+// monthly cap; without one it is DefaultAgentCap, or the account's allowance when that is less.
+// When it answers without an error, the key before is refused everywhere.
+func (f *Limits) ClaimAgent(ctx context.Context, c store.Claim, settings account.Settings, by store.Author) (store.Claimed, error) { //nolint:gocritic // a copy does no harm
+	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
+	if err != nil {
+		at = f.now()
+	}
+	claimed, err := f.store.ClaimAgent(ctx, c, by, func(owner store.Account) (plan.Units, error) { //nolint:gocritic // a copy does no harm
+		return agentCap(&owner, settings, at)
+	})
+	if err != nil {
+		return store.Claimed{}, refusalOr(err)
+	}
+	if claimed.Before.IsZero() {
+		return claimed, f.Enforce(ctx, claimed.Agent.Key.ID)
+	}
+	return claimed, f.Enforce(ctx, claimed.Agent.Key.ID, claimed.Before)
+}
+
+func agentCap(owner *store.Account, settings account.Settings, at time.Time) (plan.Units, error) {
+	bounds, err := around(owner, at)
+	if err != nil {
+		return 0, err
+	}
+	limit := DefaultAgentCap
+	if bounds.Allowance != account.Unlimited {
+		limit = min(limit, bounds.Allowance)
+	}
+	limit, _, refusal := settings.ForKey(limit, account.ServiceFences{}, bounds)
+	if refusal != nil {
+		return 0, refusal
+	}
+	return limit, nil
+}
+
+// Enforce puts keys and their accounts in force as the record has them, in the accounts that the
+// keys left too, or gives fault.NotYetInForce. A caller that has gone does not end it.
+func (f *Limits) Enforce(ctx context.Context, keys ...account.KeyID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTimeout)
+	defer cancel()
+	for _, id := range keys {
+		if err := f.enforce(ctx, id); err != nil {
+			return fault.New(fault.NotYetInForce, "").Wrap(err)
+		}
+	}
+	return nil
+}
+
+// enforce pushes the account first: a key that gets wider is held by the account's fences until
+// then.
+func (f *Limits) enforce(ctx context.Context, id account.KeyID) error {
+	epoch := f.store.Epoch()
+	key, err := f.store.LoadKey(ctx, id)
+	if err != nil {
+		return err
+	}
+	owner, err := f.store.LoadAccount(ctx, key.Account)
+	if err != nil {
+		return err
+	}
+	// The account is nobody's change here: a program with other figures of its plan may have put
+	// the same version in force.
+	err = f.push(ctx, epoch, &owner, nil)
+	if _, other := errors.AsType[otherContentError](err); err != nil && !other {
+		return err
+	}
+	if err := f.push(ctx, epoch, &owner, &key); err != nil {
+		return err
+	}
+	due, err := f.store.ListPushesOfKey(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, d := range due {
+		if d.Account == key.Account {
+			continue // a newer change, which pushes itself
+		}
+		if err := f.pushMoved(ctx, epoch, d.Account, &key); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,637 @@
+package limits_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/audit"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/store"
+)
+
+// doorKey makes a key as POST /keys does.
+func (b *bundle) doorKey(t *testing.T) *holder {
+	t.Helper()
+	key, err := b.limits.NewDoorKey(b.ctx, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := key.Digest(b.hasher)
+	id, err := b.store.FindIdentity(b.ctx, digest[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &holder{text: key.Reveal()}
+	h.account.ID, h.key.ID = id.Account, id.Key
+	return h
+}
+
+// doorKeyIn is a doorKey in a shard of the meter: of two that are made anyhow one pair of a
+// thousand has the same.
+func (b *bundle) doorKeyIn(t *testing.T, shard int) *holder {
+	t.Helper()
+	key, err := account.MintKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, id := key.Digest(b.hasher), account.NewID()
+	for account.Shard(id) != shard {
+		id = account.NewID()
+	}
+	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: id, Kind: store.KindDoor, Plan: plan.Door1}, store.NewKey{
+		ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic, Daily: plan.Must(plan.Door1).DailyQuota(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &holder{key.Reveal(), a, k}
+}
+
+// owner makes an account of somebody who signs in, on a plan.
+func (b *bundle) owner(t *testing.T, planKey string) account.ID {
+	t.Helper()
+	return b.ownerAs(t, account.NewID(), planKey)
+}
+
+func (b *bundle) ownerAs(t *testing.T, id account.ID, planKey string) account.ID {
+	t.Helper()
+	a, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: planKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.ID
+}
+
+func someWallet(n byte) wallet.Address { return wallet.Address{0xaa, n} }
+
+func binding(h *holder, of byte) store.Binding {
+	return store.Binding{Key: h.key.ID, Address: someWallet(of), Message: "a message that was signed"}
+}
+
+func refusedWith(t *testing.T, what string, err error, want fault.Reason) {
+	t.Helper()
+	if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != want {
+		t.Errorf("%s: %v, want %s", what, err, want)
+	}
+}
+
+// one is a process with the subject by which it knows a key.
+type one struct {
+	*bundle
+	subject *meter.Subject
+}
+
+// two returns two processes that both have admitted a call of a key.
+func (b *bundle) two(t *testing.T, h *holder) []one {
+	t.Helper()
+	both := []one{{bundle: b}, {bundle: b.another(t)}}
+	for i := range both {
+		both[i].subject = both[i].identify(t, h)
+		if a := both[i].admit(t, both[i].subject, charge(plan.Unit)); !a.Admitted {
+			t.Fatalf("%+v", a)
+		}
+	}
+	return both
+}
+
+// charged is what PostgreSQL has of the units of a key in an account, once everything is flushed.
+func (b *bundle) charged(t *testing.T, of account.ID) plan.Units {
+	t.Helper()
+	b.flushAll(t)
+	_, units := b.recorded(t, &holder{account: store.Account{ID: of}})
+	return units
+}
+
+func TestABoundKeyHasItsWalletsFencesInEveryProcessOnceItIsAnswered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.doorKey(t)
+	both := b.two(t, h)
+	const day = 10_000 * plan.Unit
+	if a := b.admit(t, both[0].subject, charge(day)); a.Refused != fault.DoorKeyDay.String() {
+		t.Fatalf("before it is bound: %+v", a)
+	}
+	bound, err := both[1].limits.BindKey(b.ctx, binding(h, 1), author)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bound.Key.Door != account.DoorWallet || bound.Account.Kind != store.KindWallet || bound.Account.Plan != plan.WalletBound ||
+		bound.Account.ID != h.account.ID || bound.Key.Daily != account.Unlimited || !bound.Key.Adoptable {
+		t.Errorf("bound as %+v", bound)
+	}
+	for i, process := range both {
+		if a := process.admit(t, process.subject, charge(day)); !a.Admitted {
+			t.Errorf("process %d: the day still refuses: %+v", i, a)
+		}
+	}
+	// 2 units before and 20,000 since are used of the million.
+	for _, left := range []plan.Units{900_000 * plan.Unit, 79_998 * plan.Unit} {
+		b.redisWindow(t, h.account.ID)
+		if a := b.admit(t, both[0].subject, charge(left)); !a.Admitted {
+			t.Fatalf("%s units of what is left: %+v", left, a)
+		}
+	}
+	b.redisWindow(t, h.account.ID)
+	if a := b.admit(t, both[1].subject, charge(1)); a.Refused != fault.PlanQuota.String() || a.Limit != int64(1_000_000*plan.Unit) {
+		t.Errorf("past the million: %+v", a)
+	}
+	again, err := both[0].limits.BindKey(b.ctx, binding(h, 1), author)
+	if err != nil || again.Key.Version != bound.Key.Version || again.Account.Version != bound.Account.Version {
+		t.Errorf("bound again: %+v, %v; want nothing changed", again, err)
+	}
+}
+
+// redisWindow opens the rate window of an account, which is not what these tests are about.
+func (b *bundle) redisWindow(t *testing.T, id account.ID) {
+	t.Helper()
+	if err := b.rdb.Del(b.ctx, fmt.Sprintf("{u%04d}:win:%s", account.Shard(id), id)).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAWalletsAllowanceFollowsItToItsNextKey(t *testing.T) {
+	t.Parallel()
+	for name, apart := range map[string]int{"in another shard of the meter": 1, "within its shard": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			first := b.doorKey(t)
+			followsTheWallet(t, b, first, b.doorKeyIn(t, (account.Shard(first.account.ID)+apart)%account.Shards))
+		})
+	}
+}
+
+func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
+	t.Helper()
+	both := b.two(t, second)
+	if _, err := b.limits.BindKey(b.ctx, binding(first, 1), author); err != nil {
+		t.Fatal(err)
+	}
+	if a := b.admit(t, b.identify(t, first), charge(999_000*plan.Unit)); !a.Admitted {
+		t.Fatalf("%+v", a)
+	}
+	_, err := b.limits.BindKey(b.ctx, binding(second, 1), author)
+	refusedWith(t, "a wallet with a key that works", err, fault.BindingRefused)
+	if _, err := b.limits.RevokeKey(b.ctx, first.key.ID, author); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := b.limits.BindKey(b.ctx, binding(second, 1), author)
+	if err != nil || bound.Account.ID != first.account.ID || bound.Key.Account != first.account.ID || bound.Wallet.Key != second.key.ID {
+		t.Fatalf("bound anew: %+v, %v; want the account of the first key", bound, err)
+	}
+	for i, process := range both {
+		b.redisWindow(t, first.account.ID)
+		if a := process.admit(t, process.subject, charge(1001*plan.Unit)); a.Refused != fault.PlanQuota.String() {
+			t.Errorf("process %d: past what the wallet has left: %+v", i, a)
+		}
+		if a := process.admit(t, process.subject, charge(500*plan.Unit)); !a.Admitted {
+			t.Errorf("process %d: what the wallet has left: %+v", i, a)
+		}
+	}
+	if units := b.charged(t, first.account.ID); units != 1_000_000*plan.Unit {
+		t.Errorf("the wallet's account was charged %s units", units)
+	}
+	if units := b.charged(t, second.account.ID); units != 2*plan.Unit {
+		t.Errorf("the account that the key left was charged %s units, want those from before", units)
+	}
+	if _, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{}, func(d audit.Difference) { t.Errorf("the books differ: %s", d) }); err != nil {
+		t.Error(err)
+	}
+	for _, id := range []account.ID{first.account.ID, second.account.ID} {
+		lines, err := b.store.ListAudit(b.ctx, id, 10)
+		if err != nil || lines[0].Action != "bind_key" || lines[0].Key != second.key.ID || !strings.Contains(string(lines[0].After), first.account.ID.String()) {
+			t.Errorf("the audit log of account %s begins with %+v, %v", id, lines, err)
+		}
+	}
+}
+
+// The fences of a key have one name in a shard, whichever of its accounts the key is of.
+func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.doorKey(t)
+	if a := b.admit(t, b.identify(t, h), charge(1)); !a.Admitted {
+		t.Fatalf("%+v", a)
+	}
+	id := account.NewID()
+	for account.Shard(id) != account.Shard(h.account.ID) {
+		id = account.NewID()
+	}
+	owner := b.ownerAs(t, id, plan.Pro)
+	// The process that adopts it dies before it tells the meter; what is due is pushed later, of
+	// the account that the key left first.
+	if _, err := b.store.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []account.ID{h.account.ID, owner} {
+		if _, err := b.db.Exec(b.ctx, "UPDATE fence_pushes SET due_at = now() - interval '1 hour' WHERE account_id = $1", of.UUID); err != nil {
+			t.Fatal(err)
+		}
+		if pushed, err := b.limits.PushDue(b.ctx); err != nil || pushed == 0 {
+			t.Fatalf("%d pushed, %v", pushed, err)
+		}
+	}
+	elsewhere := b.another(t) // which has not known the key before
+	if s := elsewhere.identify(t, h); s.Account != owner {
+		t.Errorf("identified as of account %s, want %s", s.Account, owner)
+	}
+	if a := elsewhere.admit(t, elsewhere.identify(t, h), charge(1)); !a.Admitted {
+		t.Errorf("%+v", a)
+	}
+	elsewhere.rdb.FlushAll(b.ctx)
+	if a := elsewhere.admit(t, elsewhere.identify(t, h), charge(1)); !a.Admitted {
+		t.Errorf("once the meter lost everything: %+v", a)
+	}
+}
+
+func TestTheNextCallOfAnAdoptedKeyCountsForItsOwnerInEveryProcess(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]struct{ bindFirst, sameShard bool }{
+		"a public key": {}, "a key of a wallet": {bindFirst: true}, "a key that moves within a shard": {sameShard: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			h, id := b.doorKey(t), account.NewID()
+			for (account.Shard(id) == account.Shard(h.account.ID)) != of.sameShard {
+				id = account.NewID()
+			}
+			owner := b.ownerAs(t, id, plan.Pro)
+			if of.bindFirst {
+				if _, err := b.limits.BindKey(b.ctx, binding(h, 1), author); err != nil {
+					t.Fatal(err)
+				}
+			}
+			both := b.two(t, h)
+			adopted, err := both[0].limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if k := adopted.Key; k.Door != account.DoorAdopted || k.Account != owner || k.Daily != account.Unlimited || k.Adoptable {
+				t.Errorf("adopted as %+v", k)
+			}
+			for i, process := range both {
+				moved, a, err := process.limits.AdmitOrLoad(b.ctx, process.subject, charge(20_000*plan.Unit))
+				if err != nil || !a.Admitted || moved.Account != owner || a.Supply != plan.Premium {
+					t.Errorf("process %d admitted the next call as %+v, %+v, %v", i, moved, a, err)
+				}
+			}
+			if units := b.charged(t, owner); units != 40_000*plan.Unit {
+				t.Errorf("the owner is charged %s units", units)
+			}
+			if units := b.charged(t, h.account.ID); units != 2*plan.Unit {
+				t.Errorf("the account from before is charged %s units, want those from before", units)
+			}
+			again, err := both[1].limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author)
+			if err != nil || again.Key.Version != adopted.Key.Version || again.Adoption != adopted.Adoption {
+				t.Errorf("adopted again: %+v, %v; want the same", again, err)
+			}
+		})
+	}
+}
+
+func TestTwoBindingsThatRaceForAWalletLeaveItWithOneKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const racers = 6
+	keys := make([]*holder, racers)
+	errs := make([]error, racers)
+	for i := range keys {
+		keys[i] = b.doorKey(t)
+	}
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() { _, errs[i] = b.limits.BindKey(b.ctx, binding(keys[i], 1), author) })
+	}
+	wg.Wait()
+	won := 0
+	for i, err := range errs {
+		key, loadErr := b.store.LoadKey(b.ctx, keys[i].key.ID)
+		if loadErr != nil {
+			t.Fatal(loadErr)
+		}
+		if err == nil {
+			won++
+			if key.Door != account.DoorWallet {
+				t.Errorf("the winner is %+v", key)
+			}
+			continue
+		}
+		refusedWith(t, "a loser", err, fault.BindingRefused)
+		if key.Door != account.DoorPublic || key.Account != keys[i].account.ID || key.Version != 1 {
+			t.Errorf("a loser was changed: %+v", key)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d keys were bound, want one", won)
+	}
+}
+
+func TestTwoOwnersThatRaceForAKeyLeaveItWithOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h := b.doorKey(t)
+	const racers = 6
+	owners, errs := make([]account.ID, racers), make([]error, racers)
+	for i := range owners {
+		owners[i] = b.owner(t, plan.Free)
+	}
+	var wg sync.WaitGroup
+	for i := range owners {
+		wg.Go(func() { _, errs[i] = b.limits.AdoptKey(b.ctx, h.key.ID, owners[i], account.NewUserID(), author) })
+	}
+	wg.Wait()
+	key, err := b.store.LoadKey(b.ctx, h.key.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	won := 0
+	for i, err := range errs {
+		switch {
+		case err != nil:
+			refusedWith(t, "a loser", err, fault.NotYours)
+		case owners[i] != key.Account:
+			t.Errorf("owner %d was told that it has the key", i)
+		default:
+			won++
+		}
+	}
+	if won != 1 || key.Version != 2 {
+		t.Errorf("%d owners have the key, which is at version %d", won, key.Version)
+	}
+}
+
+func TestADoorThatRefusesChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	owner, user := b.owner(t, plan.Free), account.NewUserID()
+	door := func() *holder { return b.doorKey(t) }
+	bind := func(h *holder, of byte) error {
+		_, err := b.limits.BindKey(b.ctx, binding(h, of), author)
+		return err
+	}
+	adopt := func(h *holder, to account.ID) error {
+		_, err := b.limits.AdoptKey(b.ctx, h.key.ID, to, user, author)
+		return err
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	revoke := func(h *holder) {
+		t.Helper()
+		_, err := b.limits.RevokeKey(b.ctx, h.key.ID, author)
+		must(err)
+	}
+	suspend := func(id account.ID) {
+		t.Helper()
+		_, err := b.limits.SetStatus(b.ctx, id, account.Suspended, author)
+		must(err)
+	}
+	bound, revoked, suspended, adopted, ofOwner, plain := door(), door(), door(), door(), b.holder(t, plan.Free, account.Unlimited), door()
+	must(bind(bound, 1))
+	revoke(revoked)
+	suspend(suspended.account.ID)
+	must(adopt(adopted, owner))
+	_, err := b.db.Exec(b.ctx, `UPDATE keys SET door = 'account' WHERE id = $1`, ofOwner.key.ID.UUID)
+	must(err)
+	lost := door() // whose wallet's account is suspended, and the key revoked
+	must(bind(lost, 2))
+	suspend(lost.account.ID)
+	revoke(lost)
+	shut := b.owner(t, plan.Free)
+	suspend(shut)
+	unknown := &holder{}
+	unknown.key.ID = account.NewKeyID()
+	for name, c := range map[string]struct {
+		h    *holder
+		do   func(*holder) error
+		want fault.Reason
+	}{
+		"bind a key of another wallet":              {bound, func(h *holder) error { return bind(h, 9) }, fault.BindingRefused},
+		"bind to a wallet of another key":           {plain, func(h *holder) error { return bind(h, 1) }, fault.BindingRefused},
+		"bind a revoked key":                        {revoked, func(h *holder) error { return bind(h, 9) }, fault.BindingRefused},
+		"bind a suspended key":                      {suspended, func(h *holder) error { return bind(h, 9) }, fault.AccountSuspended},
+		"bind into a suspended account":             {plain, func(h *holder) error { return bind(h, 2) }, fault.AccountSuspended},
+		"bind an adopted key":                       {adopted, func(h *holder) error { return bind(h, 9) }, fault.WrongKindOfKey},
+		"bind a key of an account":                  {ofOwner, func(h *holder) error { return bind(h, 9) }, fault.WrongKindOfKey},
+		"adopt a revoked key":                       {revoked, func(h *holder) error { return adopt(h, owner) }, fault.FieldRefused},
+		"adopt a suspended key":                     {suspended, func(h *holder) error { return adopt(h, owner) }, fault.AccountSuspended},
+		"adopt a key of another owner":              {adopted, func(h *holder) error { return adopt(h, b.owner(t, plan.Free)) }, fault.NotYours},
+		"adopt a key of an account":                 {ofOwner, func(h *holder) error { return adopt(h, owner) }, fault.NotYours},
+		"adopt into a suspended account":            {plain, func(h *holder) error { return adopt(h, shut) }, fault.AccountSuspended},
+		"adopt into an account of a door":           {plain, func(h *holder) error { return adopt(h, bound.account.ID) }, fault.WrongKindOfKey},
+		"adopt a key of a wallet that is suspended": {lost, func(h *holder) error { return adopt(h, owner) }, fault.FieldRefused},
+	} {
+		before, err := b.store.LoadKey(b.ctx, c.h.key.ID)
+		must(err)
+		refusedWith(t, name, c.do(c.h), c.want)
+		after, err := b.store.LoadKey(b.ctx, c.h.key.ID)
+		must(err)
+		if after.Version != before.Version || after.Account != before.Account {
+			t.Errorf("%s changed the key from %+v to %+v", name, before, after)
+		}
+	}
+	for name, err := range map[string]error{"bind": bind(unknown, 9), "adopt": adopt(unknown, owner), "adopt into nothing": adopt(plain, account.NewID())} {
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s what is not there: %v", name, err)
+		}
+	}
+}
+
+func TestAMoveThatCannotBePushedIsInForceAsSoonAsTheMeterAnswers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h, owner := b.doorKey(t), b.owner(t, plan.Pro)
+	both := b.two(t, h)
+	b.redis.Pause(t)
+	for range 2 { // the second time it is adopted already
+		_, err := b.limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author)
+		refusedWith(t, "adopted without Redis", err, fault.NotYetInForce)
+	}
+	b.redis.Resume(t)
+	pushing, stop := context.WithCancel(b.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { b.another(t).limits.RunPushes(pushing, slog.New(slog.DiscardHandler)) })
+	testkit.Eventually(t, testTimeout, func() bool {
+		due, err := b.store.ListPushesOfKey(b.ctx, h.key.ID)
+		return err == nil && len(due) == 0
+	}, "nothing is due any more")
+	stop()
+	wg.Wait()
+	for i, process := range both {
+		if moved, a, err := process.limits.AdmitOrLoad(b.ctx, process.subject, charge(1)); err != nil || !a.Admitted || moved.Account != owner {
+			t.Errorf("process %d: %+v, %+v, %v", i, moved, a, err)
+		}
+	}
+	if _, err := b.limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author); err != nil {
+		t.Errorf("adopted again, in force: %v", err)
+	}
+}
+
+// claim is a claim of a wallet with a key of its own.
+func (b *bundle) claim(t *testing.T, id account.ID) (store.Claim, *holder) {
+	t.Helper()
+	key, err := account.MintKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := key.Digest(b.hasher)
+	c := store.Claim{
+		Account: id, Address: someWallet(1), Name: "scout", Message: "a message that was signed",
+		Key: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(),
+	}
+	return c, &holder{text: key.Reveal(), key: store.Key{ID: c.Key}}
+}
+
+func TestAnAgentThatIsClaimedAgainHasAFreshKeyAndTheOldOneIsDead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	owner := b.owner(t, plan.Free)
+	c, old := b.claim(t, owner)
+	first, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author)
+	if err != nil || first.Agent.Key.MonthlyCap != 50_000*plan.Unit || first.Agent.Key.Door != account.DoorAccount || !first.Before.IsZero() {
+		t.Fatalf("claimed: %+v, %v", first, err)
+	}
+	both := b.two(t, old)
+	if both[0].subject.Agent != first.Agent.ID {
+		t.Errorf("the key is known as %+v, want the agent's", both[0].subject.Identity)
+	}
+	if again, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil || again.Agent.Key.ID != c.Key || again.Agent.ID != first.Agent.ID {
+		t.Errorf("the same key again: %+v, %v", again, err)
+	}
+	next, fresh := b.claim(t, owner)
+	next.Name = "scout the second"
+	second, err := b.limits.ClaimAgent(b.ctx, next, account.Settings{}, author)
+	if err != nil || second.Agent.ID != first.Agent.ID || second.Before != old.key.ID || second.Agent.Name != next.Name {
+		t.Fatalf("claimed again: %+v, %v", second, err)
+	}
+	for i, process := range both {
+		if a := process.admit(t, process.subject, charge(1)); a.Refused != fault.KeyInvalid.String() {
+			t.Errorf("process %d admits the old key: %+v", i, a)
+		}
+		if a := process.admit(t, process.identify(t, fresh), charge(1)); !a.Admitted {
+			t.Errorf("process %d: the fresh key: %+v", i, a)
+		}
+	}
+	// A repetition of an older claim, by an activity that was tried twice, revives nothing.
+	if late, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil || late.Agent.Key.Status != account.Revoked {
+		t.Errorf("the older claim again: %+v, %v", late, err)
+	}
+	agents, err := b.store.ListAgents(b.ctx, owner)
+	if err != nil || len(agents) != 1 || agents[0].Key.ID != fresh.key.ID || agents[0].Name != next.Name {
+		t.Errorf("listed: %+v, %v", agents, err)
+	}
+	// A repetition of the newest one answers only once the older key is dead everywhere, whoever
+	// died after the commit.
+	again, err := b.limits.ClaimAgent(b.ctx, next, account.Settings{}, author)
+	if err != nil || again.Before != old.key.ID {
+		t.Errorf("the newest claim again: %+v, %v; want it to see to the older key", again, err)
+	}
+}
+
+func TestAnAgentsCapIsNeverWiderThanItsAccount(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	narrow := b.owner(t, plan.Enterprise)
+	contract := account.Custom{Quota: 20_000 * plan.Unit, Rate: account.RateWindow{Limit: 100, Per: 1e9}}
+	if _, err := b.limits.SetEnterprise(b.ctx, narrow, contract, author); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		owner  account.ID
+		wanted string
+		want   plan.Units
+		refuse bool
+	}{
+		"by default":                 {b.owner(t, plan.Free), "", 50_000, false},
+		"by default, narrow account": {narrow, "", 20_000, false},
+		"as said":                    {b.owner(t, plan.Free), "70000", 70_000, false},
+		"none":                       {b.owner(t, plan.Free), "0", 0, false},
+		"wider":                      {narrow, "20001", 0, true},
+		"no number":                  {narrow, "many", 0, true},
+	} {
+		var settings account.Settings
+		if c.wanted != "" {
+			number := json.Number(c.wanted)
+			settings.MonthlyCap = &number
+		}
+		claim, _ := b.claim(t, c.owner)
+		claimed, err := b.limits.ClaimAgent(b.ctx, claim, settings, author)
+		if c.refuse {
+			refusedWith(t, name, err, fault.FieldRefused)
+			continue
+		}
+		if err != nil || claimed.Agent.Key.MonthlyCap != c.want*plan.Unit {
+			t.Errorf("%s: %s, %v", name, claimed.Agent.Key.MonthlyCap, err)
+		}
+	}
+	for name, id := range map[string]account.ID{"a door's": b.doorKey(t).account.ID} {
+		claim, _ := b.claim(t, id)
+		_, err := b.limits.ClaimAgent(b.ctx, claim, account.Settings{}, author)
+		refusedWith(t, name, err, fault.WrongKindOfKey)
+	}
+	if agents, err := b.store.ListAgents(b.ctx, narrow); err != nil || len(agents) != 1 {
+		t.Errorf("refused claims left %+v, %v", agents, err)
+	}
+}
+
+// An account has 1,000 active keys at most, however it comes by them; a claim that replaces an
+// agent's key needs no room.
+func TestAnAccountThatIsFullTakesNoKeyOver(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	h, owner := b.doorKey(t), b.owner(t, plan.Free)
+	known, _ := b.claim(t, owner)
+	if _, err := b.limits.ClaimAgent(b.ctx, known, account.Settings{}, author); err != nil {
+		t.Fatal(err)
+	}
+	fill := func(n int) {
+		t.Helper()
+		_, err := b.db.Exec(b.ctx, `INSERT INTO keys (id, account_id, digest, prefix, door)
+			SELECT gen_random_uuid(), $1, sha256(gen_random_uuid()::text::bytea), 'cag_filler', 'account' FROM generate_series(1, $2)`, owner.UUID, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(store.MaxKeys - 1) // with the agent's
+	adopt := func() error {
+		_, err := b.limits.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author)
+		return err
+	}
+	refusedWith(t, "adopted", adopt(), fault.FieldRefused)
+	if key, err := b.store.LoadKey(b.ctx, h.key.ID); err != nil || key.Account != h.account.ID || key.Version != 1 {
+		t.Errorf("the key is %+v, %v", key, err)
+	}
+	again, _ := b.claim(t, owner)
+	if claimed, err := b.limits.ClaimAgent(b.ctx, again, account.Settings{}, author); err != nil || claimed.Before != known.Key {
+		t.Errorf("a fresh key of an agent that is there: %+v, %v", claimed, err)
+	}
+	other, _ := b.claim(t, owner)
+	other.Address = someWallet(2)
+	_, err := b.limits.ClaimAgent(b.ctx, other, account.Settings{}, author)
+	refusedWith(t, "claimed", err, fault.FieldRefused)
+	if agents, err := b.store.ListAgents(b.ctx, owner); err != nil || len(agents) != 1 {
+		t.Errorf("there are %d agents, %v", len(agents), err)
+	}
+	if _, err := b.db.Exec(b.ctx, `UPDATE keys SET status = 'revoked', revoked_at = now() WHERE id = (SELECT id FROM keys WHERE account_id = $1 AND prefix = 'cag_filler' LIMIT 1)`, owner.UUID); err != nil {
+		t.Fatal(err)
+	}
+	if err := adopt(); err != nil {
+		t.Errorf("with room for one: %v", err)
+	}
+}

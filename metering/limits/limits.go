@@ -1,0 +1,333 @@
+// Package fences owns the way between the record and the meter: it finds who a key is, loads an
+// account's and a key's projection from PostgreSQL into Redis when it is missing there, seeds lost
+// counters, and pushes changes before they are answered. It decides nothing itself: the rules are
+// in package account, the verdicts in package meter.
+package limits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/store"
+)
+
+// Record is what fences read from and write to PostgreSQL.
+type Record interface {
+	Epoch() int64
+	ReadDeployment(ctx context.Context) (store.Deployment, error)
+	FindIdentity(ctx context.Context, digest []byte) (account.Identity, error)
+	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
+	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
+	SumCounters(ctx context.Context, id account.ID, counters []account.Counter) ([]plan.Units, []store.FlushEntry, error)
+	CreateDoorKey(ctx context.Context, a store.NewAccount, k store.NewKey) (store.Account, store.Key, error)
+	AddKey(ctx context.Context, k *store.NewKey, by store.Author, check func(owner store.Account, active int64) error) (store.Key, error)
+	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error)
+	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
+	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)
+	VoidPack(ctx context.Context, origin, reason string, at time.Time, by store.Author) (store.Pack, store.Account, bool, error)
+	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
+	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error)
+	ClaimAgent(ctx context.Context, c store.Claim, by store.Author, within func(store.Account) (plan.Units, error)) (store.Claimed, error)
+	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
+	RotateCredential(ctx context.Context, r *store.Rotation) (store.Settlement, account.KeyID, error)
+	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time, by store.Author) (store.Settlement, error)
+	ListPushesOfKey(ctx context.Context, id account.KeyID) ([]store.Push, error)
+	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]store.Push, error)
+	DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error
+	DelayPush(ctx context.Context, p store.Push) error
+	ForgetPushes(ctx context.Context) error
+	AddLostCalls(ctx context.Context, calls []account.LostCall) (dropped []account.LostCall, err error)
+	ListLostCalls(ctx context.Context, after *account.LostCall, limit int) ([]account.LostCall, error)
+	DeleteLostCall(ctx context.Context, nonce string) (bool, error)
+}
+
+var _ Record = (*store.Store)(nil)
+
+// Limits is safe for concurrent use.
+type Limits struct {
+	store  Record
+	meter  *meter.Meter
+	now    func() time.Time
+	ids    *identities
+	flight singleflight.Group
+	lost   losses
+}
+
+// New makes the fences over a record and a meter that it does not own. hasher turns keys into their
+// digests.
+func New(s Record, m *meter.Meter, hasher *account.Hasher, now func() time.Time) *Limits {
+	return &Limits{store: s, meter: m, now: now, ids: newIdentities(s, hasher, now), lost: losses{record: s}}
+}
+
+// maxLoads bounds how often one call may find something missing, and one load may find that
+// something changed under it. Each load mends one thing, and a roll-over of day or period in
+// between may need one more.
+const maxLoads = 6
+
+var (
+	errStillMissing = errors.New("projections are still missing after loading them")
+	errMoved        = errors.New("the key belongs to another account")
+	errChanging     = errors.New("fences change faster than they are loaded")
+)
+
+// AdmitOrLoad asks the meter, loads what it lacks, and follows a key that moved to another account.
+// It gives the subject that was admitted. An error means that the call must not be relayed; if it
+// was charged all the same, that is given back (RunReclaims).
+func (f *Limits) AdmitOrLoad(ctx context.Context, s *meter.Subject, c *meter.Call) (*meter.Subject, meter.Admission, error) {
+	for range maxLoads {
+		a, err := f.meter.Admit(ctx, s, c)
+		if lost, ok := errors.AsType[*meter.LostError](err); ok {
+			f.lost.add(ctx, lost.Call)
+		}
+		if err != nil || (len(a.Missing) == 0 && !a.Moved) {
+			return s, a, err
+		}
+		if a.Moved {
+			if s, err = f.ids.reload(ctx, s); err != nil {
+				return s, meter.Admission{}, err
+			}
+			continue
+		}
+		err = f.load(ctx, s, c.Service, &a)
+		if errors.Is(err, errMoved) {
+			s, err = f.ids.reload(ctx, s)
+		}
+		if err != nil {
+			return s, meter.Admission{}, err
+		}
+	}
+	return s, meter.Admission{}, errStillMissing
+}
+
+// load brings what is missing into the meter, once for all calls that wait for the same.
+func (f *Limits) load(ctx context.Context, s *meter.Subject, service string, a *meter.Admission) error {
+	name := s.Account.String() + s.Key.String() + service + a.Period + strings.Join(a.Missing, ",")
+	result := f.flight.DoChan(name, func() (any, error) {
+		// Not ended with the first caller: others wait for it too.
+		loadCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+		defer cancel()
+		return nil, f.loadMissing(loadCtx, s, service, a)
+	})
+	select {
+	case r := <-result:
+		return r.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+const loadTimeout = 5 * time.Second
+
+func (f *Limits) loadMissing(ctx context.Context, s *meter.Subject, service string, a *meter.Admission) error {
+	var counters []account.Counter
+	for _, what := range a.Missing {
+		var err error
+		switch what {
+		case meter.MissingAccount:
+			err = f.loadAccount(ctx, s.Account)
+		case meter.MissingKey:
+			err = f.loadKey(ctx, s)
+		default:
+			c, ok := a.CounterOf(what, s.Key, service)
+			if !ok {
+				return fmt.Errorf("the meter lacks %q, which this version does not know", what)
+			}
+			counters = append(counters, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(counters) > 0 {
+		return f.seed(ctx, s, a, counters)
+	}
+	return nil
+}
+
+// loadAccount puts an account's fences in force as the record has them. A change that came in
+// between makes it read them again.
+func (f *Limits) loadAccount(ctx context.Context, id account.ID) error {
+	for range maxLoads {
+		load, err := f.meter.BeginLoadAccount(ctx, id)
+		if err != nil {
+			return err
+		}
+		epoch := f.store.Epoch()
+		a, err := f.store.LoadAccount(ctx, id)
+		if err != nil {
+			return err
+		}
+		projection, err := f.project(ctx, epoch, &a)
+		if err != nil {
+			return err
+		}
+		if done, err := f.meter.PushLoadedAccount(ctx, projection, load); err != nil || done {
+			return err
+		}
+	}
+	return errChanging
+}
+
+func (f *Limits) loadKey(ctx context.Context, s *meter.Subject) error {
+	for range maxLoads {
+		load, err := f.meter.BeginLoadKey(ctx, s.Account, s.Key)
+		if err != nil {
+			return err
+		}
+		epoch := f.store.Epoch()
+		k, err := f.store.LoadKey(ctx, s.Key)
+		if err != nil {
+			return err
+		}
+		if k.Account != s.Account {
+			return errMoved // and the meter lost what would have said so
+		}
+		a, err := f.store.LoadAccount(ctx, k.Account)
+		if err != nil {
+			return err
+		}
+		projection, err := f.project(ctx, epoch, &a)
+		if err != nil {
+			return err
+		}
+		done, err := f.meter.PushLoadedKey(ctx, keyOf(epoch, &k), load, projection.Current.Key(), projection.Next.Key())
+		if err != nil || done {
+			return err
+		}
+	}
+	return errChanging
+}
+
+// project is the account's projection at the meter's time. epoch is the record's, from before the
+// account was read.
+func (f *Limits) project(ctx context.Context, epoch int64, a *store.Account) (account.AccountLimits, error) {
+	at, err := f.meter.NowOf(ctx, a.ID)
+	if err != nil {
+		return account.AccountLimits{}, fmt.Errorf("read the meter's time: %w", err)
+	}
+	projection, err := a.Fences(at)
+	projection.Epoch = epoch
+	return projection, err
+}
+
+// keyOf is the key's projection.
+func keyOf(epoch int64, k *store.Key) account.KeyLimits {
+	projection := k.Fences()
+	projection.Epoch = epoch
+	return projection
+}
+
+// maxSeeds bounds how often counters are seeded before the call asks the meter again, which may
+// lack more by then.
+const maxSeeds = 3
+
+// seed sets lost counters to the value they had: what PostgreSQL knows, plus what was not flushed.
+// A flush or a change in between makes both wrong together, so it is tried again.
+func (f *Limits) seed(ctx context.Context, s *meter.Subject, missing *meter.Admission, counters []account.Counter) error {
+	for range maxSeeds {
+		done, err := f.trySeed(ctx, s, missing, counters)
+		if err != nil || done {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.Admission, counters []account.Counter) (bool, error) {
+	epoch := f.store.Epoch()
+	a, err := f.store.LoadAccount(ctx, s.Account)
+	if err != nil {
+		return false, err
+	}
+	k, err := f.store.LoadKey(ctx, s.Key)
+	if err != nil {
+		return false, err
+	}
+	if k.Account != s.Account {
+		return false, errMoved // what it left counts no more
+	}
+	terms, err := a.Terms()
+	if err != nil {
+		return false, err
+	}
+	terms = terms.At(missing.At)
+	// A fence that went since the meter asked counts no more: its counter would stand still, and be
+	// wrong when the fence comes back.
+	asked := append(askedByAccount(&a, terms, missing.Period), askedByKey(&k, missing.Period, missing.At)...)
+	counters = slices.DeleteFunc(slices.Clone(counters), func(c account.Counter) bool {
+		return !slices.ContainsFunc(asked, func(s CounterState) bool { return s.Counter == c })
+	})
+	if len(counters) == 0 {
+		return true, f.catchUp(ctx, epoch, &a, &k)
+	}
+	figures, snapshot, err := f.figures(ctx, s.Account, counters, terms.Period(missing.At).End.Sub(missing.At))
+	if err != nil {
+		return false, err
+	}
+	snapshot.AccountVersion, snapshot.KeyVersion = a.Version, k.Version
+	done, err := f.meter.Seed(ctx, s.Account, s.Key, figures, snapshot)
+	if err != nil || done {
+		return done, err
+	}
+	// A projection in force that is older than the record belongs to a change that is not pushed
+	// yet: push it, or the seed waits for it.
+	return false, f.catchUp(ctx, epoch, &a, &k)
+}
+
+// catchUp puts the recorded fences of an account and a key in force.
+func (f *Limits) catchUp(ctx context.Context, epoch int64, a *store.Account, k *store.Key) error {
+	projection, err := f.project(ctx, epoch, a)
+	if err != nil {
+		return err
+	}
+	if err := f.meter.PushAccount(ctx, projection); err != nil {
+		return err
+	}
+	return f.meter.PushKey(ctx, keyOf(epoch, k), projection.Current.Key(), projection.Next.Key())
+}
+
+// How long counters are kept: beyond their period or day for late refunds and audits, and packs for
+// as long as they may be drawn.
+const (
+	keepAfterPeriod = 40 * 24 * time.Hour
+	keepDay         = 48 * time.Hour
+	keepPacks       = 400 * 24 * time.Hour
+)
+
+// figures reads what the record knows of counters. left is how long the present period goes on.
+func (f *Limits) figures(ctx context.Context, id account.ID, counters []account.Counter, left time.Duration,
+) ([]meter.Figure, meter.Snapshot, error) {
+	epoch, err := f.meter.Epoch(ctx, id)
+	if err != nil {
+		return nil, meter.Snapshot{}, err
+	}
+	sums, flushed, err := f.store.SumCounters(ctx, id, counters)
+	if err != nil {
+		return nil, meter.Snapshot{}, err
+	}
+	snapshot := meter.Snapshot{Epoch: epoch}
+	for _, b := range flushed {
+		snapshot.Flushed = append(snapshot.Flushed, meter.BucketName(b.Slot, id, b.Generation))
+	}
+	figures := make([]meter.Figure, len(counters))
+	for i, c := range counters {
+		keep := left + keepAfterPeriod
+		if !c.Day.IsZero() {
+			keep = keepDay
+		} else if _, ok := account.PackOf(c.Source); ok {
+			keep = keepPacks
+		}
+		figures[i] = meter.Figure{Counter: c, Units: sums[i], Keep: keep}
+	}
+	return figures, snapshot, nil
+}

@@ -1,0 +1,282 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+)
+
+// A call whose admission may have run while its reply was lost is answered "not relayed", so it
+// must cost nothing. It is written into the record before that answer, and whichever process lives
+// asks the meter for it until that is known, and gives back what was charged. A charge whose refund
+// failed goes the same way.
+const (
+	maxLost         = 4096 // held here while the record does not take them; more are dropped, and counted
+	lostTimeout     = 500 * time.Millisecond
+	lastLostTimeout = 3 * time.Second
+	reclaimTimeout  = 2 * time.Second
+	reclaimInterval = time.Second
+	reclaimPage     = 256
+	reclaimParallel = 16
+	maxDroppedNamed = 4096 // accounts and keys of dropped calls that are held to be logged
+)
+
+// What becomes of lost calls, as RunReclaims counts them.
+const (
+	lostGivenBack  = "given_back"
+	lostNotCharged = "not_charged"
+	lostForgotten  = "forgotten" // nobody knows any more whether they were charged
+	lostDropped    = "dropped"   // they could not even be written down
+)
+
+// LostResults lists what may become of a lost call.
+func LostResults() []string {
+	return []string{lostGivenBack, lostNotCharged, lostForgotten, lostDropped}
+}
+
+// losses are lost calls on their way to the record.
+type losses struct {
+	record Record
+
+	mu      sync.Mutex // guards the rest
+	waiting []account.LostCall
+	written chan struct{} // closed when the try to write that is under way has ended; nil while nobody writes
+	dropped map[droppedOf]droppedSum
+}
+
+// droppedOf says whose calls were dropped; all are nobody's once there are too many to name.
+type droppedOf struct {
+	account account.ID
+	key     account.KeyID
+}
+
+type droppedSum struct {
+	calls int
+	units plan.Units
+}
+
+// drop counts calls that nobody will reclaim. The caller holds the lock.
+func (l *losses) drop(calls ...account.LostCall) {
+	if l.dropped == nil {
+		l.dropped = map[droppedOf]droppedSum{}
+	}
+	for i := range calls {
+		of := droppedOf{calls[i].Account, calls[i].Key}
+		if _, named := l.dropped[of]; !named && len(l.dropped) >= maxDroppedNamed {
+			of = droppedOf{}
+		}
+		sum := l.dropped[of]
+		l.dropped[of] = droppedSum{sum.calls + 1, sum.units + calls[i].Units}
+	}
+}
+
+// GiveBackLater has the charge of a refund that failed given back once the meter answers, by
+// whichever process lives then. It reports false when too many wait already.
+func (f *Limits) GiveBackLater(ctx context.Context, call account.LostCall) bool { //nolint:gocritic // it is kept
+	return f.lost.add(ctx, call)
+}
+
+// add writes a call, together with those that are lost at the same time. It returns when that was
+// tried, and false when too many wait.
+func (l *losses) add(ctx context.Context, call account.LostCall) bool { //nolint:gocritic // it is kept
+	l.mu.Lock()
+	if len(l.waiting) >= maxLost {
+		l.drop(call)
+		l.mu.Unlock()
+		return false
+	}
+	l.waiting = append(l.waiting, call)
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostTimeout)
+	defer cancel()
+	_ = l.write(ctx) // those that are left are tried again by RunReclaims
+	return true
+}
+
+// write brings what waits into the record. Whoever comes while another writes waits for him and
+// then finds his own written.
+func (l *losses) write(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		if busy := l.written; busy != nil {
+			l.mu.Unlock()
+			select {
+			case <-busy:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if len(l.waiting) == 0 {
+			l.mu.Unlock()
+			return nil
+		}
+		done := make(chan struct{})
+		l.written = done
+		batch := l.waiting
+		l.waiting = nil
+		l.mu.Unlock()
+
+		dropped, err := l.record.AddLostCalls(ctx, batch)
+		l.mu.Lock()
+		l.drop(dropped...)
+		if err != nil {
+			l.waiting = append(batch, l.waiting...)
+		}
+		l.written = nil
+		close(done)
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// tellDropped logs whose calls were dropped since it was asked last, and counts them.
+func (l *losses) tellDropped(logger *slog.Logger, count func(result string, n int)) {
+	l.mu.Lock()
+	dropped := l.dropped
+	l.dropped = nil
+	l.mu.Unlock()
+	n := 0
+	for of, sum := range dropped {
+		n += sum.calls
+		logger.Error("calls whose reply was lost found no room to be written down, and may have been charged; compare the account's usage",
+			"account_id", of.account, "key_id", of.key, "calls", sum.calls, "units", sum.units)
+	}
+	count(lostDropped, n)
+}
+
+// giveUp drops what waits: nobody is there to write it any more.
+func (l *losses) giveUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop(l.waiting...)
+	l.waiting = nil
+}
+
+// RunReclaims refunds the charges of lost calls, those of other processes too, until ctx ends; then
+// it writes down what it still holds. count is told what became of them.
+func (f *Limits) RunReclaims(ctx context.Context, logger *slog.Logger, count func(result string, n int)) {
+	tick := time.NewTicker(reclaimInterval)
+	defer tick.Stop()
+	for {
+		givenBack, err := f.Reclaim(ctx, logger, count)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			logger.Warn("calls whose reply was lost are not reclaimed yet; it is tried again", "error", err)
+		case givenBack > 0:
+			logger.Info("charges given back of calls whose reply was lost", "calls", givenBack)
+		}
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLostTimeout)
+			defer cancel()
+			if err := f.lost.write(last); err != nil {
+				logger.Error("calls whose reply was lost cannot be written down; what was charged of them stays charged", "error", err)
+				f.lost.giveUp()
+			}
+			f.lost.tellDropped(logger, count)
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Reclaim decides what it can of the lost calls, and returns how many charges were given back. A
+// call that cannot be decided now holds up no other; of a shard whose Redis does not answer, one is
+// tried.
+func (f *Limits) Reclaim(ctx context.Context, logger *slog.Logger, count func(result string, n int)) (givenBack int, err error) {
+	writing, cancel := context.WithTimeout(ctx, reclaimTimeout)
+	wrote := f.lost.write(writing)
+	cancel()
+	f.lost.tellDropped(logger, count)
+	r := reclaims{Limits: f, logger: logger, count: count, silent: map[int]bool{}}
+	var last account.LostCall
+	for {
+		reading, cancel := context.WithTimeout(ctx, reclaimTimeout)
+		calls, err := f.store.ListLostCalls(reading, &last, reclaimPage)
+		cancel()
+		if err != nil {
+			return r.givenBack, errors.Join(wrote, r.failed, err)
+		}
+		var group parallel.Group
+		group.SetLimit(reclaimParallel)
+		for i := range calls {
+			group.Go(func() error { return r.one(ctx, &calls[i]) })
+		}
+		if err := group.Wait(); err != nil || len(calls) < reclaimPage {
+			return r.givenBack, errors.Join(wrote, r.failed, err)
+		}
+		last = calls[len(calls)-1]
+	}
+}
+
+// reclaims is one look at the list.
+type reclaims struct {
+	*Limits
+
+	logger *slog.Logger
+	count  func(result string, n int)
+
+	mu        sync.Mutex // guards the rest, and calls of count
+	silent    map[int]bool
+	failed    error // the first of the meter
+	givenBack int
+}
+
+// one decides a lost call, if that can be. An error is the record's.
+func (r *reclaims) one(ctx context.Context, c *account.LostCall) error {
+	shard := account.Shard(c.Account)
+	r.mu.Lock()
+	silent := r.silent[shard]
+	r.mu.Unlock()
+	if silent {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reclaimTimeout)
+	defer cancel()
+	found, err := r.meter.Reclaim(ctx, c, fault.MeterUnreachable.String())
+	if err != nil {
+		_, answered := errors.AsType[redis.Error](err)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.silent[shard] = r.silent[shard] || !answered
+		if r.failed == nil {
+			r.failed = err
+		}
+		return nil
+	}
+	if found == meter.Undecided {
+		return nil
+	}
+	deleted, err := r.store.DeleteLostCall(ctx, c.Nonce)
+	if err != nil || !deleted { // another process has said what became of it
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch found {
+	case meter.GivenBack:
+		r.givenBack++
+		r.count(lostGivenBack, 1)
+	case meter.NotCharged:
+		r.count(lostNotCharged, 1)
+	default:
+		r.count(lostForgotten, 1)
+		r.logger.Error("nobody knows whether a call was charged whose reply was lost; compare the account's usage", "account_id", c.Account,
+			"key_id", c.Key, "units", c.Units, "at", c.NotAfter)
+	}
+	return nil
+}

@@ -1,0 +1,370 @@
+package limits_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/metering/audit"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/store"
+)
+
+// credential is one that was minted, with what the record has of it.
+type credential struct {
+	store.Credential
+	text string
+}
+
+func (b *bundle) mint(t *testing.T) credential {
+	t.Helper()
+	c, err := account.MintCredential(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credential{store.Credential{Key: account.NewKeyID(), Digest: c.Digest(b.hasher), Prefix: c.Prefix()}, c.Reveal()}
+}
+
+// settlement is a payment of so many units' price on the cheap tier from outside the EU.
+func settlement(units plan.Units) store.Grant {
+	paid := (plan.Atomic(units/plan.Unit)*4_500 + 999) / 1_000
+	return store.Grant{
+		ID:    x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: someWallet(1)},
+		Deal:  x402.Deal{Tier: plan.Cheap, Country: "US", Paid: paid, Net: paid, Units: units},
+		Found: x402.Finding{Paid: paid, Block: 7, BlockHash: x402.TxHash{1}, Time: 1_700_000_000},
+	}
+}
+
+func (b *bundle) settle(t *testing.T, g store.Grant) (store.Settlement, credential) { //nolint:gocritic // a copy does no harm
+	t.Helper()
+	c := b.mint(t)
+	g.Credential = c.Credential
+	s, err := b.limits.GrantSettlement(b.ctx, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+func (b *bundle) holderOf(t *testing.T, c credential) *meter.Subject {
+	t.Helper()
+	s, refused := b.limits.IdentifyCredential(b.ctx, c.text, network)
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	return s
+}
+
+// admits holds how the meter answers a call of a credential: admitted when refused is empty.
+func (b *bundle) admits(t *testing.T, s *meter.Subject, mode meter.Mode, units plan.Units, refused fault.Reason) {
+	t.Helper()
+	call := charge(units)
+	call.Mode = mode
+	want := ""
+	if refused != 0 {
+		want = refused.String()
+	}
+	if a := b.admit(t, s, call); a.Refused != want || a.Admitted != (want == "") {
+		t.Errorf("a call of %s units is refused with %q, want %q", units, a.Refused, want)
+	}
+}
+
+func (b *bundle) balances(t *testing.T) {
+	t.Helper()
+	b.flushAll(t)
+	summary, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{}, func(d audit.Difference) { t.Error(d) })
+	if err != nil || summary.Accounts == 0 {
+		t.Errorf("audited %+v, %v", summary, err)
+	}
+}
+
+func TestASettlementIsGrantedOnceHoweverManyAskAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	processes := []*bundle{b, b.another(t)}
+	const callers = 20
+	minted, granted := make([]credential, callers), make([]store.Settlement, callers)
+	var wait sync.WaitGroup
+	for i := range callers {
+		minted[i] = b.mint(t)
+		wait.Go(func() {
+			g := settlement(3 * plan.Unit)
+			g.Credential = minted[i].Credential
+			var err error
+			if granted[i], err = processes[i%2].limits.GrantSettlement(b.ctx, g); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	working := 0
+	for i, c := range minted {
+		if granted[i].Key != granted[0].Key || granted[i].Account != granted[0].Account {
+			t.Fatalf("granted %+v and %+v", granted[i], granted[0])
+		}
+		if _, refused := b.limits.IdentifyCredential(b.ctx, c.text, network); refused == nil {
+			working++
+		}
+	}
+	if working != 1 {
+		t.Errorf("%d credentials work", working)
+	}
+	packs, err := b.store.ListPacks(b.ctx, granted[0].Account)
+	if err != nil || len(packs) != 1 || packs[0].Units != 3*plan.Unit || packs[0].Expires.Sub(packs[0].GrantedAt) != plan.SettlementWindow {
+		t.Errorf("packs are %+v, %v", packs, err)
+	}
+	b.balances(t)
+}
+
+func TestACredentialIsSpentAtTheUnitAndWhatIsLeftStays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	granted, c := b.settle(t, settlement(5*plan.Unit))
+	s := b.holderOf(t, c)
+	if s.Door != account.DoorCredential || s.Tier != plan.Cheap || s.Supply != plan.Public {
+		t.Errorf("its identity is %+v", s.Identity)
+	}
+	b.admits(t, s, meter.Charge, 2*plan.Unit, 0)
+	b.admits(t, s, meter.Charge, 2*plan.Unit, 0)
+	b.admits(t, s, meter.Charge, 2*plan.Unit, fault.PlanQuota)
+	b.admits(t, s, meter.Hit, 0, 0)
+	b.admits(t, s, meter.Charge, plan.Unit, 0)
+	b.admits(t, s, meter.Charge, 1, fault.PlanQuota)
+	b.admits(t, s, meter.Hit, 0, 0)
+	b.balances(t)
+	used, err := b.store.SettlementUsage(b.ctx, &granted)
+	if err != nil || used != 5*plan.Unit {
+		t.Errorf("used %s, %v", used, err)
+	}
+	// The record knows that nothing is left now; a meter that forgot everything says so too.
+	if err := b.rdb.FlushAll(b.ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b.admits(t, s, meter.Charge, 1, fault.PlanQuota)
+	b.admits(t, s, meter.Hit, 0, 0)
+}
+
+func TestAnExpiredCredentialIsRefusedForAnswersFromTheCacheToo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	now, err := b.meter.Now(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := b.mint(t)
+	g := settlement(5 * plan.Unit)
+	g.Credential, g.At = c.Credential, now.Add(-plan.SettlementWindow)
+	if _, err := b.store.GrantSettlement(b.ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	s := b.holderOf(t, c)
+	b.admits(t, s, meter.Charge, plan.Unit, fault.PaymentRequired)
+	b.admits(t, s, meter.Hit, 0, fault.PaymentRequired)
+	_, err = b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: store.Author{Actor: "payer", Origin: "test"}})
+	refusedWith(t, "another credential after the window", err, fault.SettlementOver)
+	b.balances(t)
+}
+
+func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	other := b.another(t)
+	g := settlement(5 * plan.Unit)
+	granted, first := b.settle(t, g)
+	before := other.holderOf(t, first)
+	other.admits(t, before, meter.Charge, 2*plan.Unit, 0)
+	second := b.mint(t)
+	by := store.Author{Actor: "payer", Origin: "test"}
+	for range 2 { // an answer that was lost, and asked for again
+		rotated, err := b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: second.Credential, By: by})
+		if err != nil || rotated.Key != second.Key || rotated.Account != granted.Account || !rotated.WindowEnds.Equal(granted.WindowEnds) {
+			t.Fatalf("rotated to %+v, %v", rotated, err)
+		}
+	}
+	other.admits(t, before, meter.Charge, plan.Unit, fault.KeyInvalid)
+	other.admits(t, before, meter.Hit, 0, fault.KeyInvalid)
+	after := other.holderOf(t, second)
+	other.admits(t, after, meter.Charge, 4*plan.Unit, fault.PlanQuota)
+	other.admits(t, after, meter.Charge, 3*plan.Unit, 0)
+	_, again := b.settle(t, g) // granting what was granted gives no credential
+	if _, refused := b.limits.IdentifyCredential(b.ctx, again.text, network); refused == nil || refused.Reason != fault.PaymentRequired {
+		t.Errorf("a second grant's credential: %v", refused)
+	}
+	b.balances(t)
+}
+
+func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	g := settlement(5 * plan.Unit)
+	asked := time.Now().Add(-time.Second)
+	granted, first := b.settle(t, g)
+	r := store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, Since: asked, By: store.Author{Actor: "payer", Origin: "test"}}
+	for range 2 {
+		if kept, err := b.limits.RotateCredential(b.ctx, r); err != nil || kept.Key != granted.Key || kept.Rotations != 0 {
+			t.Errorf("asked before it was given: %+v, %v", kept, err)
+		}
+	}
+	b.admits(t, b.holderOf(t, first), meter.Charge, plan.Unit, 0)
+	left := 4 * plan.Unit
+	r.Since, r.Left = time.Now().Add(time.Minute), &left
+	rotated, err := b.limits.RotateCredential(b.ctx, r)
+	if err != nil || rotated.Key != r.Key || rotated.GivenLeft != left || granted.GivenLeft != 5*plan.Unit {
+		t.Errorf("asked later: %+v, %v", rotated, err)
+	}
+	// One that was late and comes now: its key ended nobody's, and does not now.
+	late := store.Rotation{ID: g.ID, Credential: first.Credential, Since: asked, By: r.By}
+	if kept, err := b.limits.RotateCredential(b.ctx, late); err != nil || kept.Key != r.Key {
+		t.Errorf("a repetition that comes late: %+v, %v", kept, err)
+	}
+	b.balances(t)
+}
+
+func TestASettlementThatLeftTheChainEndsItsCredentialAndStaysSo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "chain", Origin: "test"}
+	g := settlement(5 * plan.Unit)
+	_, c := b.settle(t, g)
+	s := b.holderOf(t, c)
+	b.admits(t, s, meter.Charge, 5*plan.Unit, 0)
+	for _, f := range []x402.Finality{x402.FinalityGone, x402.FinalityFinal, x402.FinalityGone} {
+		gone, err := b.limits.ConcludeSettlement(b.ctx, g.ID, f, nil, "The transaction is no longer part of the chain.", by)
+		if err != nil || gone.Stage != x402.StageReorganised || gone.Finality != x402.FinalityGone {
+			t.Fatalf("concluded %+v, %v", gone, err)
+		}
+	}
+	b.admits(t, s, meter.Hit, 0, fault.KeyInvalid)
+	_, err := b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: by})
+	refusedWith(t, "another credential of what left the chain", err, fault.SettlementRedeemed)
+	history, err := b.store.SettlementHistory(b.ctx, g.ID)
+	if err != nil || len(history) != 2 || history[1].Stage != x402.StageReorganised {
+		t.Errorf("its history is %+v, %v", history, err)
+	}
+	b.balances(t)
+}
+
+func TestAFinalSettlementIsOverWithItsWindow(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "chain", Origin: "test"}
+	g := settlement(5 * plan.Unit)
+	g.Credential, g.At = b.mint(t).Credential, time.Now().Add(-time.Minute)
+	if _, err := b.store.GrantSettlement(b.ctx, g); err != nil {
+		t.Fatal(err)
+	}
+	moved := g.Found
+	moved.Block, moved.BlockHash = 8, x402.TxHash{2}
+	s, err := b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, &moved, "Final.", time.Now(), by)
+	if err != nil || s.Stage != x402.StageRedeemed || s.Finality != x402.FinalityFinal || s.Found.Block != 8 || s.Found.BlockHash != moved.BlockHash {
+		t.Errorf("within the window: %+v, %v", s, err)
+	}
+	s, err = b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, nil, "Over.", s.WindowEnds, by)
+	if err != nil || s.Stage != x402.StageOver || s.Found.Block != 8 {
+		t.Errorf("at the window's end: %+v, %v", s, err)
+	}
+	noted, err := b.store.NoteSettlement(b.ctx, g.ID, x402.StageRefused, "gone", "Nothing pays.", nil)
+	if err != nil || noted.Stage != x402.StageOver {
+		t.Errorf("a redeemed one is noted as %+v, %v", noted, err)
+	}
+}
+
+func TestASettlementsAccountTakesNoPlanAndNoPack(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "operator", Origin: "test"}
+	s, _ := b.settle(t, settlement(5*plan.Unit))
+	_, err := b.limits.SetPlan(b.ctx, s.Account, plan.Must(plan.Pro), by)
+	refusedWith(t, "a plan", err, fault.FieldRefused)
+	_, err = b.limits.SetEnterprise(b.ctx, s.Account, account.Custom{Quota: account.Unlimited, Rate: account.RateWindow{Limit: 1, Per: time.Second}}, by)
+	refusedWith(t, "a contract", err, fault.FieldRefused)
+	_, _, err = b.limits.GrantPack(b.ctx, store.Pack{
+		Pack: account.Pack{ID: account.NewPackID(), Units: plan.Unit, Expires: time.Now().Add(time.Hour)}, Account: s.Account, Kind: "s", Origin: "x", GrantedAt: time.Now(),
+	}, by)
+	refusedWith(t, "a pack", err, fault.FieldRefused)
+}
+
+func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	s, _ := b.settle(t, settlement(5*plan.Unit))
+	for _, row := range []struct{ spoil, what string }{
+		{`UPDATE packs SET units = units + 1000`, "granted"},
+		{`UPDATE packs SET units = units + 1000; UPDATE settlements SET units = units + 1000`, "settled"},
+	} {
+		if _, err := b.db.Exec(b.ctx, row.spoil); err != nil {
+			t.Fatal(err)
+		}
+		var told []audit.Difference
+		_, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{Account: s.Account}, func(d audit.Difference) { told = append(told, d) })
+		if err != nil || len(told) == 0 || told[0].Identity != audit.Settled || told[0].Left.Name != row.what {
+			t.Errorf("after %s the audit tells %v, %v", row.spoil, told, err)
+		}
+		if _, err := b.db.Exec(b.ctx, `UPDATE packs SET units = 5000; UPDATE settlements SET units = 5000`); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAPaymentThatIsSentBackIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	g := settlement(5 * plan.Unit)
+	if _, err := b.store.NoteSettlement(b.ctx, g.ID, x402.StagePayable, "", "Good.", &g.Found); err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64
+	var both sync.WaitGroup
+	for range 8 {
+		both.Go(func() {
+			switch before, err := b.store.NoteRefund(b.ctx, g.ID, "Support noted a refund by hand: asked for.", false); {
+			case err == nil:
+			case errors.Is(err, store.ErrRefundNoted) && !before.RefundedAt.IsZero():
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if n := refused.Load(); n != 7 {
+		t.Errorf("%d of 8 were told that it was noted before", n)
+	}
+	g.Credential = b.mint(t).Credential
+	_, err := b.limits.GrantSettlement(b.ctx, g)
+	refusedWith(t, "what is sent back", err, fault.SettlementRedeemed)
+}
+
+func TestRedeemingOverAndOverHidesNothingOfTheHistory(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	by := store.Author{Actor: "payer", Origin: "test"}
+	g := settlement(5 * plan.Unit)
+	b.settle(t, g)
+	for range 3 {
+		if _, err := b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: by}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 600 {
+		if err := b.store.TellSettlement(b.ctx, g.ID, fmt.Sprintf("Line %d.", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.store.FindSettlement(b.ctx, g.ID)
+	if err != nil || s.Rotations != 3 {
+		t.Errorf("redeemed %d times again, %v", s.Rotations, err)
+	}
+	history, err := b.store.SettlementHistory(b.ctx, g.ID)
+	if err != nil || len(history) != 500 || history[0].Words != "Line 100." || history[499].Words != "Line 599." {
+		t.Errorf("%d lines of history, %v", len(history), err)
+	}
+}

@@ -1,0 +1,275 @@
+package meter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/faultpoint"
+	"github.com/chainaccess/gateway/internal/telemetry"
+)
+
+// Concurrent admissions share pipelines: each lane sends what has gathered while its last pipeline
+// was under way. Two lanes keep Redis busy while one of them decodes.
+const (
+	pipelineCount = 2
+	pipelineQueue = 1024 // callers block when it is full, until there is room or their context ends: admission is never skipped
+	maxPipeline   = 256
+	pipelineTime  = 3 * time.Second
+)
+
+var (
+	errClosed = errors.New("the meter is closed")
+	// errLost is of a script that was sent and whose reply never came: it ran, or did not.
+	errLost = errors.New("the reply is lost")
+)
+
+// noShard is of a job that carries no admission.
+const noShard = -1
+
+// The states of a job: a lane takes a queued one, unless its caller has left it.
+const (
+	jobQueued int32 = iota
+	jobTaken
+	jobLeft
+)
+
+// job is one script call on its way through a lane. done has room for one token, so a lane never
+// waits for a caller.
+type job struct {
+	cmd   *redis.Cmd
+	shard int // of an admission, which is stamped when it leaves
+	err   error
+	state atomic.Int32
+	done  chan struct{}
+}
+
+func newJob() *job { return &job{done: make(chan struct{}, 1)} }
+
+var jobs sync.Pool
+
+// scriptRunner takes script calls to the Redis that they belong to.
+type scriptRunner interface {
+	// do sends cmd with whatever else is waiting and gives it back answered, as lanes.do says.
+	do(ctx context.Context, cmd *redis.Cmd, shard int) error
+	// stop answers what is queued and refuses what comes later. It reports false when it was called
+	// before.
+	stop() (first bool)
+}
+
+// pipeliner carry to one server.
+type pipeliner struct {
+	rdb     redis.UniversalClient
+	clock   clock // of the server
+	queue   chan *job
+	quit    chan struct{} // closed when nothing more is to be taken in
+	stopped chan struct{} // closed when every lane has ended
+	wg      sync.WaitGroup
+	once    sync.Once
+
+	pipelines *atomic.Pointer[telemetry.Pipelines]
+}
+
+var _ scriptRunner = (*pipeliner)(nil)
+
+func startPipeliner(rdb redis.UniversalClient, pipelines *atomic.Pointer[telemetry.Pipelines]) *pipeliner {
+	l := &pipeliner{
+		rdb: rdb, queue: make(chan *job, pipelineQueue), quit: make(chan struct{}), stopped: make(chan struct{}), pipelines: pipelines,
+	}
+	for range pipelineCount {
+		l.wg.Go(l.work)
+	}
+	return l
+}
+
+// stop answers what is queued and waits for the lanes. It reports false when it was called before.
+func (l *pipeliner) stop() (first bool) {
+	l.once.Do(func() {
+		first = true
+		close(l.quit)
+		l.wg.Wait()
+		close(l.stopped)
+	})
+	return first
+}
+
+// do sends cmd with whatever else is waiting and gives it back answered. The caller's context ends
+// the wait only until a lane has taken the job: from then on the script runs either way, and its
+// reply says what was charged. The pipeline's own deadline bounds that wait. An admission names its
+// shard; anything else is of noShard. errLost is in the error when the script may have run.
+func (l *pipeliner) do(ctx context.Context, cmd *redis.Cmd, shard int) error {
+	j, ok := jobs.Get().(*job)
+	if !ok {
+		j = newJob()
+	}
+	j.cmd, j.shard = cmd, shard
+	j.state.Store(jobQueued)
+	select {
+	case l.queue <- j:
+	case <-l.quit:
+		return errClosed
+	case <-ctx.Done():
+		return fmt.Errorf("not sent: %w", ctx.Err())
+	}
+	faultpoint.Hit(faultpoint.AdmitSent)
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		if j.state.CompareAndSwap(jobQueued, jobLeft) {
+			return fmt.Errorf("not sent: %w", ctx.Err()) // the lane that finds the job drops it
+		}
+		<-j.done
+	case <-l.stopped:
+		select {
+		case <-j.done:
+		default:
+			return errClosed // queued when the lanes had ended: nothing was sent
+		}
+	}
+	err := j.err
+	j.cmd, j.err = nil, nil
+	jobs.Put(j)
+	return err
+}
+
+func (l *pipeliner) work() {
+	var names marks
+	batch := make([]*job, 0, maxPipeline)
+	for {
+		select {
+		case j := <-l.queue:
+			batch = take(batch[:0], j)
+		case <-l.quit:
+			l.finish(batch[:0], &names)
+			return
+		}
+		runtime.Gosched() // calls that are ready join before the pipeline leaves: fewer, longer pipelines cost both sides less
+		batch = l.gather(batch)
+		l.send(batch, &names)
+		clear(batch)
+	}
+}
+
+// finish sends what is queued still.
+func (l *pipeliner) finish(batch []*job, names *marks) {
+	for {
+		if batch = l.gather(batch[:0]); len(batch) == 0 {
+			return
+		}
+		l.send(batch, names)
+		clear(batch)
+	}
+}
+
+// gather adds what waits to the batch, up to the most that a pipeline carries.
+func (l *pipeliner) gather(batch []*job) []*job {
+	for len(batch) < maxPipeline {
+		select {
+		case j := <-l.queue:
+			batch = take(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// take adds a job to the batch unless its caller has left it.
+func take(batch []*job, j *job) []*job {
+	if !j.state.CompareAndSwap(jobQueued, jobTaken) {
+		return batch
+	}
+	return append(batch, j)
+}
+
+// send carries a batch to Redis and answers its jobs. Before the first admission, and after a loss,
+// Redis is asked for its time alone: while it hangs, nothing that could be charged is sent.
+func (l *pipeliner) send(batch []*job, names *marks) {
+	if len(batch) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
+	defer cancel()
+	measured := l.pipelines.Load()
+	begun := measured.Begin()
+	var failed bool
+	if old, err := l.stamp(ctx, batch, names); err != nil {
+		failed = true
+		for _, j := range batch {
+			j.err = fmt.Errorf("not sent: %w", err)
+		}
+	} else if l.exchange(ctx, batch, old) {
+		failed = true
+		l.clock.forget()
+		names.renew()
+	}
+	measured.End(begun, len(batch), failed)
+	for _, j := range batch {
+		j.done <- struct{}{}
+	}
+}
+
+// stamp sets the deadline and the mark of each admission of a batch. It reports whether the clock
+// is to be read along with the batch.
+func (l *pipeliner) stamp(ctx context.Context, batch []*job, names *marks) (old bool, err error) {
+	var perShard [account.Shards]uint8 // a pipeline has no more than pipelineMost calls
+	var notAfter any
+	for _, j := range batch {
+		if j.shard == noShard {
+			continue
+		}
+		if notAfter == nil {
+			moment, late, ok := l.clock.notAfter()
+			if !ok {
+				if err := l.clock.read(ctx, l.rdb); err != nil {
+					return false, err
+				}
+				moment, late, _ = l.clock.notAfter()
+			}
+			notAfter, old = moment, late
+		}
+		stamp(j.cmd, notAfter, names.nth(int(perShard[j.shard])))
+		perShard[j.shard]++
+	}
+	return old, nil
+}
+
+// exchange sends a batch, with a look at the clock when that is old, and takes its replies. It
+// reports whether the connection failed.
+func (l *pipeliner) exchange(ctx context.Context, batch []*job, old bool) (failed bool) {
+	if len(batch) == 1 && !old {
+		_ = l.rdb.Process(ctx, batch[0].cmd) // each command carries its own error
+	} else {
+		pipe := l.rdb.Pipeline()
+		var reading *redis.TimeCmd
+		if old {
+			reading = pipe.Time(ctx)
+		}
+		for _, j := range batch {
+			_ = pipe.Process(ctx, j.cmd) // only queues it
+		}
+		_, _ = pipe.Exec(ctx)
+		if reading != nil && reading.Err() == nil {
+			l.clock.note(reading.Val())
+		}
+	}
+	for _, j := range batch {
+		j.err = j.cmd.Err()
+		if j.err == nil {
+			if reply, ok := j.cmd.Val().(string); ok && reply == lateReply {
+				l.clock.forget() // it was set forward, or another server took over
+			}
+		} else if _, answered := errors.AsType[redis.Error](j.err); !answered {
+			failed = true
+			j.err = fmt.Errorf("%w: %w", errLost, j.err)
+		}
+	}
+	return failed
+}

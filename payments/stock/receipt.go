@@ -1,0 +1,56 @@
+package stock
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/x402"
+)
+
+// lookTimeout bounds how long a payer waits for where the transaction is. The units are granted
+// without it too.
+const lookTimeout = 2 * time.Second
+
+// found is what is known of a payment that a facilitator says is settled: the amount that was
+// signed for, and where the transaction is when a node tells it now. That is not a judgement on the
+// payment: its flow makes that later.
+func (c *Processor) found(ctx context.Context, tx x402.TxHash, paid plan.Atomic) x402.Finding {
+	f := x402.Finding{Paid: paid}
+	if c.Chain == nil {
+		return f
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	var receipt struct {
+		Hash   x402.TxHash `json:"transactionHash"`
+		Block  quantity    `json:"blockNumber"`
+		In     x402.TxHash `json:"blockHash"`
+		Status quantity    `json:"status"`
+	}
+	if !c.look(ctx, &receipt, "eth_getTransactionReceipt", tx) || receipt.Hash != tx || receipt.Status != 1 || receipt.Block == 0 || receipt.In.IsZero() {
+		return f
+	}
+	var in struct {
+		Number, Timestamp quantity
+		Hash              x402.TxHash
+	}
+	if !c.look(ctx, &in, "eth_getBlockByHash", receipt.In, false) || in.Hash != receipt.In || in.Number != receipt.Block || in.Timestamp == 0 {
+		return f // a part of it would be taken for the whole
+	}
+	f.Block, f.BlockHash, f.Time = uint64(in.Number), in.Hash, int64(in.Timestamp) //nolint:gosec // seconds since 1970
+	return f
+}
+
+// look reads one answer of the chain; false when there is none.
+func (c *Processor) look(ctx context.Context, into any, method string, params ...any) bool {
+	result, err := c.Chain.Call(ctx, method, params...)
+	if err == nil {
+		err = json.Unmarshal(result, into)
+	}
+	if err != nil {
+		c.Logger.Debug("where a payment is will be read by its flow", "method", method, "error", err)
+	}
+	return err == nil
+}

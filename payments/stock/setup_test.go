@@ -1,0 +1,215 @@
+package stock_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/identity/wallet"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/limits"
+	"github.com/chainaccess/gateway/metering/meter"
+	"github.com/chainaccess/gateway/metering/netlimit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/payments/facilitator"
+	"github.com/chainaccess/gateway/payments/stock"
+	"github.com/chainaccess/gateway/payments/x402"
+	"github.com/chainaccess/gateway/store"
+)
+
+const testTimeout = 30 * time.Second
+
+var (
+	network = netip.MustParsePrefix("192.0.2.7/32")
+	paidIn  = x402.TxHash{0xab}
+)
+
+// till is a Processor over real servers and a scripted facilitator.
+type till struct {
+	*stock.Processor
+
+	t      *testing.T
+	store  *store.Store
+	meter  *meter.Meter
+	limits *limits.Limits
+	desk   *desk
+	payer  *ecdsa.PrivateKey
+	nonce  byte
+}
+
+// desk is a facilitator: what it answers may be changed, and what it got is counted.
+type desk struct {
+	*httptest.Server
+
+	verify, settle     atomic.Pointer[http.HandlerFunc]
+	verified, settling atomic.Int64
+}
+
+func says(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// breakOff closes the connection without an answer.
+func breakOff(w http.ResponseWriter, _ *http.Request) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close()
+	}
+}
+
+// hang answers nothing for as long as the client waits.
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func settledIn(tx x402.TxHash) http.HandlerFunc {
+	return says(http.StatusOK, `{"success":true,"transaction":"`+tx.String()+`","network":"base"}`)
+}
+
+// on has it answer a request in another way from now on.
+func (d *desk) on(what *atomic.Pointer[http.HandlerFunc], answer http.HandlerFunc) {
+	what.Store(&answer)
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{}
+	d.on(&d.verify, says(http.StatusOK, `{"isValid":true}`))
+	d.on(&d.settle, settledIn(paidIn))
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch r.URL.Path {
+		case "/verify":
+			d.verified.Add(1)
+			(*d.verify.Load())(w, r)
+		case "/settle":
+			d.settling.Add(1)
+			(*d.settle.Load())(w, r)
+		}
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+func setup(t *testing.T, change ...func(*stock.Options)) *till {
+	t.Helper()
+	b := &till{t: t, desk: newDesk(t)}
+	var err error
+	b.store, err = store.Open(t.Context(), testkit.Postgres(t))
+	b.must(err)
+	t.Cleanup(b.store.Close)
+	b.meter, err = meter.Open(t.Context(), testkit.Redis(t).URL)
+	b.must(err)
+	t.Cleanup(func() { _ = b.meter.Close() })
+	hasher, err := account.NewHasher([]byte(strings.Repeat("pepper", 8)))
+	b.must(err)
+	b.limits = limits.New(b.store, b.meter, hasher, time.Now)
+	b.payer, err = crypto.GenerateKey()
+	b.must(err)
+	asks, err := facilitator.New(facilitator.Options{URL: b.desk.URL, VerifyTimeout: time.Second, SettleTimeout: time.Second})
+	b.must(err)
+	o := stock.Options{
+		Record: b.store, Facilitator: asks, Grants: b.limits, Networks: netlimit.New(b.meter, netlimit.Defaults(), time.Now), Hasher: hasher,
+		Terms: x402.Terms{Chain: 8453, Asset: wallet.Address{1}, PayTo: wallet.Address{2}, Confirmations: 2},
+		Token: x402.Token{Name: "USD Coin", Version: "2"},
+		Head:  func() (uint64, bool) { return 1000, true },
+		Now:   time.Now, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	b.Processor = stock.New(o)
+	return b
+}
+
+func (b *till) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *till) quote() *x402.Quote {
+	q := b.Quote("", "", "https://gateway.example/x402/rpc/base_mainnet")
+	return &q
+}
+
+// sign makes a payment for the first offer, with a nonce of its own.
+func (b *till) sign(q *x402.Quote) *x402.Payload {
+	b.t.Helper()
+	b.nonce++
+	p := &x402.Payload{Version: x402.Version1, Offer: q.Offers[0], Authorization: x402.Authorization{
+		From: wallet.Address(crypto.PubkeyToAddress(b.payer.PublicKey)), To: q.Terms.PayTo, Value: q.Offers[0].Amount,
+		ValidBefore: time.Now().Add(time.Minute).Unix(), Nonce: x402.Nonce{b.nonce},
+	}}
+	digest := p.Digest(q.Terms, q.Token)
+	var err error
+	p.Signature, err = crypto.Sign(digest[:], b.payer)
+	b.must(err)
+	return p
+}
+
+func (b *till) pay(p *x402.Payload) (stock.Sale, *fault.Error) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), testTimeout)
+	defer cancel()
+	return b.Take(ctx, b.quote(), p, network)
+}
+
+// state is what the record says of a payment's authorization; empty when it knows none.
+func (b *till) state(p *x402.Payload) string {
+	b.t.Helper()
+	a, err := b.store.FindAuthorization(b.t.Context(), idOf(b.Terms, p))
+	if err != nil {
+		return ""
+	}
+	return string(a.State)
+}
+
+func idOf(t x402.Terms, p *x402.Payload) store.AuthorizationID {
+	return store.AuthorizationID{Chain: t.Chain, Asset: t.Asset, Payer: p.From, Nonce: p.Nonce}
+}
+
+// works says how many units a sale's credential has left, by the record, and that it is one.
+func (b *till) works(s stock.Sale) {
+	b.t.Helper()
+	subject, refusal := b.limits.IdentifyCredential(b.t.Context(), s.Credential.Reveal(), network)
+	if refusal != nil || subject.Tier != plan.Cheap {
+		b.t.Errorf("the credential is of %+v, %v", subject, refusal)
+	}
+	if s.Settlement.Deal.Units != plan.UnitsPerPayment || s.Settlement.Tx != paidIn || s.Settlement.Deal.Net+s.Settlement.Deal.VAT != 54_000 {
+		b.t.Errorf("granted %+v", s.Settlement)
+	}
+}
+
+// refusedAs holds a refusal to its reason and its words.
+func (b *till) refusedAs(what string, f *fault.Error, reason fault.Reason, says string) {
+	b.t.Helper()
+	if f == nil || f.Reason != reason || !strings.Contains(f.Message, says) {
+		b.t.Errorf("%s: %v, want %s with %q", what, f, reason, says)
+	}
+}
+
+// requests holds what the facilitator got.
+func (b *till) requests(verified, settling int64) {
+	b.t.Helper()
+	if v, s := b.desk.verified.Load(), b.desk.settling.Load(); v != verified || s != settling {
+		b.t.Errorf("the facilitator got %d verifications and %d settlements, want %d and %d", v, s, verified, settling)
+	}
+}
+
+var errAway = errors.New("the record is away")

@@ -1,0 +1,324 @@
+package upstream
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/chain"
+)
+
+// lies are what one upstream may say beside honest ones.
+var lies = []struct {
+	name string
+	tell func(n *node, round int)
+}{
+	{"a million blocks ahead", func(n *node, _ int) { n.lead = 1_000_000 }},
+	{"a little ahead", func(n *node, _ int) { n.lead = 9 }},
+	{"further ahead each round", func(n *node, round int) { n.lead = int64(20 * (round + 1)) }},
+	{"jumping ahead and back", func(n *node, round int) { n.lead = []int64{1_000_000, -50_000, 40, -40}[round%4] }},
+	{"standing still", func(n *node, round int) { n.lead = -int64(round + 10) }},
+	{"far behind", func(n *node, _ int) { n.lead = -900_000 }},
+	{"ahead with blocks made up", func(n *node, _ int) { n.lead, n.forges = 1_000_000, true }},
+}
+
+func TestOneUpstreamThatLiesNeitherMovesTheHeadNorExcludesAnHonestOne(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{2, 3, 5} {
+		for _, lie := range lies {
+			for _, from := range []int{0, 4} { // from the first round on, or later
+				for liar := range nodes {
+					t.Run(fmt.Sprintf("%d upstreams, number %d is %s from round %d", nodes, liar, lie.name, from), func(t *testing.T) {
+						t.Parallel()
+						n := newNetwork(t, nodes)
+						for round := range 10 {
+							if round >= from {
+								n.nodes[liar].set(func(u *node) { lie.tell(u, round-from) })
+							}
+							n.holds(n.round(), liar, round)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// holds checks a round in which one upstream of several may lie.
+func (n *network) holds(s Snapshot, liar, round int) {
+	n.Helper()
+	honest := trueHead(n.clock.Now())
+	before := n.chain.heads.known[Latest].Load()
+	n.chain.Apply(s)
+	head, _ := n.chain.Head()
+	switch {
+	case head > honest+minLagBlocks:
+		n.Errorf("round %d: the head is %d ahead of every honest upstream", round, head-honest)
+	case head+minLagBlocks < honest:
+		n.Errorf("round %d: the head stays %d behind", round, honest-head)
+	case head < before:
+		n.Errorf("round %d: the head went back to %d", round, head)
+	}
+	for i, u := range s.Upstreams {
+		if i != liar && !u.Usable {
+			n.Errorf("round %d: honest upstream %d is not usable: %s", round, i, u.Reason)
+		}
+	}
+}
+
+// The word of an only upstream is all there is: its first head counts, and so do those of which it
+// shows the block. What it cannot show moves the head no further than the chain can have come
+// (docs/decisions/0021).
+func TestTheWordOfAnOnlyUpstreamCountsAsFarAsTheChainCanHaveComeOrBlocksAreShown(t *testing.T) {
+	t.Parallel()
+	for _, lie := range lies {
+		for _, from := range []int{0, 4} {
+			t.Run(fmt.Sprintf("%s from round %d", lie.name, from), func(t *testing.T) {
+				t.Parallel()
+				n := newNetwork(t, 1)
+				u := n.nodes[0]
+				var first uint64
+				for round := range 10 {
+					if round >= from {
+						u.set(func(u *node) { lie.tell(u, round-from) })
+					}
+					before := n.last.Head
+					s := n.round()
+					said, got := u.claims(), s.Upstreams[0]
+					if round == 0 {
+						first = said
+					}
+					limit := first + 2*uint64(round) + maxSlack //nolint:gosec // small
+					shown := said <= trueHead(n.clock.Now()) || u.forges
+					switch {
+					case said >= before && (round == 0 || shown) && (s.Head != said || !got.Usable):
+						t.Errorf("round %d: it shows the block of %d, and the head is %d; it is %q", round, said, s.Head, got.Reason)
+					case s.Head != before && s.Head != said:
+						t.Errorf("round %d: the head is %d, which nobody said", round, s.Head)
+					case s.Head > limit && !shown && s.Head != before:
+						t.Errorf("round %d: it shows nothing, and led the head %d too far", round, s.Head-limit)
+					case s.Head < before:
+						t.Errorf("round %d: the head went back from %d to %d", round, before, s.Head)
+					case said > limit && !shown && got.Reason != ReasonAhead, said+minLagBlocks < before && got.Reason != ReasonLagging:
+						t.Errorf("round %d: it says %d after %d, and is %q", round, said, before, got.Reason)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAnUpstreamFarOffIsNotUsable(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{1, 2, 3, 5} {
+		for lead, want := range map[int64]string{1_000_000: ReasonAhead, -50_000: ReasonLagging} {
+			n := newNetwork(t, nodes)
+			n.round()
+			n.nodes[0].set(func(u *node) { u.lead = lead })
+			if got := n.round().Upstreams[0]; got.Usable || got.Reason != want {
+				t.Errorf("one of %d that is off by %d: usable %v, %q, want %q", nodes, lead, got.Usable, got.Reason, want)
+			}
+		}
+	}
+}
+
+func TestAnUpstreamOfAnotherChainHasNoSay(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{1, 2, 3, 5} {
+		n := newNetwork(t, nodes)
+		n.nodes[0].On("eth_chainId", testkit.Result("0x5"))
+		n.nodes[0].set(func(u *node) { u.lead, u.forges = 1_000_000, true })
+		for round := range 8 {
+			s := n.round()
+			n.chain.Apply(s)
+			if u := s.Upstreams[0]; u.Usable || u.ChainIDOK || u.Reason != ReasonWrongChain {
+				t.Fatalf("of %d, round %d: it is %+v", nodes, round, u)
+			}
+			if head, known := n.chain.Head(); known != (nodes > 1) || (known && head != trueHead(n.clock.Now())) {
+				t.Fatalf("of %d, round %d: head %d (%v)", nodes, round, head, known)
+			}
+			if nodes == 1 {
+				if got := n.chain.choice(plan.Public, plan.Balanced, 0); got != "none" {
+					t.Fatal("it is chosen")
+				}
+			}
+		}
+	}
+}
+
+// A worker that starts with an empty board has two upstreams, one of which lies: the times of their
+// blocks tell which.
+func TestWithoutMemoryTheTimesOfBlocksTellWhoLies(t *testing.T) {
+	t.Parallel()
+	for _, lead := range []int64{1_000_000, 300, -300, -900_000} {
+		for liar := range 2 {
+			n := newNetwork(t, 2)
+			n.nodes[liar].set(func(u *node) { u.lead = lead })
+			s := n.round()
+			if s.Head != trueHead(n.clock.Now()) || !s.Upstreams[1-liar].Usable || s.Upstreams[liar].Usable {
+				t.Errorf("off by %d: head is %d off, upstreams %+v", lead, int64(s.Head)-int64(trueHead(n.clock.Now())), s.Upstreams) //nolint:gosec // small
+			}
+		}
+	}
+}
+
+// When even the times are made up there is no telling: the lower head is the safe one, and nobody
+// is excluded on anybody's word.
+func TestWithoutMemoryAndWithBlocksMadeUpNobodyIsExcluded(t *testing.T) {
+	t.Parallel()
+	for _, lead := range []int64{1_000_000, -900_000} {
+		n := newNetwork(t, 2)
+		n.nodes[0].set(func(u *node) { u.lead, u.forges = lead, true })
+		for range 3 {
+			s := n.round()
+			if s.Head > trueHead(n.clock.Now()) || !s.Upstreams[0].Usable && lead < 0 || !s.Upstreams[1].Usable {
+				t.Errorf("off by %d: head %d, upstreams %+v", lead, s.Head, s.Upstreams)
+			}
+		}
+	}
+}
+
+func TestARestartOfTheWorkerForgetsNothing(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 2)
+	n.round()
+	n.nodes[0].set(func(u *node) { u.lead, u.forges = 1_000_000, true })
+	n.nodes[1].Forget()
+	n.restart(true)
+	s := n.round()
+	if honest := trueHead(n.clock.Now()); s.Head != honest {
+		t.Errorf("after the restart the head is %d ahead", s.Head-honest)
+	}
+	for _, method := range []string{"eth_chainId", "debug_traceCall", "trace_call"} {
+		if n.nodes[1].Count(method) != 0 {
+			t.Errorf("%s was asked again after the restart", method)
+		}
+	}
+}
+
+func TestTwoThatAgreeAreBelievedHoweverFarTheChainCame(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 2)
+	n.round()
+	for _, u := range n.nodes {
+		u.set(func(u *node) { u.lead = 5000 }) // the chain stood still and caught up
+	}
+	if s := n.round(); s.Head != trueHead(n.clock.Now())+5000 || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable {
+		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
+	}
+}
+
+func TestOneUpstreamCannotLeadTheHeadAwayStepByStep(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 1)
+	n.round()
+	for round := range 50 {
+		n.nodes[0].set(func(u *node) { u.lead = int64(50 * (round + 1)) })
+		n.round()
+	}
+	if ahead := n.last.Head - trueHead(n.clock.Now()); ahead > maxSlack+50 {
+		t.Errorf("by steps of fifty the head was led %d ahead", ahead)
+	}
+}
+
+// fastChain has every node follow a chain with blocks of another time, of which it has the blocks.
+func (n *network) fastChain(every time.Duration) {
+	for _, u := range n.nodes {
+		u.set(func(u *node) { u.blockTime = every })
+	}
+}
+
+// Rounds come more often than blocks.
+func TestAChainOfTheUsualPaceIsNotTakenForAFasterOne(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{1, 2, 3} {
+		n := newNetwork(t, nodes)
+		for round := range 30 {
+			n.clock.Advance(5*time.Second - blockTime)
+			if s := n.round(); n.chain.blockTime(&s) < 10*time.Second { // a block is seen up to a round late
+				t.Fatalf("%d nodes, round %d: blocks of %d µs", nodes, round, s.BlockMicros)
+			}
+		}
+	}
+}
+
+// A private network may be far faster than the chain under whose name it is configured.
+func TestAChainThatIsFasterThanTheCatalogSaysIsBelieved(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{1, 2, 3} {
+		for _, every := range []time.Duration{time.Second, 50 * time.Millisecond} {
+			n := newNetwork(t, nodes)
+			n.fastChain(every)
+			for round := range 20 {
+				s := n.round()
+				n.chain.Apply(s)
+				if s.Head != n.nodes[0].claims() || !s.HeadKnown || !s.Upstreams[0].Usable {
+					t.Fatalf("%d nodes, blocks of %s, round %d: head %d of %d, %q", nodes, every, round, s.Head, n.nodes[0].claims(), s.Upstreams[0].Reason)
+				}
+			}
+			if seen := n.chain.blockTime(&n.last); seen < every || seen > 2*every { // its word is enough for twice the pace
+				t.Errorf("%d nodes: blocks of %s are taken for blocks of %s", nodes, every, seen)
+			}
+			n.clock.Advance(3 * blockTime) // the probes stand still; the answers of upstreams do not
+			said := n.nodes[0].claims()
+			if head, ok := n.chain.ObserveHead(Latest, said); !ok || head != said {
+				t.Errorf("%d nodes, blocks of %s: an answer that the chain has come to gives %d (%v), want %d", nodes, every, head, ok, said)
+			}
+			slow := int64(n.last.Head) - int64(trueHead(n.clock.Now())) //nolint:gosec // small
+			for _, u := range n.nodes {
+				u.set(func(u *node) { u.blockTime, u.lead = 0, slow })
+			}
+			for range 60 {
+				n.round()
+			}
+			if n.last.BlockMicros != 0 {
+				t.Errorf("%d nodes: the chain is slow again, and is taken for one with blocks of %d µs", nodes, n.last.BlockMicros)
+			}
+		}
+	}
+}
+
+func TestHowFastAChainIsIsLearnedFromNobodysWordAlone(t *testing.T) {
+	t.Parallel()
+	for _, nodes := range []int{1, 2, 3} {
+		n := newNetwork(t, nodes)
+		for round := range 30 {
+			if round > 0 {
+				n.nodes[0].set(func(u *node) { u.lead = int64(2 * round) }) // twice as fast as usual: just what its word is enough for
+			}
+			if s := n.round(); n.chain.blockTime(&s) < blockTime*2/3 {
+				t.Fatalf("%d nodes, round %d: its word alone made the chain one with blocks of %d µs", nodes, round, s.BlockMicros)
+			}
+		}
+	}
+}
+
+func TestACordonedUpstreamHasNoSayInTheHead(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, 3)
+	n.pool.Recall(chain.EthMainnet, Posted{Cordons: map[string]Cordon{"up-0": {}, "up-1": {}}})
+	for _, u := range n.nodes[:2] {
+		u.set(func(u *node) { u.lead, u.forges = 1_000_000, true })
+	}
+	if s := n.round(); s.Head != trueHead(n.clock.Now()) || !s.HeadKnown || !s.Upstreams[2].Usable {
+		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
+	}
+}
+
+func TestSolanaUpstreamsAreComparedByTheTimesOfTheirSlots(t *testing.T) {
+	t.Parallel()
+	clock := testkit.NewClock(noon)
+	honest, liar := testkit.Upstream(t), testkit.Upstream(t)
+	for u, slot := range map[*testkit.UpstreamServer]int{honest: 300_000_000, liar: 301_000_000} {
+		u.On("getGenesisHash", testkit.Result(solanaMainnetGen))
+		u.On("getSlot", testkit.Result(slot))
+	}
+	honest.On("getBlockTime", testkit.Result(noon.Add(-13*time.Second).Unix()))
+	liar.On("getBlockTime", testkit.Error(-32009, "slot was skipped"))
+	p, _ := poolOf(t, chain.SolanaMainnet, clock.Now, providers(liar, honest))
+	if s := probe(t, p, chain.SolanaMainnet); s.Head != 300_000_000 || s.Upstreams[0].Usable || !s.Upstreams[1].Usable {
+		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
+	}
+}
